@@ -75,11 +75,8 @@ static void merge_repeated(const sn_skin *skin, int i) {
 // numbers then), zeros dropped, largest first.
 static sn_status prepare_skin(writer *w) {
   const sn_skin *given = w->desc->skin;
-  sn_status status = sn_skin_new(w->ctx, given->vertex_count, given->influences, &w->skin);
+  sn_status status = sn_skin_copy_rows(w->ctx, given, NULL, given->vertex_count, given->influences, &w->skin);
   if (status != SN_OK) return status;
-  size_t count = (size_t)given->vertex_count * (size_t)given->influences;
-  if (count) memcpy(w->skin.joints, given->joints, count * sizeof *given->joints);
-  if (count) memcpy(w->skin.weights, given->weights, count * sizeof *given->weights);
   for (int i = 0; i < given->vertex_count; i++) merge_repeated(&w->skin, i);
   sn_skin_normalize(&w->skin);
   int bits = w->desc->weight_bits;
@@ -154,19 +151,16 @@ static void write_lane(const writer *w, block_arrays *a, const float (*normals)[
 static int run_blocks(const sn_block_run *run) { return (run->count + lanes - 1) / lanes; }
 
 // Which vertex is in which lane. Lanes left over repeat the last vertex: it is written twice with the same values.
-static sn_status place_vertices(writer *w) {
-  w->vertices = sn_arena_alloc(w->ctx, &w->scratch, w->header.block_count, sizeof *w->vertices);
-  if (!w->vertices) return w->ctx->error.status;
-  sn_status status = SN_OK;
+static void place_vertices(writer *w) {
+  w->vertices = sn_section_alloc(&w->list, w->header.block_count, sizeof *w->vertices);
   int block = 0;
-  for (int n = 0; status == SN_OK && n < w->plan.run_count; n++) {
+  for (int n = 0; w->list.status == SN_OK && n < w->plan.run_count; n++) {
     const sn_block_run *run = w->plan.runs + n;
     int *slots = w->vertices[block], count = run_blocks(run) * lanes;
     for (int s = 0; s < count; s++) slots[s] = w->plan.order[run->first + (s < run->count ? s : run->count - 1)];
-    if (w->desc->corrections) status = sn_correct_arrange(w->ctx, w->desc->corrections, slots, count);
+    if (w->desc->corrections) w->list.status = sn_correct_arrange(w->ctx, w->desc->corrections, slots, count);
     block += run_blocks(run);
   }
-  return status;
 }
 
 static void write_groups(const writer *w, block_arrays *a, const float (*normals)[3]) {
@@ -184,7 +178,7 @@ static void write_groups(const writer *w, block_arrays *a, const float (*normals
   }
 }
 
-static sn_status add_blocks(writer *w) {
+static void add_blocks(writer *w) {
   uint64_t blocks = 0, rows = 0, tuples = 0;
   for (int n = 0; n < w->plan.run_count; n++) {
     const sn_block_run *run = w->plan.runs + n;
@@ -194,7 +188,7 @@ static sn_status add_blocks(writer *w) {
     if ((uint32_t)run->influences > w->header.max_influences) w->header.max_influences = (uint32_t)run->influences;
   }
   if (rows > UINT32_MAX || tuples > UINT32_MAX)
-    return sn_fail(w->ctx, SN_BAD_INPUT, "%d vertices are too many for a model", w->skin.vertex_count);
+    w->list.status = sn_fail(w->ctx, SN_BAD_INPUT, "%d vertices are too many for a model", w->skin.vertex_count);
   w->header.block_count = (uint32_t)blocks, w->header.group_count = (uint32_t)w->plan.run_count;
   uint32_t *chunks = new_section(w, SN_SECTION_SKIN_CHUNKS, (uint64_t)w->plan.chunk_count + 1, sizeof *chunks);
   block_arrays a = {0};
@@ -209,73 +203,60 @@ static sn_status add_blocks(writer *w) {
   bool about = w->desc->blend == SN_RT_BLEND_CENTRES;
   if (about) a.centres = new_section(w, SN_SECTION_SKIN_CENTRES, blocks, sizeof *a.centres);
   const sn_mesh *rest = w->desc->rest;
-  float(*own)[3] = sn_arena_alloc(w->ctx, &w->scratch, (size_t)rest->vertex_count, sizeof *own);
-  if (!chunks || !a.groups || !a.lane || !a.rest || (shaded && !a.normals) || !a.weights || (tuples && !a.tuples) ||
-      (about && !a.centres) || !own) {
-    return w->ctx->error.status;
-  }
+  float(*own)[3] = sn_section_alloc(&w->list, (size_t)rest->vertex_count, sizeof *own);
+  place_vertices(w);
+  if (w->list.status != SN_OK) return;
   for (int c = 0; c <= w->plan.chunk_count; c++) chunks[c] = (uint32_t)w->plan.chunk_start[c];
-  sn_status status = place_vertices(w);
-  if (status != SN_OK) return status;
   if (shaded && !w->desc->normals) sn_mesh_normals(rest, (const float(*)[3])rest->positions, own);
   write_groups(w, &a, !shaded ? NULL : w->desc->normals ? w->desc->normals : (const float(*)[3])own);
-  return SN_OK;
 }
 
 // ---- the other sections ---------------------------------------------------------------------------------------------
 
 // uint32 start[count + 1], then the zero-terminated names.
-static sn_status add_names(writer *w, sn_rt_section_id id, const char *const *names, size_t count) {
+static void add_names(writer *w, sn_rt_section_id id, const char *const *names, size_t count) {
   size_t text = 0;
   for (size_t n = 0; n < count; n++) text += strlen(names[n]) + 1;
   uint8_t *out = new_section(w, id, (count + 1) * 4 + text, 1);
-  if (!out) return w->ctx->error.status;
   uint32_t at = 0;
-  for (size_t n = 0; n < count; n++) {
+  for (size_t n = 0; out && n < count; n++) {
     size_t length = strlen(names[n]) + 1;
     memcpy(out + (count + 1) * 4 + at, names[n], length);
     at += (uint32_t)length;
     memcpy(out + (n + 1) * 4, &at, 4);
   }
-  return SN_OK;
 }
 
-static sn_status add_values(writer *w) {
+static void add_values(writer *w) {
   size_t count = (size_t)w->desc->value_count;
-  if (count == 0) return SN_OK;
-  sn_status status = add_names(w, SN_SECTION_VALUE_NAMES, w->desc->value_names, count);
-  float(*ranges)[2] = status == SN_OK ? new_section(w, SN_SECTION_VALUE_RANGES, count, sizeof *ranges) : NULL;
-  if (!ranges) return w->ctx->error.status;
-  memcpy(ranges, w->desc->value_ranges, count * sizeof *ranges);
-  return SN_OK;
+  if (count == 0) return;
+  add_names(w, SN_SECTION_VALUE_NAMES, w->desc->value_names, count);
+  float(*ranges)[2] = new_section(w, SN_SECTION_VALUE_RANGES, count, sizeof *ranges);
+  if (ranges) memcpy(ranges, w->desc->value_ranges, count * sizeof *ranges);
 }
 
-static sn_status add_joints(writer *w) {
+static void add_joints(writer *w) {
   const sn_skeleton *skeleton = w->desc->skeleton;
-  if (!skeleton || skeleton->joint_count == 0) return SN_OK;
+  if (!skeleton || skeleton->joint_count == 0) return;
   size_t joint_count = (size_t)skeleton->joint_count;
-  sn_status status = add_names(w, SN_SECTION_JOINT_NAMES, (const char *const *)skeleton->names, joint_count);
-  if (status != SN_OK) return status;
+  add_names(w, SN_SECTION_JOINT_NAMES, (const char *const *)skeleton->names, joint_count);
   int32_t *parents = new_section(w, SN_SECTION_JOINT_PARENTS, joint_count, sizeof *parents);
   float(*rest)[12] = new_section(w, SN_SECTION_JOINT_REST, joint_count, sizeof *rest);
-  if (!parents || !rest) return w->ctx->error.status;
-  for (size_t j = 0; j < joint_count; j++) parents[j] = skeleton->parents[j];
-  sn_model_joints(skeleton->rest, skeleton->joint_count, rest);
-  return SN_OK;
+  for (size_t j = 0; rest && j < joint_count; j++) parents[j] = skeleton->parents[j];
+  if (rest) sn_model_joints(skeleton->rest, skeleton->joint_count, rest);
 }
 
-static sn_status add_extra(writer *w) {
+static void add_extra(writer *w) {
   int count = w->desc->extra_count;
-  if (count == 0) return SN_OK;
+  if (count == 0) return;
   sn_rt_extra *out = new_section(w, SN_SECTION_DRIVE_EXTRA, (uint64_t)count, sizeof *out);
-  if (!out) return w->ctx->error.status;
   int joint_count = (int)w->header.joint_count;
-  for (int e = 0; e < count; e++) {
+  for (int e = 0; w->list.status == SN_OK && e < count; e++) {
     const sn_extra_joint *x = w->desc->extra + e;
     bool scaling = x->kind == SN_EXTRA_SCALING;
     if (x->parent < 0 || x->parent >= joint_count || x->child < 0 || x->child >= joint_count ||
         (scaling && (x->base < 0 || x->base >= joint_count + e))) {
-      return sn_fail(w->ctx, SN_BAD_INPUT, "extra joint %d is made from joints that do not exist", e);
+      w->list.status = sn_fail(w->ctx, SN_BAD_INPUT, "extra joint %d is made from joints that do not exist", e);
     }
     const double(*s)[3] = x->stretch.m;
     out[e] = (sn_rt_extra){
@@ -287,17 +268,14 @@ static sn_status add_extra(writer *w) {
       .stretch = {(float)s[0][0], (float)s[1][1], (float)s[2][2], (float)s[0][1], (float)s[0][2], (float)s[1][2]}};
     sn_vec3_store(x->centre, out[e].centre), sn_vec3_store(x->direction, out[e].direction);
   }
-  return SN_OK;
 }
 
-static sn_status add_mesh(writer *w) {
+static void add_mesh(writer *w) {
   const sn_mesh *rest = w->desc->rest;
-  if (rest->triangle_count == 0) return SN_OK;
+  if (rest->triangle_count == 0) return;
   uint32_t(*out)[3] = new_section(w, SN_SECTION_MESH_TRIANGLES, (uint64_t)rest->triangle_count, sizeof *out);
-  if (!out) return w->ctx->error.status;
-  for (int t = 0; t < rest->triangle_count; t++)
+  for (int t = 0; out && t < rest->triangle_count; t++)
     for (int c = 0; c < 3; c++) out[t][c] = (uint32_t)rest->triangles[t][c];
-  return SN_OK;
 }
 
 // ---- the rest file's own normals ------------------------------------------------------------------------------------
@@ -305,16 +283,12 @@ static sn_status add_mesh(writer *w) {
 // Normals nearer to the computed ones than this (0.05 degrees) are left as computed: half of what a user may see at rest.
 static const double same_normal = 1 - 3.8e-7;
 
-typedef struct own_normal {
-  double own[3];
-} own_normal;
-
 // The file's normal n of vertex i in the frame of sn_rt_bend: the computed normal r, and t towards its first neighbour.
-static own_normal find_own(const writer *w, const sn_fans *fans, uint32_t i) {
+static sn_vec3 find_own(const writer *w, const sn_fans *fans, uint32_t i) {
   const sn_mesh *rest = w->desc->rest;
   const uint32_t *row = fans->neighbours + fans->start[i];
   size_t length = fans->start[i + 1] - fans->start[i];
-  own_normal as_computed = {{1, 0, 0}};
+  sn_vec3 as_computed = {1, 0, 0};
   if (length == 0) return as_computed;
   sn_vec3 p = sn_vec3_from(rest->positions[i]), sum = sn_vec3_make(0, 0, 0);
   for (size_t m = 0; m < length; m++) {
@@ -326,52 +300,48 @@ static own_normal find_own(const writer *w, const sn_fans *fans, uint32_t i) {
   sn_vec3 flat = sn_vec3_mad(edge, r, -sn_vec3_dot(edge, r)), t = sn_vec3_normalize(flat, nowhere);
   if (sn_vec3_length(n) == 0 || sn_vec3_length(r) == 0 || sn_vec3_length(flat) <= 1e-6 * sn_vec3_length(edge))
     return as_computed;
-  return (own_normal){{sn_vec3_dot(n, r), sn_vec3_dot(n, t), sn_vec3_dot(n, sn_vec3_cross(r, t))}};
+  return sn_vec3_make(sn_vec3_dot(n, r), sn_vec3_dot(n, t), sn_vec3_dot(n, sn_vec3_cross(r, t)));
 }
 
 // shade.own, where the file has normals that its triangles do not show.
-static sn_status add_own_normals(writer *w, const sn_fans *fans) {
+static void add_own_normals(writer *w, const sn_fans *fans) {
   uint32_t vertices = w->header.vertex_count, blocks = sn_rt_blocks_of(vertices);
   bool bent = false;
-  for (uint32_t i = 0; w->desc->normals && i < vertices && !bent; i++)
-    bent = find_own(w, fans, i).own[0] < same_normal;
-  if (!bent) return SN_OK;
+  for (uint32_t i = 0; w->desc->normals && i < vertices && !bent; i++) bent = find_own(w, fans, i).x < same_normal;
+  if (!bent) return;
   int16_t(*out)[3][lanes] = new_section(w, SN_SECTION_SHADE_OWN, blocks, sizeof *out);
-  if (!out) return w->ctx->error.status;
-  for (uint32_t i = 0; i < blocks * lanes; i++) {
-    own_normal n = i < vertices ? find_own(w, fans, i) : (own_normal){{1, 0, 0}};
-    for (int c = 0; c < 3; c++) out[i / lanes][c][i % lanes] = (int16_t)lround(32767 * fmax(-1, fmin(1, n.own[c])));
+  for (uint32_t i = 0; out && i < blocks * lanes; i++) {
+    sn_vec3 n = i < vertices ? find_own(w, fans, i) : sn_vec3_make(1, 0, 0);
+    for (int c = 0; c < 3; c++)
+      out[i / lanes][c][i % lanes] = (int16_t)lround(32767 * fmax(-1, fmin(1, sn_vec3_along(n, c))));
   }
-  return SN_OK;
 }
 
-static sn_status add_fans(writer *w) {
-  if (w->desc->shade != SN_RT_SHADE_RECOMPUTE) return SN_OK;
+static void add_fans(writer *w) {
+  if (w->desc->shade != SN_RT_SHADE_RECOMPUTE || w->list.status != SN_OK) return;
   sn_fans fans;
   sn_fan_groups groups = {w->desc->smooth_of, w->desc->place_of};
-  sn_status status = sn_fans_make(w->ctx, &w->scratch, w->desc->rest, &groups, &fans);
-  if (status != SN_OK) return status;
-  status = sn_fans_add(&w->list, &fans);
-  return status == SN_OK ? add_own_normals(w, &fans) : status;
+  w->list.status = sn_fans_make(w->ctx, &w->scratch, w->desc->rest, &groups, &fans);
+  if (w->list.status != SN_OK) return;
+  sn_fans_add(&w->list, &fans);
+  add_own_normals(w, &fans);
 }
 
-static sn_status add_given(writer *w, const sn_model_section *given) {
-  return sn_section_add(&w->list, given->name, given->bytes, given->size,
-                        given->required ? SN_RT_SECTION_REQUIRED : 0);
+static void add_given(writer *w, const sn_model_section *given) {
+  sn_section_add(&w->list, given->name, given->bytes, given->size, given->required ? SN_RT_SECTION_REQUIRED : 0);
 }
 
-static sn_status add_corrections(writer *w) {
+static void add_corrections(writer *w) {
   const sn_model_corrections *c = w->desc->corrections;
-  if (!c) return SN_OK;
-  sn_correct_sections *made = SN_NEW(w->ctx, &w->scratch, sn_correct_sections, 1);
-  if (!made) return w->ctx->error.status;
-  sn_status status =
+  sn_correct_sections *made = c ? sn_section_alloc(&w->list, 1, sizeof *made) : NULL;
+  if (!made) return;
+  w->list.status =
     sn_correct_encode(w->ctx, &w->scratch, c, (const int(*)[lanes])w->vertices, w->header.block_count, made);
-  if (status == SN_OK) status = add_given(w, &made->head_section);
-  for (size_t n = 0; status == SN_OK && n < sizeof c->pose_spaces / sizeof *c->pose_spaces; n++)
-    if (n == 0 || c->pose_spaces[n].size > 0) status = add_given(w, &c->pose_spaces[n]);
-  for (int n = 0; status == SN_OK && n < made->block_section_count; n++) status = add_given(w, &made->blocks[n]);
-  return status;
+  if (w->list.status != SN_OK) return;
+  add_given(w, &made->head_section);
+  for (size_t n = 0; n < sizeof c->pose_spaces / sizeof *c->pose_spaces; n++)
+    if (n == 0 || c->pose_spaces[n].size > 0) add_given(w, &c->pose_spaces[n]);
+  for (int n = 0; n < made->block_section_count; n++) add_given(w, &made->blocks[n]);
 }
 
 // ---- checks and assembly --------------------------------------------------------------------------------------------
@@ -448,15 +418,16 @@ static sn_status build(writer *w, sn_model *out) {
     status = sn_block_plan_make(w->ctx, &w->scratch, &w->skin, d->blend != SN_RT_BLEND_LINEAR, (int)w->header.grain,
                                 &w->plan);
   }
-  if (status == SN_OK) status = add_blocks(w);
-  if (status == SN_OK) status = add_joints(w);
-  if (status == SN_OK) status = add_values(w);
-  if (status == SN_OK) status = add_extra(w);
-  if (status == SN_OK) status = add_mesh(w);
-  if (status == SN_OK) status = add_fans(w);
-  for (int s = 0; status == SN_OK && s < d->section_count; s++) status = add_given(w, d->sections + s);
-  if (status == SN_OK) status = add_corrections(w);
-  return status == SN_OK ? sn_sections_assemble(&w->list, w->header, out) : status;
+  if (status != SN_OK) return status;
+  add_blocks(w);
+  add_joints(w);
+  add_values(w);
+  add_extra(w);
+  add_mesh(w);
+  add_fans(w);
+  for (int s = 0; s < d->section_count; s++) add_given(w, d->sections + s);
+  add_corrections(w);
+  return sn_sections_assemble(&w->list, w->header, out);
 }
 
 static sn_status build_plain(sn_context *ctx, const sn_model_desc *desc, sn_model *out) {

@@ -152,19 +152,14 @@ uint32_t sn_fans_at(const sn_fans *fans, uint32_t block, uint32_t lane, size_t s
   return length == 0 ? i : fans->neighbours[fans->start[i] + (step < length ? step : length - 1)];
 }
 
-sn_status sn_fans_add(sn_section_list *list, const sn_fans *fans) {
+void sn_fans_add(sn_section_list *list, const sn_fans *fans) {
   uint32_t blocks = sn_rt_blocks_of(fans->vertex_count), bytes = sn_rt_fan_bytes(fans->vertex_count);
   uint32_t *start = sn_section_new(list, SN_SECTION_SHADE_START, (uint64_t)blocks + 1, sizeof *start, 0);
-  if (!start) return list->ctx->error.status;
   uint64_t steps = 0;
-  for (uint32_t b = 0; b < blocks; b++) {
-    steps += sn_fans_steps(fans, b);
-    if (steps > UINT32_MAX) return sn_fail(list->ctx, SN_BAD_INPUT, "the triangles are too many for a model");
-    start[b + 1] = (uint32_t)steps;
-  }
+  for (uint32_t b = 0; start && b < blocks; b++) start[b + 1] = (uint32_t)(steps += sn_fans_steps(fans, b));
+  if (steps > UINT32_MAX) list->status = sn_fail(list->ctx, SN_BAD_INPUT, "the triangles are too many for a model");
   void *out = sn_section_new(list, SN_SECTION_SHADE_FANS, steps * lanes, bytes, 0);
-  if (!out) return list->ctx->error.status;
-  for (uint32_t b = 0; b < blocks; b++)
+  for (uint32_t b = 0; out && b < blocks; b++)
     for (uint64_t step = start[b]; step < start[b + 1]; step++)
       for (uint32_t lane = 0; lane < lanes; lane++) {
         uint32_t neighbour = sn_fans_at(fans, b, lane, step - start[b]);
@@ -173,5 +168,4 @@ sn_status sn_fans_add(sn_section_list *list, const sn_fans *fans) {
         else
           ((uint32_t *)out)[step * lanes + lane] = neighbour;
       }
-  return SN_OK;
 }

@@ -27,6 +27,6 @@ size_t sn_fans_steps(const sn_fans *fans, uint32_t block);
 uint32_t sn_fans_at(const sn_fans *fans, uint32_t block, uint32_t lane, size_t step);
 
 // shade.start and shade.fans.
-sn_status sn_fans_add(sn_section_list *list, const sn_fans *fans);
+void sn_fans_add(sn_section_list *list, const sn_fans *fans);
 
 #endif

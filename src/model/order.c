@@ -10,7 +10,6 @@
 enum { lanes = SN_RT_LANES, unnumbered = UINT32_MAX };
 
 typedef struct renumberer {
-  sn_context *ctx;
   const sn_rt_model *model;
   uint32_t *new_of, *old_of; // numbers of vertices
   sn_arena memory;
@@ -49,22 +48,21 @@ static void number_by_blocks(renumberer *r) {
   }
 }
 
-static sn_status add_order(renumberer *r) {
+static void add_order(renumberer *r) {
   uint32_t vertices = r->model->info.vertex_count;
   uint32_t *out = sn_section_new(&r->list, SN_SECTION_MESH_ORDER, vertices, sizeof *out, SN_RT_SECTION_REQUIRED);
   for (uint32_t k = 0; out && k < vertices; k++)
     out[k] = order_of(r->model) ? order_of(r->model)[r->old_of[k]] : r->old_of[k];
-  return out ? SN_OK : r->ctx->error.status;
 }
 
 // ---- sections with numbers of vertices ------------------------------------------------------------------------------
 
-static sn_status renumber_lanes(renumberer *r) {
+static void renumber_lanes(void *user) {
+  renumberer *r = user;
   uint16_t(*to)[lanes] = sn_section_new(&r->list, SN_SECTION_SKIN_LANES, r->model->info.block_count, sizeof *to, 0);
   for (sn_rt_block b = {0}; to && sn_rt_next_block(r->model, &b);)
     for (int l = 0; l < lanes; l++)
       to[b.block][l] = (uint16_t)(r->new_of[b.vertex[l]] - b.chunk * r->model->info.grain);
-  return to ? SN_OK : r->ctx->error.status;
 }
 
 // Rows of neighbours without what fills their lanes; `row` has room for the longest.
@@ -81,23 +79,24 @@ static size_t read_row(const renumberer *r, uint32_t i, uint32_t *row) {
   return length == 1 && row[0] == i ? 0 : length;
 }
 
-static sn_status renumber_fans(renumberer *r) {
+static void renumber_fans(void *user) {
+  renumberer *r = user;
   uint32_t vertices = r->model->info.vertex_count, bytes = sn_rt_fan_bytes(vertices);
   size_t steps = r->model->sizes[SN_SECTION_SHADE_FANS] / bytes;
   sn_fans fans = {.vertex_count = vertices,
-                  .start = SN_NEW(r->ctx, &r->memory, size_t, (size_t)vertices + 1),
-                  .neighbours = SN_NEW(r->ctx, &r->memory, uint32_t, steps)};
-  if (!fans.start || !fans.neighbours) return r->ctx->error.status;
-  for (uint32_t k = 0; k < vertices; k++) {
+                  .start = sn_section_alloc(&r->list, (size_t)vertices + 1, sizeof *fans.start),
+                  .neighbours = sn_section_alloc(&r->list, steps, sizeof *fans.neighbours)};
+  for (uint32_t k = 0; fans.neighbours && k < vertices; k++) {
     uint32_t *row = fans.neighbours + fans.start[k];
     size_t length = read_row(r, r->old_of[k], row);
     for (size_t n = 0; n < length; n++) row[n] = r->new_of[row[n]];
     fans.start[k + 1] = fans.start[k] + length;
   }
-  return sn_fans_add(&r->list, &fans);
+  if (fans.neighbours) sn_fans_add(&r->list, &fans);
 }
 
-static sn_status renumber_own(renumberer *r) {
+static void renumber_own(void *user) {
+  renumberer *r = user;
   uint32_t vertices = r->model->info.vertex_count, blocks = sn_rt_blocks_of(vertices);
   const int16_t(*from)[3][lanes] = r->model->sections[SN_SECTION_SHADE_OWN];
   int16_t(*to)[3][lanes] = sn_section_new(&r->list, SN_SECTION_SHADE_OWN, blocks, sizeof *to, 0);
@@ -105,63 +104,50 @@ static sn_status renumber_own(renumberer *r) {
     uint32_t i = k < vertices ? r->old_of[k] : k;
     for (int c = 0; c < 3; c++) to[k / lanes][c][k % lanes] = from[i / lanes][c][i % lanes];
   }
-  return to ? SN_OK : r->ctx->error.status;
 }
 
-static sn_status renumber_triangles(renumberer *r) {
+static void renumber_triangles(void *user) {
+  renumberer *r = user;
   size_t count = r->model->info.triangle_count;
-  uint32_t(*out)[3] = sn_arena_alloc(r->ctx, &r->memory, count, sizeof *out);
-  if (!out) return r->ctx->error.status;
+  uint32_t(*out)[3] = sn_section_alloc(&r->list, count, sizeof *out);
+  if (!out) return;
   sn_rt_get_triangles(r->model, out);
   for (size_t n = 0; n < 3 * count; n++) out[n / 3][n % 3] = r->new_of[out[n / 3][n % 3]];
   if (r->model->sections[SN_SECTION_PACK_TRIANGLES])
     return sn_section_pack_triangles(&r->list, (const uint32_t(*)[3])out, count);
-  return sn_section_add(&r->list, sn_rt_section_name(SN_SECTION_MESH_TRIANGLES), out, count * sizeof *out, 0);
+  sn_section_add(&r->list, sn_rt_section_name(SN_SECTION_MESH_TRIANGLES), out, count * sizeof *out, 0);
 }
 
 // ---- all sections ---------------------------------------------------------------------------------------------------
 
-typedef struct renumbering {
-  sn_rt_section_id from;
-  sn_status (*renumber)(renumberer *r); // NULL: done with another section, or at the end
-} renumbering;
-
-static const renumbering renumberings[] = {{SN_SECTION_SKIN_LANES, renumber_lanes},
-                                           {SN_SECTION_SHADE_START, renumber_fans},
-                                           {SN_SECTION_SHADE_FANS, NULL},
-                                           {SN_SECTION_SHADE_OWN, renumber_own},
-                                           {SN_SECTION_MESH_TRIANGLES, renumber_triangles},
-                                           {SN_SECTION_PACK_TRIANGLES, renumber_triangles},
-                                           {SN_SECTION_MESH_ORDER, NULL}};
-
-static sn_status renumber_section(renumberer *r, const sn_rt_entry *entry) {
-  for (size_t n = 0; n < sizeof renumberings / sizeof *renumberings; n++) {
-    if (strcmp(entry->name, sn_rt_section_name(renumberings[n].from)) == 0)
-      return renumberings[n].renumber ? renumberings[n].renumber(r) : SN_OK;
-  }
-  return sn_section_add(&r->list, entry->name, r->model->bytes + entry->offset, entry->size, entry->flags);
-}
+// Of those without a function one is done with another, one at the end.
+static const sn_section_rule rules[] = {{SN_SECTION_SKIN_LANES, renumber_lanes},
+                                        {SN_SECTION_SHADE_START, renumber_fans},
+                                        {SN_SECTION_SHADE_FANS, NULL},
+                                        {SN_SECTION_SHADE_OWN, renumber_own},
+                                        {SN_SECTION_MESH_TRIANGLES, renumber_triangles},
+                                        {SN_SECTION_PACK_TRIANGLES, renumber_triangles},
+                                        {SN_SECTION_MESH_ORDER, NULL}};
 
 sn_status sn_model_reorder(sn_context *ctx, const sn_rt_model *model, sn_vertex_order order, sn_model *out) {
   *out = (sn_model){0};
   size_t vertices = model->info.vertex_count;
-  renumberer r = {.ctx = ctx, .model = model, .memory = sn_arena_new(ctx)};
+  renumberer r = {.model = model, .memory = sn_arena_new(ctx)};
   r.list = (sn_section_list){.ctx = ctx, .memory = &r.memory};
-  r.new_of = SN_NEW(ctx, &r.memory, uint32_t, vertices), r.old_of = SN_NEW(ctx, &r.memory, uint32_t, vertices);
-  sn_status status = r.new_of && r.old_of ? SN_OK : ctx->error.status;
-  if (status == SN_OK) {
+  r.new_of = sn_section_alloc(&r.list, vertices, sizeof *r.new_of);
+  r.old_of = sn_section_alloc(&r.list, vertices, sizeof *r.old_of);
+  if (r.old_of) {
     if (order == SN_VERTEX_ORDER_BLOCKS)
       number_by_blocks(&r);
     else
       sn_rt_get_order(model, r.new_of);
     for (size_t i = 0; i < vertices; i++) r.old_of[r.new_of[i]] = (uint32_t)i;
   }
-  for (uint32_t s = 0; status == SN_OK && s < model->info.section_count; s++)
-    status = renumber_section(&r, (const sn_rt_entry *)(const void *)(model->bytes + sizeof(sn_rt_header)) + s);
-  if (status == SN_OK && order == SN_VERTEX_ORDER_BLOCKS) status = add_order(&r);
+  sn_sections_rewrite(&r.list, model, rules, sizeof rules / sizeof *rules, &r);
+  if (order == SN_VERTEX_ORDER_BLOCKS) add_order(&r);
   sn_rt_header header;
   memcpy(&header, model->bytes, sizeof header);
-  if (status == SN_OK) status = sn_sections_assemble(&r.list, header, out);
+  sn_status status = sn_sections_assemble(&r.list, header, out);
   sn_arena_free(&r.memory);
   return status;
 }

@@ -39,9 +39,9 @@ static uint32_t rounded(double value, double most) { return (uint32_t)lrint(fmin
 // What rounding may cost, as a part of the diagonal: half of what packing may cost in all.
 static const double most_cost = 1e-4, usual_cost = 1e-5;
 
-static sn_status copy_section(packer *p, sn_rt_section_id id) {
-  return sn_section_add(&p->list, sn_rt_section_name(id), p->model->sections[id], p->model->sizes[id],
-                        SN_RT_SECTION_REQUIRED);
+static void copy_section(packer *p, sn_rt_section_id id) {
+  sn_section_add(&p->list, sn_rt_section_name(id), p->model->sections[id], p->model->sizes[id],
+                 SN_RT_SECTION_REQUIRED);
 }
 
 // ---- rest positions -------------------------------------------------------------------------------------------------
@@ -70,11 +70,11 @@ static void measure_box(const packer *p, uint32_t group, float box[4]) {
   box[3] = side / 65535;
 }
 
-static sn_status pack_rest(packer *p) {
+static void pack_rest(void *user) {
+  packer *p = user;
   float(*boxes)[4] = new_section(p, SN_SECTION_PACK_BOXES, group_count(p), sizeof *boxes);
   uint16_t(*rest)[3][lanes] = new_section(p, SN_SECTION_PACK_REST, p->model->info.block_count, sizeof *rest);
-  if (!boxes || !rest) return p->ctx->error.status;
-  for (uint32_t group = 0; group < group_count(p); group++) {
+  for (uint32_t group = 0; rest && group < group_count(p); group++) {
     const sn_rt_group *g = p->skin.groups + group;
     float *box = boxes[group], at[3];
     if (g->block_count) measure_box(p, group, box);
@@ -87,7 +87,6 @@ static sn_status pack_rest(packer *p) {
         }
       }
   }
-  return SN_OK;
 }
 
 // ---- normals and tangents -------------------------------------------------------------------------------------------
@@ -109,33 +108,31 @@ static void put_direction(uint8_t *bytes, const float n[3]) {
   for (int k = 0; k < 3; k++) bytes[k] = (uint8_t)((uv[0] | uv[1] << 12) >> 8 * k);
 }
 
-static sn_status pack_normals(packer *p) {
-  if (p->model->info.shade != SN_RT_SHADE_TRANSFORM) return SN_OK;
+static void pack_normals(void *user) {
+  packer *p = user;
+  if (p->model->info.shade != SN_RT_SHADE_TRANSFORM) return;
   size_t blocks = p->model->info.block_count;
   uint8_t *bytes = new_section(p, SN_SECTION_PACK_NORMALS, blocks * SN_RT_PACKED_NORMALS + tail, 1);
-  if (!bytes) return p->ctx->error.status;
-  for (size_t b = 0; b < blocks; b++)
+  for (size_t b = 0; bytes && b < blocks; b++)
     for (uint32_t l = 0; l < lanes; l++) {
       float n[3];
       sn_rt_stored_normal(&p->skin, b, l, n);
       put_direction(bytes + b * SN_RT_PACKED_NORMALS + 3 * l, n);
     }
-  return SN_OK;
 }
 
-static sn_status pack_tangents(packer *p) {
+static void pack_tangents(void *user) {
+  packer *p = user;
   size_t blocks = p->model->info.block_count;
   uint8_t *bytes =
     sn_section_new(&p->list, SN_SECTION_PACK_TANGENTS, blocks * SN_RT_PACKED_TANGENTS + tail, 1, 0); // not required
-  if (!bytes) return p->ctx->error.status;
-  for (size_t b = 0; b < blocks; b++, bytes += SN_RT_PACKED_TANGENTS)
+  for (size_t b = 0; bytes && b < blocks; b++, bytes += SN_RT_PACKED_TANGENTS)
     for (uint32_t l = 0; l < lanes; l++) {
       float t[4];
       sn_rt_stored_tangent(&p->skin, b, l, t);
       put_direction(bytes + 3 * l, t);
       if (t[3] < 0) bytes[SN_RT_PACKED_NORMALS] = (uint8_t)(bytes[SN_RT_PACKED_NORMALS] | 1u << l);
     }
-  return SN_OK;
 }
 
 // ---- weights and joints ---------------------------------------------------------------------------------------------
@@ -155,36 +152,35 @@ static void pack_lane(const packer *p, int influences, size_t row, uint32_t lane
   for (int k = 1; k < influences; k++) put_number(rows + (row + (size_t)k - 1) * row_bytes, lane, whole[k]);
 }
 
-static sn_status pack_weights(packer *p) {
+static void pack_weights(void *user) {
+  packer *p = user;
   uint64_t count = p->model->sizes[SN_SECTION_SKIN_WEIGHTS] / p->skin.weight_bits;
   uint8_t *rows = new_section(p, SN_SECTION_PACK_WEIGHTS, count * row_bytes + tail, 1);
-  if (!rows) return p->ctx->error.status;
-  for (uint32_t group = 0; group < group_count(p); group++) {
+  for (uint32_t group = 0; rows && group < group_count(p); group++) {
     const sn_rt_group *g = p->skin.groups + group;
     for (size_t b = 0; b < g->block_count; b++)
       for (uint32_t l = 0; l < lanes; l++)
         pack_lane(p, g->influences, g->first_weight + b * (g->influences - 1u), l, rows);
   }
-  return SN_OK;
 }
 
-static sn_status pack_tuples(packer *p) {
+static void pack_tuples(void *user) {
+  packer *p = user;
   const uint16_t *tuples = p->skin.tuples;
   uint64_t count = p->model->sizes[SN_SECTION_SKIN_TUPLES] / sizeof *tuples;
   if (p->model->info.palette_count > 256) {
     return sn_section_add(&p->list, sn_rt_section_name(SN_SECTION_SKIN_TUPLES), tuples, count * sizeof *tuples, 0);
   }
   uint8_t *bytes = new_section(p, SN_SECTION_PACK_TUPLES, count, 1);
-  if (!bytes) return p->ctx->error.status;
-  for (uint64_t n = 0; n < count; n++) bytes[n] = (uint8_t)tuples[n];
-  return SN_OK;
+  for (uint64_t n = 0; bytes && n < count; n++) bytes[n] = (uint8_t)tuples[n];
 }
 
 // ---- triangles ------------------------------------------------------------------------------------------------------
 
-static sn_status pack_triangles(packer *p) {
+static void pack_triangles(void *user) {
+  packer *p = user;
   const uint32_t(*triangles)[3] = p->model->sections[SN_SECTION_MESH_TRIANGLES];
-  return sn_section_pack_triangles(&p->list, triangles, p->model->info.triangle_count);
+  sn_section_pack_triangles(&p->list, triangles, p->model->info.triangle_count);
 }
 
 // ---- the solve of rotreg and torque ---------------------------------------------------------------------------------
@@ -248,18 +244,19 @@ static bool solve_bears_packing(const packer *p, const float *scales, size_t blo
   return sqrt(usual) <= usual_cost * p->diagonal;
 }
 
-static sn_status pack_solve(packer *p) {
+static void pack_solve(void *user) {
+  packer *p = user;
   uint32_t joint_count = p->model->info.joint_count, bones = p->model->info.palette_count - joint_count;
   size_t blocks = sn_rt_rotreg_blocks(bones), columns = 3 * (size_t)bones + 4 * (size_t)joint_count;
   const float *solve = p->model->sections[SN_SECTION_DRIVE_SOLVE];
   size_t scale_count = sn_rt_packed_scale_count(joint_count, bones), count = blocks * columns * SN_RT_ROTREG_ROWS;
-  float *numbers = SN_NEW(p->ctx, &p->scratch, float, scale_count);
-  int16_t *rows = SN_NEW(p->ctx, &p->scratch, int16_t, count);
-  if (!numbers || !rows) return p->ctx->error.status;
+  float *numbers = sn_section_alloc(&p->list, scale_count, sizeof *numbers);
+  int16_t *rows = sn_section_alloc(&p->list, count, sizeof *rows);
+  if (!rows) return;
   float(*centres)[3] = (float(*)[3])(void *)(numbers + 1), *scales = numbers + 1 + 3 * lanes * blocks;
-  sn_status status = bone_centres(p, bones, centres);
+  p->list.status = bone_centres(p, bones, centres);
   numbers[0] = (float)(bone_reach * p->diagonal);
-  for (size_t at = 0; status == SN_OK && numbers[0] > 0 && at < blocks * columns; at++) {
+  for (size_t at = 0; p->list.status == SN_OK && numbers[0] > 0 && at < blocks * columns; at++) {
     double wide[SN_RT_ROTREG_ROWS];
     scales[at] = (float)(column_rows(solve + at * SN_RT_ROTREG_ROWS,
                                      (const float(*)[3])centres + at / columns * lanes, numbers[0], wide) /
@@ -267,14 +264,12 @@ static sn_status pack_solve(packer *p) {
     for (size_t r = 0; scales[at] > 0 && r < SN_RT_ROTREG_ROWS; r++)
       rows[at * SN_RT_ROTREG_ROWS + r] = (int16_t)fmax(-INT16_MAX, fmin(INT16_MAX, rint(wide[r] / scales[at])));
   }
-  if (status != SN_OK) return status;
   if (!(numbers[0] > 0) || !solve_bears_packing(p, scales, blocks, columns, numbers[0]))
     return copy_section(p, SN_SECTION_DRIVE_SOLVE);
-  status = sn_section_add(&p->list, sn_rt_section_name(SN_SECTION_PACK_SOLVE), rows, count * sizeof *rows,
-                          SN_RT_SECTION_REQUIRED);
-  if (status != SN_OK) return status;
-  return sn_section_add(&p->list, sn_rt_section_name(SN_SECTION_PACK_SCALES), numbers, scale_count * sizeof *numbers,
-                        SN_RT_SECTION_REQUIRED);
+  sn_section_add(&p->list, sn_rt_section_name(SN_SECTION_PACK_SOLVE), rows, count * sizeof *rows,
+                 SN_RT_SECTION_REQUIRED);
+  sn_section_add(&p->list, sn_rt_section_name(SN_SECTION_PACK_SCALES), numbers, scale_count * sizeof *numbers,
+                 SN_RT_SECTION_REQUIRED);
 }
 
 // ---- corrections ----------------------------------------------------------------------------------------------------
@@ -341,24 +336,24 @@ static bool corrections_bear_packing(const packer *p) {
   return sqrt(usual) <= usual_cost * p->diagonal;
 }
 
-static sn_status pack_entries(packer *p) {
+static void pack_entries(void *user) {
+  packer *p = user;
   if (!corrections_bear_packing(p)) {
-    sn_status status = copy_section(p, SN_SECTION_CORRECT_ENTRIES);
-    return status == SN_OK ? copy_section(p, SN_SECTION_CORRECT_DELTAS) : status;
+    copy_section(p, SN_SECTION_CORRECT_ENTRIES);
+    return copy_section(p, SN_SECTION_CORRECT_DELTAS);
   }
   const sn_rt_correct_head *head = p->model->sections[SN_SECTION_CORRECT_HEAD];
   size_t count = head->entry_count, size = sn_rt_packed_delta_bytes(p->model->info.shade);
   sn_rt_packed_entry *entries = new_section(p, SN_SECTION_PACK_ENTRIES, count, sizeof *entries);
   uint8_t *deltas = new_section(p, SN_SECTION_PACK_DELTAS, count * size + tail, 1);
-  if (!entries || !deltas) return p->ctx->error.status;
-  for (size_t n = 0; n < count; n++) pack_entry(p, n, entries + n, deltas + n * size);
-  return SN_OK;
+  for (size_t n = 0; deltas && n < count; n++) pack_entry(p, n, entries + n, deltas + n * size);
 }
 
-static sn_status pack_limits(packer *p) {
+static void pack_limits(void *user) {
+  packer *p = user;
   size_t count = (size_t)p->model->info.block_count * lanes;
   uint8_t *bytes = new_section(p, SN_SECTION_PACK_LIMITS, sizeof(float) + 2 * count, 1);
-  if (!bytes) return p->ctx->error.status;
+  if (!bytes) return;
   const float *limits = p->corrections.limits;
   float largest = 0;
   for (size_t n = 0; n < count; n++) largest = fmaxf(largest, limits[n]);
@@ -366,30 +361,17 @@ static sn_status pack_limits(packer *p) {
   memcpy(bytes, &unit, sizeof unit);
   uint16_t *out = (uint16_t *)(void *)(bytes + sizeof unit);
   for (size_t n = 0; n < count; n++) out[n] = (uint16_t)fmax(1, rounded(limits[n] / unit, 65535));
-  return SN_OK;
 }
 
 // ---- all sections ---------------------------------------------------------------------------------------------------
 
-typedef struct packing {
-  sn_rt_section_id from;
-  sn_status (*pack)(packer *p); // NULL: done with another section
-} packing;
-
-static const packing packings[] = {
+// Deltas are done with their entries.
+static const sn_section_rule rules[] = {
   {SN_SECTION_SKIN_REST, pack_rest},           {SN_SECTION_SKIN_NORMALS, pack_normals},
   {SN_SECTION_SKIN_WEIGHTS, pack_weights},     {SN_SECTION_SKIN_TUPLES, pack_tuples},
   {SN_SECTION_MESH_TRIANGLES, pack_triangles}, {SN_SECTION_CORRECT_ENTRIES, pack_entries},
   {SN_SECTION_CORRECT_DELTAS, NULL},           {SN_SECTION_CORRECT_LIMITS, pack_limits},
   {SN_SECTION_SKIN_TANGENTS, pack_tangents},   {SN_SECTION_DRIVE_SOLVE, pack_solve}};
-
-static sn_status pack_section(packer *p, const sn_rt_entry *entry) {
-  for (size_t n = 0; n < sizeof packings / sizeof *packings; n++) {
-    if (strcmp(entry->name, sn_rt_section_name(packings[n].from)) == 0)
-      return packings[n].pack ? packings[n].pack(p) : SN_OK;
-  }
-  return sn_section_add(&p->list, entry->name, p->model->bytes + entry->offset, entry->size, entry->flags);
-}
 
 sn_status sn_model_pack(sn_context *ctx, const sn_rt_model *model, sn_model *out) {
   *out = (sn_model){0};
@@ -403,11 +385,9 @@ sn_status sn_model_pack(sn_context *ctx, const sn_rt_model *model, sn_model *out
               .scratch = sn_arena_new(ctx)};
   p.list = (sn_section_list){.ctx = ctx, .memory = &p.scratch};
   p.diagonal = diagonal_of(&p);
-  const sn_rt_entry *entries = (const sn_rt_entry *)(const void *)(model->bytes + sizeof header);
-  sn_status status = SN_OK;
-  for (uint32_t s = 0; status == SN_OK && s < header.section_count; s++) status = pack_section(&p, entries + s);
+  sn_sections_rewrite(&p.list, model, rules, sizeof rules / sizeof *rules, &p);
   header.weight_bits = SN_RT_PACKED_BITS;
-  if (status == SN_OK) status = sn_sections_assemble(&p.list, header, out);
+  sn_status status = sn_sections_assemble(&p.list, header, out);
   sn_arena_free(&p.scratch);
   return status;
 }

@@ -4,46 +4,66 @@
 
 #include <string.h>
 
-sn_status sn_section_add(sn_section_list *list, const char *name, const void *bytes, uint64_t size, uint32_t flags) {
+void sn_section_add(sn_section_list *list, const char *name, const void *bytes, uint64_t size, uint32_t flags) {
+  bool twice = false;
+  if (list->status != SN_OK) return;
+  for (int s = 0; s < list->count; s++) twice = twice || !strcmp(list->sections[s].name, name);
   if (strlen(name) == 0 || strlen(name) > 15) {
-    return sn_fail(list->ctx, SN_BAD_INPUT, "a section's name has 1 to 15 characters: '%s'", name);
+    list->status = sn_fail(list->ctx, SN_BAD_INPUT, "a section's name has 1 to 15 characters: '%s'", name);
+  } else if (twice) {
+    list->status = sn_fail(list->ctx, SN_BAD_INPUT, "there are two sections '%s'", name);
+  } else if (list->count == SN_RT_MAX_SECTIONS) {
+    list->status = sn_fail(list->ctx, SN_BAD_INPUT, "a model has at most %d sections", SN_RT_MAX_SECTIONS);
+  } else {
+    sn_section *s = list->sections + list->count++;
+    *s = (sn_section){.bytes = bytes, .size = size, .flags = flags};
+    memcpy(s->name, name, strlen(name));
   }
-  for (int s = 0; s < list->count; s++) {
-    if (!strcmp(list->sections[s].name, name))
-      return sn_fail(list->ctx, SN_BAD_INPUT, "there are two sections '%s'", name);
-  }
-  if (list->count == SN_RT_MAX_SECTIONS) {
-    return sn_fail(list->ctx, SN_BAD_INPUT, "a model has at most %d sections", SN_RT_MAX_SECTIONS);
-  }
-  sn_section *s = list->sections + list->count++;
-  *s = (sn_section){.bytes = bytes, .size = size, .flags = flags};
-  memcpy(s->name, name, strlen(name));
-  return SN_OK;
 }
 
-void *sn_section_new(sn_section_list *list, sn_rt_section_id id, uint64_t count, size_t size, uint32_t flags) {
-  void *bytes = sn_arena_alloc(list->ctx, list->memory, count, size);
-  if (!bytes || sn_section_add(list, sn_rt_section_name(id), bytes, count * size, flags) != SN_OK) return NULL;
+void *sn_section_alloc(sn_section_list *list, uint64_t count, size_t size) {
+  void *bytes = list->status == SN_OK ? sn_arena_alloc(list->ctx, list->memory, count, size) : NULL;
+  if (!bytes && list->status == SN_OK) list->status = list->ctx->error.status;
   return bytes;
 }
 
-sn_status sn_section_pack_triangles(sn_section_list *list, const uint32_t (*triangles)[3], size_t triangle_count) {
+void *sn_section_new(sn_section_list *list, sn_rt_section_id id, uint64_t count, size_t size, uint32_t flags) {
+  void *bytes = sn_section_alloc(list, count, size);
+  sn_section_add(list, sn_rt_section_name(id), bytes, count * size, flags);
+  return list->status == SN_OK ? bytes : NULL;
+}
+
+void sn_section_pack_triangles(sn_section_list *list, const uint32_t (*triangles)[3], size_t triangle_count) {
   size_t count = 3 * triangle_count, size = 0;
-  if (count == 0) return SN_OK;
-  uint8_t *bytes = SN_NEW(list->ctx, list->memory, uint8_t, 5 * count);
-  if (!bytes) return list->ctx->error.status;
+  uint8_t *bytes = sn_section_alloc(list, 5 * count, 1);
+  if (count == 0 || !bytes) return;
   uint32_t last = 0;
   for (size_t n = 0; n < count; n++) {
     uint32_t vertex = triangles[n / 3][n % 3], step = vertex - last, code = step << 1 ^ (0 - (step >> 31));
     for (last = vertex; code >= 0x80; code >>= 7) bytes[size++] = (uint8_t)(code | 0x80);
     bytes[size++] = (uint8_t)code;
   }
-  return sn_section_add(list, sn_rt_section_name(SN_SECTION_PACK_TRIANGLES), bytes, size, SN_RT_SECTION_REQUIRED);
+  sn_section_add(list, sn_rt_section_name(SN_SECTION_PACK_TRIANGLES), bytes, size, SN_RT_SECTION_REQUIRED);
+}
+
+void sn_sections_rewrite(sn_section_list *list, const sn_rt_model *model, const sn_section_rule *rules, size_t count,
+                         void *user) {
+  const sn_rt_entry *e = (const sn_rt_entry *)(const void *)(model->bytes + sizeof(sn_rt_header));
+  for (uint32_t s = 0; list->status == SN_OK && s < model->info.section_count; s++, e++) {
+    size_t n = 0;
+    while (n < count && strcmp(e->name, sn_rt_section_name(rules[n].from)) != 0) n++;
+    if (n == count) {
+      sn_section_add(list, e->name, model->bytes + e->offset, e->size, e->flags);
+    } else if (rules[n].write) {
+      rules[n].write(user);
+    }
+  }
 }
 
 static uint64_t aligned(uint64_t n) { return (n + SN_RT_ALIGNMENT - 1) / SN_RT_ALIGNMENT * SN_RT_ALIGNMENT; }
 
 sn_status sn_sections_assemble(const sn_section_list *list, sn_rt_header header, sn_model *out) {
+  if (list->status != SN_OK) return list->status;
   uint64_t size = aligned(sizeof header + (uint64_t)list->count * sizeof(sn_rt_entry));
   for (int s = 0; s < list->count; s++) size += aligned(list->sections[s].size);
   *out = (sn_model){.memory = sn_arena_new(list->ctx), .size = size};

@@ -204,7 +204,7 @@ sn_status sn_gltf_load_morphs(sn_context *ctx, sn_gltf *gltf); // morph.c, after
 sn_status sn_gltf_load_clips(sn_context *ctx, sn_gltf *gltf);
 sn_status sn_gltf_place(sn_context *ctx, sn_gltf *gltf); // skins and parts into the scene's space
 
-// mesh.c: the primitive of a part; the accessor of one of its attributes, -1 for none; `width` numbers of that for every vertex, read
+// mesh.c: the primitive of a part; the accessor of one of its attributes, -1 for none; its `width` numbers of every vertex, read
 // as fractions where they are integers, false where it has none or that fails (o->status).
 gltf_object sn_gltf_primitive(sn_context *ctx, const sn_gltf *gltf, const sn_gltf_part *part);
 int sn_gltf_attribute(gltf_object *o, const sn_gltf *gltf, const char *key);

@@ -6,7 +6,7 @@
 
 // ---- skin attributes -------------------------------------------------------------------------------------------
 
-// One row without repeated joints and without zero weights, rounded to floats whose sum is 1 as exactly as floats can say: the largest
+// One row without repeated joints and zero weights, rounded to floats whose sum is 1 as exactly as floats can say: the largest
 // takes what rounding left over.
 static gltf_influences gather(const sn_skin *skin, int i) {
   gltf_influences row = {0};

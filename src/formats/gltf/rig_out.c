@@ -263,7 +263,7 @@ static void add_channel(clip_builder *c, int node, const char *path, int width) 
   sn_gltf_add_channel(c->b, c->json, node, path, (gltf_keys){c->times, c->clip->frame_count, width, c->values});
 }
 
-// Channels of the properties of a node, its samples `stride` apart, unless they never leave what the node says anyway. The rotation is
+// Channels of the properties of a node, its samples `stride` apart, where they leave what the node says anyway. The rotation is
 // there `always`.
 static void add_node_channels(clip_builder *c, int node, const trs *samples, size_t stride, bool always) {
   static const struct {

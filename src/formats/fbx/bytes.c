@@ -9,16 +9,19 @@ enum { node_header = 13 }; // end, number of properties, their size, length of t
 
 fbx sn_fbx_new(sn_context *ctx) { return (fbx){.ctx = ctx, .memory = sn_arena_new(ctx)}; }
 
+void *sn_fbx_alloc(fbx *f, sn_arena *memory, size_t count, size_t size) {
+  void *out = f->status == SN_OK ? sn_arena_alloc(f->ctx, memory, count, size) : NULL;
+  if (!out && f->status == SN_OK) f->status = f->ctx->error.status;
+  return out;
+}
+
 static void put(fbx *f, const void *bytes, size_t size) {
-  if (f->failed) return;
+  if (f->status != SN_OK) return;
   if (f->size + size > f->room) {
     size_t room = 2 * (f->size + size) + 4096;
     sn_arena memory = sn_arena_new(f->ctx);
-    uint8_t *larger = SN_NEW(f->ctx, &memory, uint8_t, room);
-    if (!larger) {
-      f->failed = true;
-      return;
-    }
+    uint8_t *larger = sn_fbx_alloc(f, &memory, room, 1);
+    if (!larger) return;
     if (f->size > 0) memcpy(larger, f->bytes, f->size);
     sn_arena_free(&f->memory);
     f->memory = memory, f->bytes = larger, f->room = room;
@@ -40,7 +43,7 @@ static void put_number(fbx *f, uint64_t value, int size) {
 // The properties of the innermost node are complete.
 static void close_properties(fbx *f) {
   int d = f->depth - 1;
-  if (f->failed || d < 0 || f->open[d].closed) return;
+  if (f->status != SN_OK || d < 0 || f->open[d].closed) return;
   f->open[d].closed = true;
   store(f->bytes + f->open[d].start + 4, f->open[d].count, 4);
   store(f->bytes + f->open[d].start + 8, f->size - f->open[d].properties, 4);
@@ -60,8 +63,9 @@ static void put_array(fbx *f, char type, const void *values, size_t count) {
 static void put_property(fbx *f, char type, va_list *list) {
   const char *text = strchr("SN", type) ? va_arg(*list, const char *) : NULL;
   const char *kind = type == 'N' ? va_arg(*list, const char *) : NULL;
-  const void *bytes = strchr("Rilfd", type) ? va_arg(*list, const void *) : text;
-  size_t size = text ? strlen(text) : bytes ? va_arg(*list, size_t) : 0;
+  bool given = strchr("Rilfd", type);
+  const void *bytes = given ? va_arg(*list, const void *) : text;
+  size_t size = given ? va_arg(*list, size_t) : text ? strlen(text) : 0;
   if (type == 'I') {
     put_number(f, (uint32_t)va_arg(*list, int), 4);
   } else if (type == 'L') {
@@ -117,7 +121,7 @@ void sn_fbx_end(fbx *f) {
   close_properties(f);
   f->depth--;
   if (f->open[f->depth].has_children) put(f, zeros, node_header);
-  if (!f->failed) store(f->bytes + f->open[f->depth].start, file_position(f), 4);
+  if (f->status == SN_OK) store(f->bytes + f->open[f->depth].start, file_position(f), 4);
 }
 
 void sn_fbx_put_array(fbx *f, const char *name, char type, const void *values, size_t count) {
@@ -150,7 +154,7 @@ sn_status sn_fbx_save(fbx *f, const char *path) {
   static const uint8_t zeros[node_header] = {0};
   uint8_t version[4];
   put(f, zeros, node_header);
-  sn_status status = f->failed ? f->ctx->error.status : SN_OK;
+  sn_status status = f->status;
   if (status == SN_OK && file_position(f) > UINT32_MAX) {
     status = sn_fail(f->ctx, SN_UNSUPPORTED, "%s: an FBX cannot have more than 4 GB; write .glb or .abc", path);
   }

@@ -17,7 +17,7 @@ typedef struct fbx {
     uint32_t count;
     bool has_children, closed; // closed: its list of properties
   } open[FBX_DEPTH];
-  bool failed; // out of memory, told at the end
+  sn_status status; // the first failure: nothing more is written then
   sn_arena memory;
 } fbx;
 
@@ -29,11 +29,12 @@ void sn_fbx_put(fbx *f, const char *name, const char *format, ...); // with its 
 void sn_fbx_end(fbx *f);
 void sn_fbx_put_array(fbx *f, const char *name, char type, const void *values, size_t count);
 void sn_fbx_begin_object(fbx *f, const char *node, int64_t id, const char *name, const char *kind, const char *type);
-sn_status sn_fbx_save(fbx *f, const char *path); // with header and footer; frees
+void *sn_fbx_alloc(fbx *f, sn_arena *memory, size_t count, size_t size); // NULL after a failure
+sn_status sn_fbx_save(fbx *f, const char *path);                         // with header and footer; frees
 
 // ---- mesh.c: the mesh with what lies on it ---------------------------------------------------------------------------
 
-sn_status sn_fbx_put_geometry(fbx *f, int64_t id, const sn_mesh *mesh, const sn_surface *surface);
+void sn_fbx_put_geometry(fbx *f, int64_t id, const sn_mesh *mesh, const sn_surface *surface);
 // Numbered from `id` on. A mesh without materials gets one.
 int sn_fbx_material_count(const sn_surface *surface);
 void sn_fbx_put_materials(fbx *f, int64_t id, const sn_surface *surface);

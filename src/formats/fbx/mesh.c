@@ -31,11 +31,10 @@ static void begin_layer(fbx *f, const char *kind, const char *name, const char *
 }
 
 // Two numbers for every corner. FBX counts v from below.
-static sn_status put_uvs(fbx *f, const sn_surface *surface, size_t corners, sn_arena *scratch) {
-  double *uvs = SN_NEW(f->ctx, scratch, double, 2 * corners);
-  int32_t *numbers = SN_NEW(f->ctx, scratch, int32_t, corners);
-  if (!uvs || !numbers) return f->ctx->error.status;
-  for (size_t c = 0; c < corners; c++) {
+static void put_uvs(fbx *f, const sn_surface *surface, size_t corners, sn_arena *scratch) {
+  double *uvs = sn_fbx_alloc(f, scratch, 2 * corners, sizeof *uvs);
+  int32_t *numbers = sn_fbx_alloc(f, scratch, corners, sizeof *numbers);
+  for (size_t c = 0; numbers && c < corners; c++) {
     uvs[2 * c] = (double)surface->uvs[c][0], uvs[2 * c + 1] = 1 - (double)surface->uvs[c][1];
     numbers[c] = (int32_t)c;
   }
@@ -43,20 +42,17 @@ static sn_status put_uvs(fbx *f, const sn_surface *surface, size_t corners, sn_a
   sn_fbx_put_array(f, "UV", 'd', uvs, 2 * corners);
   sn_fbx_put_array(f, "UVIndex", 'i', numbers, corners);
   sn_fbx_end(f);
-  return SN_OK;
 }
 
 // The material of every triangle; those without one have the first.
-static sn_status put_material_layer(fbx *f, const sn_surface *surface, size_t triangles, sn_arena *scratch) {
+static void put_material_layer(fbx *f, const sn_surface *surface, size_t triangles, sn_arena *scratch) {
   bool several = surface->material_count > 1;
-  int32_t *numbers = SN_NEW(f->ctx, scratch, int32_t, several ? triangles : 1);
-  if (!numbers) return f->ctx->error.status;
-  for (size_t t = 0; several && t < triangles; t++)
+  int32_t *numbers = sn_fbx_alloc(f, scratch, several ? triangles : 1, sizeof *numbers);
+  for (size_t t = 0; numbers && several && t < triangles; t++)
     numbers[t] = surface->materials[t] > 0 ? surface->materials[t] : 0;
   begin_layer(f, "LayerElementMaterial", "", several ? "ByPolygon" : "AllSame");
   sn_fbx_put_array(f, "Materials", 'i', numbers, several ? triangles : 1);
   sn_fbx_end(f);
-  return SN_OK;
 }
 
 static void put_layer(fbx *f, bool uvs) {
@@ -72,27 +68,23 @@ static void put_layer(fbx *f, bool uvs) {
   sn_fbx_end(f);
 }
 
-sn_status sn_fbx_put_geometry(fbx *f, int64_t id, const sn_mesh *mesh, const sn_surface *surface) {
+void sn_fbx_put_geometry(fbx *f, int64_t id, const sn_mesh *mesh, const sn_surface *surface) {
   sn_arena scratch = sn_arena_new(f->ctx);
   size_t n = (size_t)mesh->vertex_count, m = (size_t)mesh->triangle_count;
-  double *positions = SN_NEW(f->ctx, &scratch, double, 3 * n);
-  int32_t *corners = SN_NEW(f->ctx, &scratch, int32_t, 3 * m);
-  sn_status status = positions && corners ? SN_OK : f->ctx->error.status;
-  for (size_t k = 0; status == SN_OK && k < 3 * n; k++) positions[k] = (double)mesh->positions[k / 3][k % 3];
-  for (size_t c = 0; status == SN_OK && c < 3 * m; c++) {
+  double *positions = sn_fbx_alloc(f, &scratch, 3 * n, sizeof *positions);
+  int32_t *corners = sn_fbx_alloc(f, &scratch, 3 * m, sizeof *corners);
+  for (size_t k = 0; corners && k < 3 * n; k++) positions[k] = (double)mesh->positions[k / 3][k % 3];
+  for (size_t c = 0; corners && c < 3 * m; c++) {
     int vertex = mesh->triangles[c / 3][c % 3];
     corners[c] = c % 3 < 2 ? vertex : ~vertex; // the end of a face
   }
-  if (status == SN_OK) {
-    sn_fbx_begin_object(f, "Geometry", id, "mesh", "Geometry", "Mesh");
-    sn_fbx_put(f, "GeometryVersion", "I", 124);
-    sn_fbx_put_array(f, "Vertices", 'd', positions, 3 * n);
-    sn_fbx_put_array(f, "PolygonVertexIndex", 'i', corners, 3 * m);
-    if (surface->has_uvs) status = put_uvs(f, surface, 3 * m, &scratch);
-    if (status == SN_OK) status = put_material_layer(f, surface, m, &scratch);
-    put_layer(f, surface->has_uvs);
-    sn_fbx_end(f);
-  }
+  sn_fbx_begin_object(f, "Geometry", id, "mesh", "Geometry", "Mesh");
+  sn_fbx_put(f, "GeometryVersion", "I", 124);
+  sn_fbx_put_array(f, "Vertices", 'd', positions, 3 * n);
+  sn_fbx_put_array(f, "PolygonVertexIndex", 'i', corners, 3 * m);
+  if (surface->has_uvs) put_uvs(f, surface, 3 * m, &scratch);
+  put_material_layer(f, surface, m, &scratch);
+  put_layer(f, surface->has_uvs);
+  sn_fbx_end(f);
   sn_arena_free(&scratch);
-  return status;
 }

@@ -76,19 +76,24 @@ static void euler(sn_mat3 m, const double near[3], double out[3]) {
   }
 }
 
-static sn_status split(fbx_job *job, int joint, sn_affine a, const double near[3], trs *out) {
+static trs split(fbx_job *job, int joint, sn_affine a, const double near[3]) {
   static const double shear_limit = 1e-3; // of a pose: what FBX cannot hold
   sn_vec3 t, s;
   sn_quat q;
   double lost = sn_affine_to_trs(a, &t, &q, &s);
-  if (lost > shear_limit) {
-    return sn_fail(job->f.ctx, SN_UNSUPPORTED,
-                   "%s: joint %s is sheared (%.2g of its size), which FBX cannot hold; write .glb", job->path,
-                   job->what->skeleton->names[joint], lost);
+  if (lost > shear_limit && job->f.status == SN_OK) {
+    job->f.status = sn_fail(job->f.ctx, SN_UNSUPPORTED,
+                            "%s: joint %s is sheared (%.2g of its size), which FBX cannot hold; write .glb",
+                            job->path, job->what->skeleton->names[joint], lost);
   }
-  *out = (trs){{t.x, t.y, t.z}, {0}, {s.x, s.y, s.z}};
-  euler(sn_quat_to_mat3(q), near, out->r);
-  return SN_OK;
+  trs out = {{t.x, t.y, t.z}, {0}, {s.x, s.y, s.z}};
+  euler(sn_quat_to_mat3(q), near, out.r);
+  return out;
+}
+
+static void no_size(fbx_job *job, int joint) {
+  if (job->f.status == SN_OK)
+    job->f.status = sn_fail(job->f.ctx, SN_BAD_INPUT, "joint %s has no size", job->what->skeleton->names[joint]);
 }
 
 static sn_affine without_scale(sn_affine rest) {
@@ -98,7 +103,7 @@ static sn_affine without_scale(sn_affine rest) {
 }
 
 // Joint transforms relative to their parents; `pose` NULL: in the rest pose.
-static sn_status local_transforms(fbx_job *job, const sn_affine *pose) {
+static void local_transforms(fbx_job *job, const sn_affine *pose) {
   const sn_skeleton *skeleton = job->what->skeleton;
   for (int j = 0; j < skeleton->joint_count; j++) {
     int parent = job->what->affine ? -1 : skeleton->parents[j];
@@ -106,12 +111,9 @@ static sn_status local_transforms(fbx_job *job, const sn_affine *pose) {
     job->local[j] = world;
     if (parent < 0) continue;
     sn_affine above = pose ? sn_affine_mul(pose[parent], job->rest[parent]) : job->rest[parent];
-    if (!sn_affine_invert(above, &inverse)) {
-      return sn_fail(job->f.ctx, SN_BAD_INPUT, "joint %s has no size", skeleton->names[parent]);
-    }
+    if (!sn_affine_invert(above, &inverse)) return no_size(job, parent);
     job->local[j] = sn_affine_mul(inverse, world);
   }
-  return SN_OK;
 }
 
 // ---- parts of the file -------------------------------------------------------------------------------------------------------
@@ -209,15 +211,13 @@ static void put_model(fbx *f, int64_t id, const char *name, const char *type, co
   sn_fbx_end(f);
 }
 
-static sn_status put_joints(fbx_job *job) {
+static void put_joints(fbx_job *job) {
   fbx *f = &job->f;
   const double none[3] = {0};
-  sn_status status = local_transforms(job, NULL);
-  for (int j = 0; status == SN_OK && j < job->joint_count; j++) {
-    trs place;
+  local_transforms(job, NULL);
+  for (int j = 0; f->status == SN_OK && j < job->joint_count; j++) {
     const char *name = job->what->skeleton->names[j];
-    status = split(job, j, job->local[j], none, &place);
-    if (status != SN_OK) break;
+    trs place = split(job, j, job->local[j], none);
     sn_fbx_begin_object(f, "NodeAttribute", id_attributes + j, name, "NodeAttribute", "LimbNode");
     sn_fbx_put(f, "TypeFlags", "S", "Skeleton");
     sn_fbx_begin(f, "Properties70", "");
@@ -226,10 +226,9 @@ static sn_status put_joints(fbx_job *job) {
     sn_fbx_end(f);
     put_model(f, id_joints + j, name, "LimbNode", &place);
   }
-  return status;
 }
 
-static sn_status put_cluster(fbx_job *job, int j, int32_t *indices, double *weights) {
+static void put_cluster(fbx_job *job, int j, int32_t *indices, double *weights) {
   fbx *f = &job->f;
   const sn_skin *skin = job->what->skin;
   const sn_skeleton *skeleton = job->what->skeleton;
@@ -241,9 +240,7 @@ static sn_status put_cluster(fbx_job *job, int j, int32_t *indices, double *weig
     if (weight > 0) indices[count] = i, weights[count++] = weight;
   }
   sn_affine inverse;
-  if (!sn_affine_invert(job->rest[j], &inverse)) {
-    return sn_fail(f->ctx, SN_BAD_INPUT, "joint %s has no size", skeleton->names[j]);
-  }
+  if (!sn_affine_invert(job->rest[j], &inverse)) return no_size(job, j);
   sn_fbx_begin_object(f, "Deformer", id_clusters + j, skeleton->names[j], "SubDeformer", "Cluster");
   sn_fbx_put(f, "Version", "I", 100);
   sn_fbx_put(f, "UserData", "SS", "", "");
@@ -254,24 +251,20 @@ static sn_status put_cluster(fbx_job *job, int j, int32_t *indices, double *weig
   put_matrix(f, "Transform", inverse);
   put_matrix(f, "TransformLink", job->rest[j]);
   sn_fbx_end(f);
-  return SN_OK;
 }
 
-static sn_status put_skin(fbx_job *job) {
+static void put_skin(fbx_job *job) {
   fbx *f = &job->f;
   sn_arena scratch = sn_arena_new(f->ctx);
-  int32_t *indices = SN_NEW(f->ctx, &scratch, int32_t, job->what->skin->vertex_count);
-  double *weights = SN_NEW(f->ctx, &scratch, double, job->what->skin->vertex_count);
-  sn_status status = indices && weights ? SN_OK : f->ctx->error.status;
-  if (status == SN_OK) {
-    sn_fbx_begin_object(f, "Deformer", id_skin, "skin", "Deformer", "Skin");
-    sn_fbx_put(f, "Version", "I", 101);
-    sn_fbx_put(f, "Link_DeformAcuracy", "D", 50.0);
-    sn_fbx_end(f);
-  }
-  for (int j = 0; status == SN_OK && j < job->joint_count; j++) status = put_cluster(job, j, indices, weights);
+  size_t vertices = (size_t)job->what->skin->vertex_count;
+  int32_t *indices = sn_fbx_alloc(f, &scratch, vertices, sizeof *indices);
+  double *weights = sn_fbx_alloc(f, &scratch, vertices, sizeof *weights);
+  sn_fbx_begin_object(f, "Deformer", id_skin, "skin", "Deformer", "Skin");
+  sn_fbx_put(f, "Version", "I", 101);
+  sn_fbx_put(f, "Link_DeformAcuracy", "D", 50.0);
+  sn_fbx_end(f);
+  for (int j = 0; f->status == SN_OK && j < job->joint_count; j++) put_cluster(job, j, indices, weights);
   sn_arena_free(&scratch);
-  return status;
 }
 
 static void put_pose_node(fbx *f, int64_t id, sn_affine place) {
@@ -322,16 +315,13 @@ static void put_curve_node(fbx *f, int64_t id, const char *name, const float *fi
 }
 
 // values: nine numbers of every joint, each at all frames.
-static sn_status sample_clip(fbx_job *job, const sn_gltf_clip_out *clip, float *values) {
+static void sample_clip(fbx_job *job, const sn_gltf_clip_out *clip, float *values) {
   int count = clip->frame_count;
   memset(job->angles, 0, 3 * (size_t)job->joint_count * sizeof *job->angles);
-  sn_status status = SN_OK;
-  for (int k = 0; status == SN_OK && k < count; k++) {
-    status = local_transforms(job, sn_pose(clip->poses, clip->first_frame + k));
-    for (int j = 0; status == SN_OK && j < job->joint_count; j++) {
-      trs now;
-      status = split(job, j, job->local[j], job->angles + 3 * j, &now);
-      if (status != SN_OK) break;
+  for (int k = 0; job->f.status == SN_OK && k < count; k++) {
+    local_transforms(job, sn_pose(clip->poses, clip->first_frame + k));
+    for (int j = 0; job->f.status == SN_OK && j < job->joint_count; j++) {
+      trs now = split(job, j, job->local[j], job->angles + 3 * j);
       memcpy(job->angles + 3 * j, now.r, sizeof now.r);
       for (int c = 0; c < 9; c++) {
         const double *part = c < 3 ? now.t : c < 6 ? now.r : now.s;
@@ -339,18 +329,17 @@ static sn_status sample_clip(fbx_job *job, const sn_gltf_clip_out *clip, float *
       }
     }
   }
-  return status;
 }
 
-static sn_status put_clip(fbx_job *job, int c) {
+static void put_clip(fbx_job *job, int c) {
   fbx *f = &job->f;
   const sn_gltf_clip_out *clip = &job->what->clips[c];
   size_t count = (size_t)clip->frame_count;
   sn_arena scratch = sn_arena_new(f->ctx);
-  int64_t *times = SN_NEW(f->ctx, &scratch, int64_t, count);
-  float *values = SN_NEW(f->ctx, &scratch, float, 9 * (size_t)job->joint_count * count);
-  sn_status status = times && values ? sample_clip(job, clip, values) : f->ctx->error.status;
-  if (status == SN_OK) {
+  int64_t *times = sn_fbx_alloc(f, &scratch, count, sizeof *times);
+  float *values = sn_fbx_alloc(f, &scratch, 9 * (size_t)job->joint_count * count, sizeof *values);
+  sample_clip(job, clip, values);
+  if (f->status == SN_OK) {
     for (size_t k = 0; k < count; k++) times[k] = (int64_t)round((double)k / job->what->fps * ticks_per_second);
     sn_fbx_begin_object(f, "AnimationStack", id_clips + c, clip->name, "AnimStack", "");
     sn_fbx_begin(f, "Properties70", "");
@@ -370,7 +359,6 @@ static sn_status put_clip(fbx_job *job, int c) {
     }
   }
   sn_arena_free(&scratch);
-  return status;
 }
 
 // ---- connections ----------------------------------------------------------------------------------------------------------
@@ -414,21 +402,20 @@ static void put_connections(fbx_job *job) {
 
 // ---- the file ---------------------------------------------------------------------------------------------------------------
 
-static sn_status put_objects(fbx_job *job) {
+static void put_objects(fbx_job *job) {
   const trs nowhere = {.s = {1, 1, 1}};
   fbx *f = &job->f;
   sn_fbx_begin(f, "Objects", "");
-  sn_status status = sn_fbx_put_geometry(f, id_geometry, job->what->mesh, &job->surface);
+  sn_fbx_put_geometry(f, id_geometry, job->what->mesh, &job->surface);
   put_model(f, id_mesh, "mesh", "Mesh", &nowhere);
   sn_fbx_put_materials(f, id_materials, &job->surface);
-  if (status == SN_OK && job->joint_count > 0) {
-    status = put_joints(job);
-    if (status == SN_OK) status = put_skin(job);
-    if (status == SN_OK) put_bind_pose(job);
-    for (int c = 0; status == SN_OK && c < job->what->clip_count; c++) status = put_clip(job, c);
+  if (job->joint_count > 0) {
+    put_joints(job);
+    put_skin(job);
+    put_bind_pose(job);
+    for (int c = 0; c < job->what->clip_count; c++) put_clip(job, c);
   }
   sn_fbx_end(f);
-  return status;
 }
 
 sn_status sn_fbx_write(sn_context *ctx, const char *path, const sn_gltf_out *what) {
@@ -441,24 +428,22 @@ sn_status sn_fbx_write(sn_context *ctx, const char *path, const sn_gltf_out *wha
   bool same = what->base && what->base->triangle_count == what->mesh->triangle_count;
   if (same && sn_gltf_surface(ctx, what->base, &job.surface) != SN_OK) return ctx->error.status;
   sn_arena memory = sn_arena_new(ctx);
-  job.local = SN_NEW(ctx, &memory, sn_affine, job.joint_count);
-  job.angles = SN_NEW(ctx, &memory, double, 3 * (size_t)job.joint_count);
-  job.rest = SN_NEW(ctx, &memory, sn_affine, job.joint_count);
-  sn_status status = job.local && job.angles && job.rest ? SN_OK : ctx->error.status;
-  for (int j = 0; status == SN_OK && j < job.joint_count; j++) job.rest[j] = without_scale(what->skeleton->rest[j]);
+  size_t n = (size_t)job.joint_count;
+  job.local = sn_fbx_alloc(&job.f, &memory, n, sizeof *job.local);
+  job.angles = sn_fbx_alloc(&job.f, &memory, 3 * n, sizeof *job.angles);
+  job.rest = sn_fbx_alloc(&job.f, &memory, n, sizeof *job.rest);
+  for (size_t j = 0; job.rest && j < n; j++) job.rest[j] = without_scale(what->skeleton->rest[j]);
   int longest = 0;
   for (int c = 0; c < what->clip_count; c++)
     if (what->clips[c].frame_count > longest) longest = what->clips[c].frame_count;
-  if (status == SN_OK) {
+  if (job.f.status == SN_OK) {
     put_head(&job.f);
     put_settings(&job.f, what->fps > 0 ? what->fps : SN_DEFAULT_FPS, longest > 0 ? (longest - 1) / what->fps : 0);
     put_definitions(&job);
-    status = put_objects(&job);
+    put_objects(&job);
+    put_connections(&job);
   }
-  if (status == SN_OK) put_connections(&job);
   sn_arena_free(&memory);
   sn_surface_free(&job.surface);
-  if (status == SN_OK) return sn_fbx_save(&job.f, path);
-  sn_arena_free(&job.f.memory);
-  return status;
+  return sn_fbx_save(&job.f, path);
 }

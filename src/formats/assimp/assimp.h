@@ -33,8 +33,7 @@ typedef struct assimp_job {
   const struct aiScene *scene;
   gltf_builder b;
   int node_count;
-  assimp_node *nodes;       // parents first; node k of the scene is node k of the document
-  int joint_count, *joints; // of all skins, as nodes
+  assimp_node *nodes; // parents first; node k of the scene is node k of the document
   int holder_count;
   assimp_holder *holders;
 } assimp_job;

@@ -7,9 +7,8 @@
 
 assimp_samples sn_assimp_samples(assimp_job *job, unsigned most, int width) {
   assimp_samples out = {.width = width};
-  out.times = SN_NEW(job->b.ctx, &job->b.memory, float, most);
-  out.values = SN_NEW(job->b.ctx, &job->b.memory, float, (size_t)most *(size_t)width);
-  if (!out.times || !out.values) job->b.failed = true;
+  out.times = GLTF_NEW(&job->b, &job->b.memory, float, most);
+  out.values = GLTF_NEW(&job->b, &job->b.memory, float, (size_t)most *(size_t)width);
   return out;
 }
 
@@ -21,7 +20,7 @@ float *sn_assimp_next(assimp_samples *k, double time) {
 }
 
 void sn_assimp_add_channel(assimp_job *job, json_t *clip, int node, const char *path, const assimp_samples *k) {
-  if (k->count == 0 || job->b.failed) return;
+  if (k->count == 0 || job->b.status != SN_OK) return;
   int input = sn_gltf_add_accessor(&job->b, (gltf_data){k->times, k->count, GLTF_FLOAT, 1, 0, true});
   sn_gltf_add_channel(&job->b, clip, node, path, (gltf_keys){input, k->count, k->width, k->values});
 }
@@ -29,7 +28,7 @@ void sn_assimp_add_channel(assimp_job *job, json_t *clip, int node, const char *
 static void add_vectors(assimp_job *job, json_t *clip, int node, const char *path, const struct aiVectorKey *list,
                         unsigned count, double rate) {
   assimp_samples k = sn_assimp_samples(job, count, 3);
-  for (unsigned i = 0; !job->b.failed && i < count; i++) {
+  for (unsigned i = 0; job->b.status == SN_OK && i < count; i++) {
     float *out = sn_assimp_next(&k, list[i].mTime / rate);
     if (out) sn_vec3_store(sn_vec3_make(list[i].mValue.x, list[i].mValue.y, list[i].mValue.z), out);
   }
@@ -39,7 +38,7 @@ static void add_vectors(assimp_job *job, json_t *clip, int node, const char *pat
 static void add_rotations(assimp_job *job, json_t *clip, int node, const struct aiQuatKey *list, unsigned count,
                           double rate) {
   assimp_samples k = sn_assimp_samples(job, count, 4);
-  for (unsigned i = 0; !job->b.failed && i < count; i++) {
+  for (unsigned i = 0; job->b.status == SN_OK && i < count; i++) {
     const struct aiQuaternion *v = &list[i].mValue;
     sn_quat q = sn_quat_normalize((sn_quat){v->x, v->y, v->z, v->w});
     float *out = sn_assimp_next(&k, list[i].mTime / rate);

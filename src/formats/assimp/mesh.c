@@ -62,12 +62,12 @@ static bool shares_vertices(const struct aiMesh *mesh) {
   return corners > mesh->mNumVertices;
 }
 
-static bool join(assimp_job *job, mesh_work *w) {
-  int n = (int)w->mesh->mNumVertices, *order = SN_NEW(job->b.ctx, &job->b.memory, int, n);
-  int *leader = SN_NEW(job->b.ctx, &job->b.memory, int, n);
-  w->vertex = SN_NEW(job->b.ctx, &job->b.memory, int, n);
-  w->first = SN_NEW(job->b.ctx, &job->b.memory, int, n);
-  if (!order || !leader || !w->vertex || !w->first) return false;
+static void join(assimp_job *job, mesh_work *w) {
+  int n = (int)w->mesh->mNumVertices, *order = GLTF_NEW(&job->b, &job->b.memory, int, n);
+  int *leader = GLTF_NEW(&job->b, &job->b.memory, int, n);
+  w->vertex = GLTF_NEW(&job->b, &job->b.memory, int, n);
+  w->first = GLTF_NEW(&job->b, &job->b.memory, int, n);
+  if (!w->first) return;
   bool shared = shares_vertices(w->mesh);
   for (int i = 0; i < n; i++) order[i] = i;
   sorting = w;
@@ -82,7 +82,6 @@ static bool join(assimp_job *job, mesh_work *w) {
     if (leader[i] == i) w->first[w->count++] = i;
     w->vertex[i] = leader[i] == i ? w->count - 1 : w->vertex[leader[i]];
   }
-  return true;
 }
 
 static int count_triangles(const struct aiMesh *mesh) {
@@ -96,16 +95,14 @@ static int count_triangles(const struct aiMesh *mesh) {
 static void add_floats(assimp_job *job, const mesh_work *w, json_t *attributes, const char *key, size_t offset,
                        int width) {
   size_t size = (size_t)width * sizeof(float);
-  uint8_t *out = SN_NEW(job->b.ctx, &job->b.memory, uint8_t, (size_t)w->count * size);
-  if (!out) job->b.failed = true;
+  uint8_t *out = GLTF_NEW(&job->b, &job->b.memory, uint8_t, (size_t)w->count * size);
   for (int i = 0; out && i < w->count; i++)
     memcpy(out + (size_t)i * size, (const uint8_t *)&w->corners[w->first[i]] + offset, size);
   if (out) sn_gltf_put_floats(&job->b, attributes, key, out, w->count, width);
 }
 
 static void add_influences(assimp_job *job, const mesh_work *w, json_t *attributes) {
-  gltf_influences *rows = SN_NEW(job->b.ctx, &job->b.memory, gltf_influences, w->count);
-  if (!rows) job->b.failed = true;
+  gltf_influences *rows = GLTF_NEW(&job->b, &job->b.memory, gltf_influences, w->count);
   for (int i = 0; rows && i < w->count; i++) {
     rows[i] = w->corners[w->first[i]].influences;
     float *weights = rows[i].weights, sum = 0;
@@ -117,8 +114,7 @@ static void add_influences(assimp_job *job, const mesh_work *w, json_t *attribut
 
 // Colours of the vertices, of the first corner each: they say which weights to keep, and split nothing.
 static void add_colours(assimp_job *job, const mesh_work *w, json_t *attributes) {
-  float *out = SN_NEW(job->b.ctx, &job->b.memory, float, 3 * (size_t)w->count);
-  if (!out) job->b.failed = true;
+  float *out = GLTF_NEW(&job->b, &job->b.memory, float, 3 * (size_t)w->count);
   for (int i = 0; out && i < w->count; i++) {
     const struct aiColor4D *c = &w->mesh->mColors[0][w->first[i]];
     const float rgb[3] = {c->r, c->g, c->b};
@@ -130,8 +126,7 @@ static void add_colours(assimp_job *job, const mesh_work *w, json_t *attributes)
 // Fans, like every polygon here.
 static void add_indices(assimp_job *job, const mesh_work *w, json_t *primitive) {
   int count = count_triangles(w->mesh), done = 0;
-  uint32_t *out = SN_NEW(job->b.ctx, &job->b.memory, uint32_t, 3 * (size_t)count);
-  if (!out) job->b.failed = true;
+  uint32_t *out = GLTF_NEW(&job->b, &job->b.memory, uint32_t, 3 * (size_t)count);
   for (unsigned f = 0; out && f < w->mesh->mNumFaces; f++) {
     const struct aiFace *face = &w->mesh->mFaces[f];
     for (unsigned c = 1; c + 1 < face->mNumIndices; c++) {
@@ -150,9 +145,8 @@ static void add_morphs(assimp_job *job, const mesh_work *w, const sn_affine *pla
   const struct aiMesh *mesh = w->mesh;
   json_t *targets = json_array(), *names = json_array();
   holder->shape_count = mesh->mNumAnimMeshes;
-  holder->targets = SN_NEW(job->b.ctx, &job->b.memory, int, mesh->mNumAnimMeshes);
-  if (!holder->targets) job->b.failed = true;
-  for (unsigned m = 0; !job->b.failed && m < mesh->mNumAnimMeshes; m++) {
+  holder->targets = GLTF_NEW(&job->b, &job->b.memory, int, mesh->mNumAnimMeshes);
+  for (unsigned m = 0; job->b.status == SN_OK && m < mesh->mNumAnimMeshes; m++) {
     const struct aiAnimMesh *morph = mesh->mAnimMeshes[m];
     float(*deltas)[3] = sn_arena_alloc(job->b.ctx, &job->b.memory, (size_t)w->count, sizeof *deltas);
     holder->targets[m] = -1;
@@ -181,8 +175,8 @@ static void add_morphs(assimp_job *job, const mesh_work *w, const sn_affine *pla
 
 // The skin of one mesh. Its bones are nodes.
 static int add_mesh_skin(assimp_job *job, const struct aiMesh *mesh, const sn_affine *place) {
-  int count = (int)mesh->mNumBones, *joints = SN_NEW(job->b.ctx, &job->b.memory, int, count);
-  sn_affine *inverse = SN_NEW(job->b.ctx, &job->b.memory, sn_affine, count), unplace;
+  int count = (int)mesh->mNumBones, *joints = GLTF_NEW(&job->b, &job->b.memory, int, count);
+  sn_affine *inverse = GLTF_NEW(&job->b, &job->b.memory, sn_affine, count), unplace;
   if (!joints || !inverse) return 0;
   if (!sn_affine_invert(*place, &unplace)) {
     sn_fail(job->b.ctx, SN_BAD_INPUT, "the skinned mesh %s is scaled to nothing", mesh->mName.data);
@@ -204,13 +198,11 @@ static int add_mesh_skin(assimp_job *job, const struct aiMesh *mesh, const sn_af
 static void add_mesh(assimp_job *job, const struct aiMesh *mesh, int node) {
   bool skinned = mesh->mNumBones > 0;
   const sn_affine *place = skinned ? &job->nodes[node].world : NULL;
-  mesh_work w = {.mesh = mesh, .corners = SN_NEW(job->b.ctx, &job->b.memory, corner, mesh->mNumVertices)};
+  mesh_work w = {.mesh = mesh, .corners = GLTF_NEW(&job->b, &job->b.memory, corner, mesh->mNumVertices)};
   if (count_triangles(mesh) == 0 || mesh->mNumVertices == 0) return;
   if (w.corners) gather(&w, place);
-  if (!w.corners || !join(job, &w)) {
-    job->b.failed = true;
-    return;
-  }
+  join(job, &w);
+  if (job->b.status != SN_OK) return;
   json_t *attributes = json_object(), *primitive = json_object(), *out = json_object(), *holder = json_object();
   add_floats(job, &w, attributes, "POSITION", offsetof(corner, position), 3);
   if (mesh->mTextureCoords[0]) add_floats(job, &w, attributes, "TEXCOORD_0", offsetof(corner, uv), 2);
@@ -264,11 +256,8 @@ void sn_assimp_add_meshes(assimp_job *job) {
   const struct aiScene *scene = job->scene;
   size_t shown = 0;
   for (int k = 0; k < job->node_count; k++) shown += job->nodes[k].node->mNumMeshes;
-  job->holders = SN_NEW(job->b.ctx, &job->b.memory, assimp_holder, shown);
-  if (!job->holders) {
-    job->b.failed = true;
-    return;
-  }
+  job->holders = GLTF_NEW(&job->b, &job->b.memory, assimp_holder, shown);
+  if (!job->holders) return;
   for (unsigned m = 0; m < scene->mNumMaterials; m++) add_material(job, scene->mMaterials[m]);
   for (int k = 0; k < job->node_count; k++) {
     const struct aiNode *node = job->nodes[k].node;

@@ -49,7 +49,7 @@ static void fill_between(assimp_samples *samples, int target) {
 static void add_weights(assimp_job *job, json_t *clip, const struct aiMeshMorphAnim *channel,
                         const assimp_holder *holder, double rate) {
   assimp_samples samples = sn_assimp_samples(job, channel->mNumKeys, holder->target_count);
-  if (job->b.failed) return;
+  if (job->b.status != SN_OK) return;
   gather(channel, holder, rate, &samples);
   for (int t = 0; t < samples.width; t++) fill_between(&samples, t);
   sn_assimp_add_channel(job, clip, holder->index, "weights", &samples);

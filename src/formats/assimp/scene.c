@@ -73,14 +73,10 @@ static void add_nodes(assimp_job *job) {
 
 // A file of motion alone has no mesh to bind: its skeleton are the nodes that move and those below them.
 static void add_motion_skin(assimp_job *job) {
-  int *joints = SN_NEW(job->b.ctx, &job->b.memory, int, job->node_count), count = 0;
-  sn_affine *inverse = SN_NEW(job->b.ctx, &job->b.memory, sn_affine, job->node_count);
-  bool *below = SN_NEW(job->b.ctx, &job->b.memory, bool, job->node_count);
-  if (!joints || !inverse || !below) {
-    job->b.failed = true;
-    return;
-  }
-  for (int k = 0; k < job->node_count; k++) {
+  int *joints = GLTF_NEW(&job->b, &job->b.memory, int, job->node_count), count = 0;
+  sn_affine *inverse = GLTF_NEW(&job->b, &job->b.memory, sn_affine, job->node_count);
+  bool *below = GLTF_NEW(&job->b, &job->b.memory, bool, job->node_count);
+  for (int k = 0; below && k < job->node_count; k++) {
     const assimp_node *node = &job->nodes[k];
     below[k] = node->animated || (node->parent >= 0 && below[node->parent]);
     if (!below[k] || node->node->mNumMeshes > 0 || !sn_affine_invert(node->world, &inverse[count])) continue;
@@ -93,13 +89,8 @@ sn_status sn_assimp_write(sn_context *ctx, const struct aiScene *scene, const ch
   json_t *root = json_pack("{s:{s:s,s:s}, s:i, s:[{s:[i]}]}", "asset", "version", "2.0", "generator", "Sinew, assimp",
                            "scene", 0, "scenes", "nodes", 0);
   assimp_job job = {.scene = scene, .b = sn_gltf_builder(ctx, root)};
-  job.nodes = SN_NEW(ctx, &job.b.memory, assimp_node, count_nodes(scene->mRootNode));
-  job.joints = SN_NEW(ctx, &job.b.memory, int, count_nodes(scene->mRootNode));
-  if (!job.nodes || !job.joints) {
-    sn_gltf_builder_free(&job.b);
-    return ctx->error.status;
-  }
-  list_nodes(&job, scene->mRootNode, -1);
+  job.nodes = GLTF_NEW(&job.b, &job.b.memory, assimp_node, count_nodes(scene->mRootNode));
+  if (job.nodes) list_nodes(&job, scene->mRootNode, -1);
   mark_animated(&job);
   add_nodes(&job);
   sn_assimp_add_meshes(&job);

@@ -150,7 +150,7 @@ void sn_fbx_add_nodes(fbx_scene *s) {
     if (needs_buffer(&s->models[k])) s->models[k].buffer = count++;
   for (int k = 0; k < count; k++) sn_gltf_append(&s->b, "nodes", json_object());
   json_t *nodes = json_object_get(s->b.root, "nodes");
-  for (int k = 0; k < s->model_count && !s->b.failed; k++) {
+  for (int k = 0; k < s->model_count && s->b.status == SN_OK; k++) {
     fbx_model *m = &s->models[k];
     json_t *node = json_array_get(nodes, (size_t)k);
     fbx_trs own, between;

@@ -54,12 +54,12 @@ static void build(fbx_scene *s) {
   add_notes(s, &settings);
   sn_fbx_add_nodes(s);
   sn_fbx_add_materials(s);
-  if (s->b.failed) s->tree.status = sn_gltf_builder_status(&s->b);
+  if (s->tree.status == SN_OK) s->tree.status = s->b.status;
   sn_fbx_add_meshes(s);
   if (!json_object_get(s->b.root, "skins")) add_motion_skin(s);
   sn_fbx_add_clips(s);
   if (s->b.size > 0) sn_gltf_append(&s->b, "buffers", json_pack("{s:I}", "byteLength", (json_int_t)s->b.size));
-  if (s->tree.status == SN_OK) s->tree.status = sn_gltf_builder_status(&s->b);
+  if (s->tree.status == SN_OK) s->tree.status = s->b.status;
 }
 
 // The document and its data.

@@ -7,8 +7,9 @@
 #include <string.h>
 
 gltf_builder sn_gltf_builder(sn_context *ctx, json_t *root) {
-  return (gltf_builder){
-    .ctx = ctx, .root = root, .byte_memory = sn_arena_new(ctx), .memory = sn_arena_new(ctx), .failed = root == NULL};
+  gltf_builder b = {.ctx = ctx, .root = root, .byte_memory = sn_arena_new(ctx), .memory = sn_arena_new(ctx)};
+  if (!root) sn_gltf_out_of_memory(&b);
+  return b;
 }
 
 void sn_gltf_builder_free(gltf_builder *b) {
@@ -17,14 +18,20 @@ void sn_gltf_builder_free(gltf_builder *b) {
   sn_arena_free(&b->memory);
 }
 
-sn_status sn_gltf_builder_status(gltf_builder *b) {
-  return b->failed ? sn_fail(b->ctx, SN_NO_MEMORY, "out of memory while building a glTF document") : SN_OK;
+void sn_gltf_out_of_memory(gltf_builder *b) {
+  if (b->status == SN_OK) b->status = sn_fail(b->ctx, SN_NO_MEMORY, "out of memory while building a glTF document");
+}
+
+void *sn_gltf_alloc(gltf_builder *b, sn_arena *memory, size_t count, size_t size) {
+  void *out = b->status == SN_OK ? sn_arena_alloc(b->ctx, memory, count, size) : NULL;
+  if (!out && b->status == SN_OK) b->status = b->ctx->error.status;
+  return out;
 }
 
 // ---- JSON ------------------------------------------------------------------------------------------------------
 
 void sn_gltf_set(gltf_builder *b, json_t *object, const char *key, json_t *value) {
-  if (json_object_set_new(object, key, value) != 0) b->failed = true;
+  if (json_object_set_new(object, key, value) != 0) sn_gltf_out_of_memory(b);
 }
 
 void sn_gltf_set_text(gltf_builder *b, json_t *object, const char *key, const char *text, const char *fallback) {
@@ -43,7 +50,7 @@ json_t *sn_gltf_list(gltf_builder *b, json_t *object, const char *key) {
 }
 
 void sn_gltf_push(gltf_builder *b, json_t *array, json_t *value) {
-  if (json_array_append_new(array, value) != 0) b->failed = true;
+  if (json_array_append_new(array, value) != 0) sn_gltf_out_of_memory(b);
 }
 
 int sn_gltf_append(gltf_builder *b, const char *key, json_t *value) {
@@ -67,10 +74,10 @@ void sn_gltf_set_trs(gltf_builder *b, json_t *node, sn_vec3 t, sn_quat r, sn_vec
 // ---- binary data -------------------------------------------------------------------------------------------------
 
 static bool reserve(gltf_builder *b, size_t more) {
-  if (more <= b->room - b->size) return true;
+  if (b->status != SN_OK || more <= b->room - b->size) return b->status == SN_OK;
   size_t room = b->size + more > 2 * b->room ? b->size + more : 2 * b->room;
   sn_arena fresh = sn_arena_new(b->ctx);
-  uint8_t *bytes = SN_NEW(b->ctx, &fresh, uint8_t, room);
+  uint8_t *bytes = GLTF_NEW(b, &fresh, uint8_t, room);
   if (!bytes) return false;
   if (b->size > 0) memcpy(bytes, b->bytes, b->size);
   sn_arena_free(&b->byte_memory);
@@ -80,10 +87,7 @@ static bool reserve(gltf_builder *b, size_t more) {
 
 size_t sn_gltf_add_bytes(gltf_builder *b, const void *bytes, size_t size) {
   size_t offset = b->size, padded = (size + 3) / 4 * 4;
-  if (b->failed || !reserve(b, padded)) {
-    b->failed = true;
-    return 0;
-  }
+  if (!reserve(b, padded)) return 0;
   if (size > 0) memcpy(b->bytes + offset, bytes, size);
   memset(b->bytes + offset + size, 0, padded - size);
   b->size += padded;
@@ -144,11 +148,10 @@ void sn_gltf_put_influences(gltf_builder *b, json_t *attributes, const gltf_infl
   static const char *const names[][2] = {{"JOINTS_0", "WEIGHTS_0"}, {"JOINTS_1", "WEIGHTS_1"}};
   sn_arena scratch = sn_arena_new(b->ctx);
   size_t size = 4 * (size_t)count;
-  uint8_t *bytes = SN_NEW(b->ctx, &scratch, uint8_t, size);
-  uint16_t *joints = SN_NEW(b->ctx, &scratch, uint16_t, size);
-  float *weights = SN_NEW(b->ctx, &scratch, float, size);
-  if (!bytes || !joints || !weights) b->failed = true;
-  for (int set = 0; set < GLTF_MAX_INFLUENCES / 4 && !b->failed; set++) {
+  uint8_t *bytes = GLTF_NEW(b, &scratch, uint8_t, size);
+  uint16_t *joints = GLTF_NEW(b, &scratch, uint16_t, size);
+  float *weights = GLTF_NEW(b, &scratch, float, size);
+  for (int set = 0; set < GLTF_MAX_INFLUENCES / 4 && b->status == SN_OK; set++) {
     bool any = set == 0;
     for (size_t k = 0; k < size; k++) {
       joints[k] = rows[k / 4].joints[4 * set + (int)(k % 4)], bytes[k] = (uint8_t)joints[k];
@@ -179,8 +182,7 @@ void sn_gltf_add_channel(gltf_builder *b, json_t *clip, int node, const char *pa
 int sn_gltf_add_bound_skin(gltf_builder *b, int count, const int *joints, const sn_affine *inverse_bind) {
   json_t *skin = json_object(), *list = json_array();
   sn_arena scratch = sn_arena_new(b->ctx);
-  float *columns = SN_NEW(b->ctx, &scratch, float, 16 * (size_t)count);
-  if (!columns) b->failed = true;
+  float *columns = GLTF_NEW(b, &scratch, float, 16 * (size_t)count);
   for (int j = 0; columns && j < count; j++) {
     sn_gltf_push(b, list, json_integer(joints[j]));
     for (int r = 0; r < 3; r++)
@@ -261,7 +263,7 @@ static bool binary_name(gltf_builder *b, const char *path, char **uri, char **bi
   size_t folder = last ? (size_t)(last + 1 - path) : 0, most = folder + NAME_MAX - strlen(".01234567.bin");
   size_t stem = strlen(path) - strlen(".gltf"), size = stem + sizeof ".01234567.bin";
   if (stem > most) stem = most;
-  *bin_path = SN_NEW(b->ctx, &b->memory, char, size);
+  *bin_path = GLTF_NEW(b, &b->memory, char, size);
   if (!*bin_path) return false;
   snprintf(*bin_path, size, "%.*s.%08x.bin", (int)stem, path, (unsigned)contents_hash(b->bytes, b->size));
   char *slash = strrchr(*bin_path, '/');
@@ -292,11 +294,10 @@ sn_status sn_gltf_builder_write(gltf_builder *b, const char *path) {
   } else {
     json_object_del(b->root, "buffers");
   }
-  sn_status status = sn_gltf_builder_status(b);
-  if (status != SN_OK) return status;
+  if (b->status != SN_OK) return b->status;
   char *text = json_dumps(b->root, glb ? JSON_COMPACT : JSON_INDENT(2));
   if (!text) return sn_fail(b->ctx, SN_NO_MEMORY, "%s: out of memory while writing JSON", path);
-  status = glb ? write_glb(b, path, text) : write_pair(b->ctx, path, text, bin_path, b);
+  sn_status status = glb ? write_glb(b, path, text) : write_pair(b->ctx, path, text, bin_path, b);
   free(text);
   return status;
 }

@@ -16,26 +16,24 @@ static bool same_positions(const gltf_part *part, const sn_mesh *mesh) {
 }
 
 // Values of an accessor with the vectors (its first three numbers) sent through `map`, as a new accessor.
-static sn_status transformed(gltf_builder *b, const sn_gltf *base, json_t *object, const char *key, sn_mat3 map,
-                             bool unit) {
-  gltf_object o = sn_gltf_object(b->ctx, object, "attributes");
+static void transformed(gltf_builder *b, const sn_gltf *base, json_t *object, const char *key, sn_mat3 map,
+                        bool unit) {
+  gltf_object o = sn_gltf_object(b->ctx, b->status == SN_OK ? object : NULL, "attributes");
   int index = sn_gltf_index(&o, key, base->accessor_count, false);
-  if (index < 0) return o.status;
+  if (o.status != SN_OK) b->status = o.status;
+  if (index < 0) return;
   const gltf_accessor *accessor = &base->accessors[index];
   size_t width = (size_t)accessor->width, count = (size_t)accessor->count;
-  if (width < 3 || width > 4) return sn_fail(b->ctx, SN_BAD_FILE, "%s: %s is no vector", base->name, key);
+  if (width < 3 || width > 4) b->status = sn_fail(b->ctx, SN_BAD_FILE, "%s: %s is no vector", base->name, key);
   sn_arena scratch = sn_arena_new(b->ctx);
-  float *values = SN_NEW(b->ctx, &scratch, float, count *width);
-  sn_status status = values ? sn_gltf_floats(b->ctx, base, index, false, values) : b->ctx->error.status;
-  for (size_t i = 0; i < count && status == SN_OK; i++) {
+  float *values = GLTF_NEW(b, &scratch, float, count *width);
+  if (values) b->status = sn_gltf_floats(b->ctx, base, index, false, values);
+  for (size_t i = 0; i < count && b->status == SN_OK; i++) {
     sn_vec3 v = sn_mat3_apply(map, sn_vec3_from(values + i * width));
     sn_vec3_store(unit ? sn_vec3_normalize(v, sn_vec3_make(0, 0, 1)) : v, values + i * width);
   }
-  if (status == SN_OK) {
-    sn_gltf_put_floats(b, object, key, values, (int)count, (int)width);
-  }
+  if (b->status == SN_OK) sn_gltf_put_floats(b, object, key, values, (int)count, (int)width);
   sn_arena_free(&scratch);
-  return status;
 }
 
 static bool is_identity(const sn_affine *map) {
@@ -45,30 +43,28 @@ static bool is_identity(const sn_affine *map) {
 
 // A mesh that was moved by its node, or whose armature has a scale, becomes a skinned one in the
 // scene's space, whose node's transform does not count: positions, normals, tangents and morph targets go there.
-static sn_status bake_place(gltf_builder *b, const sn_gltf *base, const gltf_part *part, json_t *primitive) {
+static void bake_place(gltf_builder *b, const sn_gltf *base, const gltf_part *part, json_t *primitive) {
   sn_mat3 linear = sn_affine_linear(part->place), inverse;
   sn_mat3 normal = sn_mat3_invert(linear, &inverse) ? sn_mat3_transpose(inverse) : linear;
   json_t *attributes = json_object_get(primitive, "attributes"), *target;
-  sn_status status = transformed(b, base, attributes, "NORMAL", normal, true);
-  if (status == SN_OK) status = transformed(b, base, attributes, "TANGENT", linear, true);
+  transformed(b, base, attributes, "NORMAL", normal, true);
+  transformed(b, base, attributes, "TANGENT", linear, true);
   size_t k;
   json_array_foreach(json_object_get(primitive, "targets"), k, target) {
-    if (status == SN_OK) status = transformed(b, base, target, "POSITION", linear, false);
-    if (status == SN_OK) status = transformed(b, base, target, "NORMAL", normal, false);
-    if (status == SN_OK) status = transformed(b, base, target, "TANGENT", linear, false);
+    transformed(b, base, target, "POSITION", linear, false);
+    transformed(b, base, target, "NORMAL", normal, false);
+    transformed(b, base, target, "TANGENT", linear, false);
   }
-  return status;
 }
 
-static sn_status keep_part(gltf_builder *b, const sn_gltf_out *what, const gltf_part *part, json_t *primitive) {
+static void keep_part(gltf_builder *b, const sn_gltf_out *what, const gltf_part *part, json_t *primitive) {
   const sn_mesh *mesh = what->mesh;
   int first = part->range.first_vertex, count = part->range.vertex_count;
   json_t *attributes = json_object_get(primitive, "attributes");
-  sn_status status = SN_OK;
   sn_gltf_remove_extension(primitive, "KHR_draco_mesh_compression"); // a second copy of what changes here
   if (!same_positions(part, mesh)) {
     sn_gltf_put_floats(b, attributes, "POSITION", mesh->positions + first, count, 3);
-    if (!is_identity(&part->place)) status = bake_place(b, what->base, part, primitive);
+    if (!is_identity(&part->place)) bake_place(b, what->base, part, primitive);
   }
   if (what->posed) json_object_del(attributes, "TANGENT"), json_object_del(primitive, "targets");
   if (what->normals) sn_gltf_add_normals(b, attributes, what->normals + first, count);
@@ -78,7 +74,6 @@ static sn_status keep_part(gltf_builder *b, const sn_gltf_out *what, const gltf_
   if (what->colors) sn_gltf_add_colors(b, attributes, what->colors + first, count);
   sn_gltf_add_weights(b, attributes, what, first, count);
   if (what->morph_count > 0) sn_gltf_add_targets(b, primitive, what, first, count);
-  return status;
 }
 
 // Lines and points of a mesh that gets a skin need skin attributes too: they follow the first joint.
@@ -88,8 +83,7 @@ static void attach_rest(gltf_builder *b, const sn_gltf *base, json_t *primitive)
   if (!json_object_get(attributes, "POSITION") || index < 0 || index >= base->accessor_count) return;
   int count = base->accessors[index].count;
   sn_arena scratch = sn_arena_new(b->ctx);
-  gltf_influences *rows = SN_NEW(b->ctx, &scratch, gltf_influences, count);
-  if (!rows) b->failed = true;
+  gltf_influences *rows = GLTF_NEW(b, &scratch, gltf_influences, count);
   for (int i = 0; rows && i < count; i++) rows[i].weights[0] = 1;
   if (rows) sn_gltf_put_influences(b, attributes, rows, count, false);
   sn_arena_free(&scratch);
@@ -125,7 +119,7 @@ static void clean_node(gltf_builder *b, const sn_gltf_out *what, int node) {
   }
 }
 
-static sn_status keep_node(gltf_builder *b, const sn_gltf_out *what, int node, bool *taken) {
+static void keep_node(gltf_builder *b, const sn_gltf_out *what, int node, bool *taken) {
   const sn_gltf *base = what->base;
   separate_mesh(b, base, node, taken);
   clean_node(b, what, node);
@@ -137,33 +131,27 @@ static sn_status keep_node(gltf_builder *b, const sn_gltf_out *what, int node, b
            (base->parts[k].range.node != node || base->parts[k].range.primitive != (int)index)) {
       k++;
     }
-    sn_status status = SN_OK;
     if (k < base->part_count) {
-      status = keep_part(b, what, &base->parts[k], primitive);
+      keep_part(b, what, &base->parts[k], primitive);
     } else {
       attach_rest(b, base, primitive);
     }
-    if (status == SN_OK) status = sn_gltf_builder_status(b);
-    if (status != SN_OK) return status;
   }
-  return SN_OK;
 }
 
-sn_status sn_gltf_keep_meshes(gltf_builder *b, const sn_gltf_out *what, gltf_mesh_nodes *out) {
+void sn_gltf_keep_meshes(gltf_builder *b, const sn_gltf_out *what, gltf_mesh_nodes *out) {
   const sn_gltf *base = what->base;
   json_object_del(b->root, "skins");
   for (int k = 0; k < base->node_count; k++) json_object_del(entry(b, "nodes", k), "skin");
-  *out = (gltf_mesh_nodes){0, SN_NEW(b->ctx, &b->memory, int, base->part_count)};
-  bool *taken = SN_NEW(b->ctx, &b->memory, bool, base->mesh_count);
-  sn_status status = out->nodes && taken ? SN_OK : b->ctx->error.status;
-  for (int k = 0; k < base->part_count && status == SN_OK; k++) {
+  *out = (gltf_mesh_nodes){0, GLTF_NEW(b, &b->memory, int, base->part_count)};
+  bool *taken = GLTF_NEW(b, &b->memory, bool, base->mesh_count);
+  for (int k = 0; k < base->part_count && b->status == SN_OK; k++) {
     int node = base->parts[k].range.node;
     if (k > 0 && base->parts[k - 1].range.node == node) continue;
     out->nodes[out->count++] = node;
-    status = keep_node(b, what, node, taken);
+    keep_node(b, what, node, taken);
   }
   sn_gltf_remove_name(b->root, "extensionsUsed", "KHR_draco_mesh_compression");
-  return status;
 }
 
 // ---- scenes -------------------------------------------------------------------------------------------------------------
@@ -258,7 +246,8 @@ static void mark_used(live_set *live, const json_t *root) {
 // What nothing refers to keeps its number, but shrinks to a single zero.
 static void empty_accessor(gltf_builder *b, int index) {
   json_t *zero = json_pack("{s:i,s:i,s:s}", "componentType", GLTF_UBYTE, "count", 1, "type", "SCALAR");
-  if (!zero || json_array_set_new(json_object_get(b->root, "accessors"), (size_t)index, zero) != 0) b->failed = true;
+  if (!zero || json_array_set_new(json_object_get(b->root, "accessors"), (size_t)index, zero) != 0)
+    sn_gltf_out_of_memory(b);
 }
 
 static void place_view(gltf_builder *b, int index, size_t offset, size_t size) {
@@ -301,8 +290,7 @@ static void move_accessor(gltf_builder *b, const gltf_accessor *accessor, json_t
   int64_t target = json_integer_value(json_object_get(old_view, "target"));
   if (target == GLTF_INDICES || !json_object_get(old_view, "byteStride")) step = size;
   sn_arena scratch = sn_arena_new(b->ctx);
-  uint8_t *bytes = SN_NEW(b->ctx, &scratch, uint8_t, count * step);
-  if (!bytes) b->failed = true;
+  uint8_t *bytes = GLTF_NEW(b, &scratch, uint8_t, count * step);
   for (size_t k = 0; bytes && k < count; k++) memcpy(bytes + k * step, accessor->bytes + k * stride, size);
   if (bytes) {
     int view = sn_gltf_add_view(b, bytes, count * step, (int)target);
@@ -316,10 +304,10 @@ static void move_accessor(gltf_builder *b, const gltf_accessor *accessor, json_t
 }
 
 // Views that hold live accessors among dead ones: the live ones move out.
-static sn_status split_views(gltf_builder *b, const sn_gltf *base, live_set *live) {
-  bool *pinned = SN_NEW(b->ctx, &b->memory, bool, base->view_count);
-  bool *mixed = SN_NEW(b->ctx, &b->memory, bool, base->view_count);
-  if (!pinned || !mixed) return b->ctx->error.status;
+static void split_views(gltf_builder *b, const sn_gltf *base, live_set *live) {
+  bool *pinned = GLTF_NEW(b, &b->memory, bool, base->view_count);
+  bool *mixed = GLTF_NEW(b, &b->memory, bool, base->view_count);
+  if (!mixed) return;
   mark_pinned(pinned, base->view_count, b->root);
   const json_t *old = json_object_get(base->json, "accessors"),
                *old_views = json_object_get(base->json, "bufferViews");
@@ -335,7 +323,6 @@ static sn_status split_views(gltf_builder *b, const sn_gltf *base, live_set *liv
     }
   for (int v = 0; v < base->view_count; v++)
     if (mixed[v]) live->views[v] = false;
-  return sn_gltf_builder_status(b);
 }
 
 // Views may overlap: then whole buffers are kept, or copying view by view would multiply them.
@@ -379,38 +366,35 @@ static void keep_image(gltf_builder *b, const sn_gltf *base, json_t *image) {
   sn_arena scratch = sn_arena_new(b->ctx);
   gltf_buffer data;
   sn_status status = sn_gltf_uri(b->ctx, uri, base->folder, &scratch, &data);
-  if (status == SN_NO_MEMORY) b->failed = true;
+  if (status == SN_NO_MEMORY) sn_gltf_out_of_memory(b);
   if (status == SN_OK && data.size > 0) {
     sn_gltf_set(b, image, "mimeType", json_string(image_type(uri)));
     sn_gltf_set(b, image, "bufferView", json_integer(sn_gltf_add_view(b, data.bytes, data.size, 0)));
     json_object_del(image, "uri");
   }
-  if (status != SN_OK) b->ctx->error = before;
+  if (status != SN_OK && status != SN_NO_MEMORY) b->ctx->error = before;
   sn_file_close(&data.file);
   sn_arena_free(&scratch);
 }
 
-sn_status sn_gltf_keep_data(gltf_builder *b, const sn_gltf *base) {
+void sn_gltf_keep_data(gltf_builder *b, const sn_gltf *base) {
   live_set live = {.accessor_count = base->accessor_count,
                    .view_count = base->view_count,
-                   .accessors = SN_NEW(b->ctx, &b->memory, bool, base->accessor_count),
-                   .views = SN_NEW(b->ctx, &b->memory, bool, base->view_count)};
-  if (!live.accessors || !live.views) return b->ctx->error.status;
+                   .accessors = GLTF_NEW(b, &b->memory, bool, base->accessor_count),
+                   .views = GLTF_NEW(b, &b->memory, bool, base->view_count)};
+  if (b->status != SN_OK) return;
   mark_used(&live, b->root);
   for (int k = 0; k < base->accessor_count; k++) {
     if (!live.accessors[k]) empty_accessor(b, k);
   }
-  sn_status status = SN_OK;
   if (views_overlap(base, live.views)) {
     keep_buffers(b, base);
   } else {
-    status = split_views(b, base, &live);
+    split_views(b, base, &live);
     keep_views(b, base, live.views);
   }
-  if (status != SN_OK) return status;
   sn_gltf_remove_name(b->root, "extensionsUsed", "EXT_meshopt_compression");
   size_t k;
   json_t *image;
   json_array_foreach(json_object_get(b->root, "images"), k, image) keep_image(b, base, image);
-  return sn_gltf_builder_status(b);
 }

@@ -36,8 +36,7 @@ static gltf_influences gather(const sn_skin *skin, int i) {
 
 void sn_gltf_add_weights(gltf_builder *b, json_t *attributes, const sn_gltf_out *what, int first, int count) {
   sn_arena scratch = sn_arena_new(b->ctx);
-  gltf_influences *rows = SN_NEW(b->ctx, &scratch, gltf_influences, count);
-  if (!rows) b->failed = true;
+  gltf_influences *rows = GLTF_NEW(b, &scratch, gltf_influences, count);
   for (int i = 0; rows && i < count; i++) rows[i] = gather(what->skin, first + i);
   if (rows) sn_gltf_put_influences(b, attributes, rows, count, what->skeleton->joint_count > 256);
   sn_arena_free(&scratch);
@@ -47,8 +46,7 @@ void sn_gltf_add_weights(gltf_builder *b, json_t *attributes, const sn_gltf_out 
 
 void sn_gltf_add_normals(gltf_builder *b, json_t *attributes, const float (*normals)[3], int count) {
   sn_arena scratch = sn_arena_new(b->ctx);
-  float(*unit)[3] = (float(*)[3])sn_arena_alloc(b->ctx, &scratch, (size_t)count, 12);
-  if (!unit) b->failed = true;
+  float(*unit)[3] = sn_gltf_alloc(b, &scratch, (size_t)count, 12);
   for (int i = 0; i < count && unit; i++) {
     sn_vec3_store(sn_vec3_normalize(sn_vec3_from(normals[i]), sn_vec3_make(0, 0, 1)), unit[i]);
   }
@@ -58,8 +56,7 @@ void sn_gltf_add_normals(gltf_builder *b, json_t *attributes, const float (*norm
 
 void sn_gltf_add_colors(gltf_builder *b, json_t *attributes, const float (*colors)[3], int count) {
   sn_arena scratch = sn_arena_new(b->ctx);
-  float(*clamped)[3] = (float(*)[3])sn_arena_alloc(b->ctx, &scratch, (size_t)count, 12);
-  if (!clamped) b->failed = true;
+  float(*clamped)[3] = sn_gltf_alloc(b, &scratch, (size_t)count, 12);
   for (int i = 0; i < count && clamped; i++) {
     for (int k = 0; k < 3; k++) clamped[i][k] = fminf(fmaxf(colors[i][k], 0), 1);
   }
@@ -69,7 +66,7 @@ void sn_gltf_add_colors(gltf_builder *b, json_t *attributes, const float (*color
 
 void sn_gltf_add_targets(gltf_builder *b, json_t *primitive, const sn_gltf_out *what, int first, int count) {
   json_t *targets = sn_gltf_list(b, primitive, "targets");
-  for (int k = 0; k < what->morph_count && !b->failed; k++) {
+  for (int k = 0; k < what->morph_count && b->status == SN_OK; k++) {
     const float(*deltas)[3] = what->morph_deltas + (size_t)k * (size_t)what->mesh->vertex_count + first;
     json_t *target = json_object();
     sn_gltf_put_floats(b, target, "POSITION", deltas, count, 3);
@@ -89,8 +86,7 @@ static void add_indices(gltf_builder *b, json_t *primitive, const sn_mesh *mesh)
   sn_arena scratch = sn_arena_new(b->ctx);
   size_t count = (size_t)mesh->triangle_count * 3;
   bool narrow = mesh->vertex_count <= 65535; // 65535 itself is kept for primitive restart
-  uint16_t *small = SN_NEW(b->ctx, &scratch, uint16_t, narrow ? count : 0);
-  if (!small) b->failed = true;
+  uint16_t *small = GLTF_NEW(b, &scratch, uint16_t, narrow ? count : 0);
   for (size_t c = 0; narrow && small && c < count; c++) small[c] = (uint16_t)mesh->triangles[c / 3][c % 3];
   const void *values = narrow ? (const void *)small : mesh->triangles;
   gltf_data data = {values, (int)count, narrow ? GLTF_USHORT : GLTF_UINT, 1, GLTF_INDICES, false};
@@ -103,15 +99,11 @@ static void add_own_normals(gltf_builder *b, json_t *attributes, const sn_gltf_o
   sn_arena scratch = sn_arena_new(b->ctx);
   const float(*normals)[3] = what->normals;
   if (!normals) {
-    float(*computed)[3] = (float(*)[3])sn_arena_alloc(b->ctx, &scratch, (size_t)mesh->vertex_count, 12);
+    float(*computed)[3] = sn_gltf_alloc(b, &scratch, (size_t)mesh->vertex_count, 12);
     if (computed) sn_mesh_normals(mesh, (const float(*)[3])mesh->positions, computed);
     normals = (const float(*)[3])computed;
   }
-  if (normals) {
-    sn_gltf_add_normals(b, attributes, normals, mesh->vertex_count);
-  } else {
-    b->failed = true;
-  }
+  if (normals) sn_gltf_add_normals(b, attributes, normals, mesh->vertex_count);
   sn_arena_free(&scratch);
 }
 

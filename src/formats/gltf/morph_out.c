@@ -46,7 +46,7 @@ static void stretch_targets(const sn_gltf_out *what, const range *ranges, size_t
 static float *unit_weights(gltf_builder *b, const sn_gltf_out *what, const sn_gltf_clip_out *clip,
                            const range *ranges) {
   size_t targets = (size_t)what->morph_count, frames = (size_t)clip->frame_count;
-  float *out = SN_NEW(b->ctx, &b->memory, float, frames *(targets + 1));
+  float *out = GLTF_NEW(b, &b->memory, float, frames *(targets + 1));
   for (size_t f = 0; out && f < frames; f++) {
     for (size_t k = 0; k < targets; k++) {
       double w = (clip->morph_weights[f * targets + k] - ranges[k].low) / (ranges[k].high - ranges[k].low);
@@ -57,22 +57,18 @@ static float *unit_weights(gltf_builder *b, const sn_gltf_out *what, const sn_gl
   return out;
 }
 
-sn_status sn_gltf_unit_morphs(gltf_builder *b, sn_gltf_out *what) {
-  if (what->morph_count == 0 || !what->mesh) return SN_OK;
-  range *ranges = SN_NEW(b->ctx, &b->memory, range, what->morph_count);
-  if (!ranges) return b->ctx->error.status;
-  if (!find_ranges(what, ranges)) return SN_OK;
+void sn_gltf_unit_morphs(gltf_builder *b, sn_gltf_out *what) {
+  if (what->morph_count == 0 || !what->mesh) return;
+  range *ranges = GLTF_NEW(b, &b->memory, range, what->morph_count);
+  if (!ranges || !find_ranges(what, ranges)) return;
   size_t n = (size_t)what->mesh->vertex_count;
-  float(*deltas)[3] = sn_arena_alloc(b->ctx, &b->memory, n * ((size_t)what->morph_count + 1), sizeof *deltas);
-  sn_gltf_clip_out *clips = SN_NEW(b->ctx, &b->memory, sn_gltf_clip_out, what->clip_count);
-  if (!deltas || !clips) return b->ctx->error.status;
+  float(*deltas)[3] = sn_gltf_alloc(b, &b->memory, n * ((size_t)what->morph_count + 1), sizeof *deltas);
+  sn_gltf_clip_out *clips = GLTF_NEW(b, &b->memory, sn_gltf_clip_out, what->clip_count);
+  if (!clips) return;
   stretch_targets(what, ranges, n, deltas);
   for (int c = 0; c < what->clip_count; c++) {
     clips[c] = what->clips[c];
-    if (!clips[c].morph_weights) continue;
-    clips[c].morph_weights = unit_weights(b, what, &clips[c], ranges);
-    if (!clips[c].morph_weights) return b->ctx->error.status;
+    if (clips[c].morph_weights) clips[c].morph_weights = unit_weights(b, what, &clips[c], ranges);
   }
   what->clips = clips, what->morph_deltas = (const float(*)[3])deltas, what->morph_count++;
-  return SN_OK;
 }

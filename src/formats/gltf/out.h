@@ -5,7 +5,7 @@
 
 #include "formats/gltf/gltf.h"
 
-// JSON and binary data of a document being built. Running out of memory is remembered in `failed` and told at the end,
+// JSON and binary data of a document being built. After a failure, which is remembered in `status`, nothing more is built,
 // so that building reads as one piece.
 typedef struct gltf_builder {
   sn_context *ctx;
@@ -13,14 +13,17 @@ typedef struct gltf_builder {
   uint8_t *bytes;
   size_t size, room;
   sn_arena byte_memory, memory; // the bytes; whatever lives as long as the builder
-  bool failed;
+  sn_status status;
 } gltf_builder;
 
 // ---- build.c ---------------------------------------------------------------------------------------------------
 
 gltf_builder sn_gltf_builder(sn_context *ctx, json_t *root); // takes over root
 void sn_gltf_builder_free(gltf_builder *b);
-sn_status sn_gltf_builder_status(gltf_builder *b);
+void sn_gltf_out_of_memory(gltf_builder *b);
+// Zeroed memory; NULL after a failure.
+void *sn_gltf_alloc(gltf_builder *b, sn_arena *memory, size_t count, size_t size);
+#define GLTF_NEW(b, memory, type, count) ((type *)sn_gltf_alloc(b, memory, (size_t)(count), sizeof(type)))
 
 // Sets object[key]; takes over value. NULL for value counts as running out of memory.
 void sn_gltf_set(gltf_builder *b, json_t *object, const char *key, json_t *value);
@@ -90,19 +93,18 @@ typedef struct gltf_rig {
   bool *inner_scale;            // affine: the variant with a constant scale
 } gltf_rig;
 
-// New nodes for the skeleton below a root node "skeleton" whose index is returned through `root`.
-sn_status sn_gltf_new_rig(gltf_builder *b, const sn_gltf_out *what, gltf_rig *rig, int *root);
-// The nodes of `base` that have the names of the skeleton's joints; `found` says whether all are there.
-sn_status sn_gltf_kept_rig(gltf_builder *b, const sn_gltf_out *what, gltf_rig *rig, bool *found);
+// New nodes for the skeleton below a root node "skeleton", whose index is returned.
+int sn_gltf_new_rig(gltf_builder *b, const sn_gltf_out *what, gltf_rig *rig);
+// The nodes of `base` that have the names of the skeleton's joints; false where some are missing.
+bool sn_gltf_kept_rig(gltf_builder *b, const sn_gltf_out *what, gltf_rig *rig);
 // The skin; `root` -1 for none.
-sn_status sn_gltf_add_skin(gltf_builder *b, const gltf_rig *rig, int root);
+void sn_gltf_add_skin(gltf_builder *b, const gltf_rig *rig, int root);
 // The nodes that show meshes.
 typedef struct gltf_mesh_nodes {
   int count, *nodes;
 } gltf_mesh_nodes;
 // All clips; `meshes` get the animated morph weights.
-sn_status sn_gltf_add_clips(gltf_builder *b, const sn_gltf_out *what, const gltf_rig *rig,
-                            const gltf_mesh_nodes *meshes);
+void sn_gltf_add_clips(gltf_builder *b, const sn_gltf_out *what, const gltf_rig *rig, const gltf_mesh_nodes *meshes);
 // The base's other animations go on: without those that are written anew, and without morph weights where targets are added.
 void sn_gltf_keep_clips(gltf_builder *b, const sn_gltf_out *what);
 
@@ -125,7 +127,7 @@ double sn_gltf_halfway_error(const sn_affine *maps, int count, bool inner_scale)
 // ---- morph_out.c ----------------------------------------------------------------------------------------------
 
 // Targets and weights such that all weights are from 0 to 1; `b` owns what is new.
-sn_status sn_gltf_unit_morphs(gltf_builder *b, sn_gltf_out *what);
+void sn_gltf_unit_morphs(gltf_builder *b, sn_gltf_out *what);
 
 // ---- mesh_out.c, keep.c --------------------------------------------------------------------------------------
 
@@ -138,12 +140,12 @@ void sn_gltf_add_normals(gltf_builder *b, json_t *attributes, const float (*norm
 int sn_gltf_add_mesh(gltf_builder *b, const sn_gltf_out *what);
 
 // The base document's meshes with the new skin, and what else has to change; their nodes.
-sn_status sn_gltf_keep_meshes(gltf_builder *b, const sn_gltf_out *what, gltf_mesh_nodes *out);
+void sn_gltf_keep_meshes(gltf_builder *b, const sn_gltf_out *what, gltf_mesh_nodes *out);
 // seams.c: in a copy of a document that was made of an FBX, what lies beside the standard goes, or (`apart`) becomes vertices and
 // primitives of their own.
-sn_status sn_gltf_split_seams(gltf_builder *b, const sn_gltf *base, bool apart);
+void sn_gltf_split_seams(gltf_builder *b, const sn_gltf *base, bool apart);
 // The base's binary data, without what nothing refers to any more; images beside the document are taken in.
-sn_status sn_gltf_keep_data(gltf_builder *b, const sn_gltf *base);
+void sn_gltf_keep_data(gltf_builder *b, const sn_gltf *base);
 // Makes `root` part of every scene that shows one of the nodes.
 void sn_gltf_join_scenes(gltf_builder *b, const sn_gltf *base, const gltf_mesh_nodes *meshes, int root);
 

@@ -62,34 +62,30 @@ static int add_node(gltf_builder *b, const char *name, const char *suffix, int p
   return index;
 }
 
-static sn_status allocate_rig(gltf_builder *b, const sn_gltf_out *what, gltf_rig *rig) {
+static void allocate_rig(gltf_builder *b, const sn_gltf_out *what, gltf_rig *rig) {
   const sn_skeleton *skeleton = what->skeleton;
   int n = skeleton->joint_count;
   *rig = (gltf_rig){.joint_count = n,
-                    .nodes = SN_NEW(b->ctx, &b->memory, int, n),
-                    .parents = SN_NEW(b->ctx, &b->memory, int, n),
-                    .order = SN_NEW(b->ctx, &b->memory, int, n),
-                    .chain = SN_NEW(b->ctx, &b->memory, sn_affine, n),
-                    .inverse_bind = SN_NEW(b->ctx, &b->memory, sn_affine, n),
-                    .rest = SN_NEW(b->ctx, &b->memory, sn_affine, n),
-                    .outer = SN_NEW(b->ctx, &b->memory, int, n),
-                    .inner_scale = SN_NEW(b->ctx, &b->memory, bool, n)};
-  if (!rig->nodes || !rig->parents || !rig->order || !rig->chain || !rig->inverse_bind || !rig->rest || !rig->outer ||
-      !rig->inner_scale) {
-    return b->ctx->error.status;
-  }
-  for (int j = 0; j < n; j++) {
+                    .nodes = GLTF_NEW(b, &b->memory, int, n),
+                    .parents = GLTF_NEW(b, &b->memory, int, n),
+                    .order = GLTF_NEW(b, &b->memory, int, n),
+                    .chain = GLTF_NEW(b, &b->memory, sn_affine, n),
+                    .inverse_bind = GLTF_NEW(b, &b->memory, sn_affine, n),
+                    .rest = GLTF_NEW(b, &b->memory, sn_affine, n),
+                    .outer = GLTF_NEW(b, &b->memory, int, n),
+                    .inner_scale = GLTF_NEW(b, &b->memory, bool, n)};
+  for (int j = 0; b->status == SN_OK && j < n; j++) {
     sn_affine inverse;
     bool good = sn_affine_invert(skeleton->rest[j], &inverse);
     rig->inverse_bind[j] = round_affine(inverse);
     if (!good || !sn_affine_invert(rig->inverse_bind[j], &rig->rest[j])) {
-      return sn_fail(b->ctx, SN_BAD_INPUT, "the rest transform of joint %d (%s) is singular", j, skeleton->names[j]);
+      b->status =
+        sn_fail(b->ctx, SN_BAD_INPUT, "the rest transform of joint %d (%s) is singular", j, skeleton->names[j]);
     }
     rig->chain[j] = sn_affine_identity();
     rig->parents[j] = what->affine ? -1 : skeleton->parents[j];
     rig->order[j] = what->affine ? j : skeleton->order[j];
   }
-  return SN_OK;
 }
 
 // ---- poses of a tree ------------------------------------------------------------------------------------------------
@@ -120,14 +116,13 @@ static void keep_sign(trs *here, const trs *last) {
   for (int k = 0; k < 4; k++) here->rotation[k] = -here->rotation[k];
 }
 
-static sn_status rest_of_tree(gltf_builder *b, const gltf_rig *rig) {
-  sn_affine *globals = SN_NEW(b->ctx, &b->memory, sn_affine, rig->joint_count);
-  trs *locals = SN_NEW(b->ctx, &b->memory, trs, rig->joint_count);
-  if (!globals || !locals) return b->ctx->error.status;
+static void rest_of_tree(gltf_builder *b, const gltf_rig *rig) {
+  sn_affine *globals = GLTF_NEW(b, &b->memory, sn_affine, rig->joint_count);
+  trs *locals = GLTF_NEW(b, &b->memory, trs, rig->joint_count);
+  if (!locals) return;
   double loss;
   tree_locals(rig, NULL, globals, locals, &loss); // a sheared rest pose is only shown where no clip plays
   for (int j = 0; j < rig->joint_count; j++) set_trs(b, rig->nodes[j], &locals[j]);
-  return SN_OK;
 }
 
 // ---- poses of free affine joints ------------------------------------------------------------------------------------
@@ -137,14 +132,13 @@ static sn_affine clip_global(const gltf_rig *rig, const sn_gltf_clip_out *clip, 
 }
 
 // Each joint takes the variant with the smaller error between keys, over all clips.
-static sn_status choose_variants(gltf_builder *b, const sn_gltf_out *what, gltf_rig *rig) {
+static void choose_variants(gltf_builder *b, const sn_gltf_out *what, gltf_rig *rig) {
   int longest = 0;
   for (int c = 0; c < what->clip_count; c++) {
     if (what->clips[c].poses && what->clips[c].frame_count > longest) longest = what->clips[c].frame_count;
   }
-  sn_affine *maps = SN_NEW(b->ctx, &b->memory, sn_affine, longest);
-  if (!maps) return b->ctx->error.status;
-  for (int j = 0; j < rig->joint_count; j++) {
+  sn_affine *maps = GLTF_NEW(b, &b->memory, sn_affine, longest);
+  for (int j = 0; maps && j < rig->joint_count; j++) {
     double plain = 0, scaled = 0;
     for (int c = 0; c < what->clip_count; c++) {
       const sn_gltf_clip_out *clip = &what->clips[c];
@@ -155,7 +149,6 @@ static sn_status choose_variants(gltf_builder *b, const sn_gltf_out *what, gltf_
     }
     rig->inner_scale[j] = scaled < plain;
   }
-  return SN_OK;
 }
 
 static void set_factors(const gltf_factors *factors, bool inner_scale, trs *outer, trs *inner) {
@@ -179,21 +172,24 @@ static void rest_of_affine(gltf_builder *b, const gltf_rig *rig) {
 
 // ---- rigs ---------------------------------------------------------------------------------------------------------------
 
-sn_status sn_gltf_new_rig(gltf_builder *b, const sn_gltf_out *what, gltf_rig *rig, int *root) {
-  sn_status status = allocate_rig(b, what, rig);
-  if (status != SN_OK) return status;
-  *root = add_node(b, "skeleton", "", -1);
+int sn_gltf_new_rig(gltf_builder *b, const sn_gltf_out *what, gltf_rig *rig) {
+  allocate_rig(b, what, rig);
+  if (b->status != SN_OK) return -1;
+  int root = add_node(b, "skeleton", "", -1);
   for (int at = 0; at < rig->joint_count; at++) {
     int j = rig->order[at], parent = rig->parents[j];
     const char *name = what->skeleton->names[j];
-    int above = parent < 0 ? *root : rig->nodes[parent];
-    if (what->affine) above = rig->outer[j] = add_node(b, name, "_outer", *root);
+    int above = parent < 0 ? root : rig->nodes[parent];
+    if (what->affine) above = rig->outer[j] = add_node(b, name, "_outer", root);
     rig->nodes[j] = add_node(b, name, "", above);
   }
-  if (!what->affine) return rest_of_tree(b, rig);
-  status = choose_variants(b, what, rig);
-  if (status == SN_OK) rest_of_affine(b, rig);
-  return status;
+  if (what->affine) {
+    choose_variants(b, what, rig);
+    rest_of_affine(b, rig);
+  } else {
+    rest_of_tree(b, rig);
+  }
+  return root;
 }
 
 // Static transforms between a node's parent and the nearest joint above it, or the world.
@@ -214,34 +210,32 @@ static int find_joint_node(const sn_gltf *base, const char *name) {
   return -1;
 }
 
-sn_status sn_gltf_kept_rig(gltf_builder *b, const sn_gltf_out *what, gltf_rig *rig, bool *found) {
+bool sn_gltf_kept_rig(gltf_builder *b, const sn_gltf_out *what, gltf_rig *rig) {
   const sn_gltf *base = what->base;
   int n = what->skeleton->joint_count, placed = 0;
-  *found = false;
-  if (what->affine) return SN_OK;
-  sn_status status = allocate_rig(b, what, rig);
-  int *joint_of_node = status == SN_OK ? SN_NEW(b->ctx, &b->memory, int, base->node_count) : NULL;
-  if (!joint_of_node) return b->ctx->error.status;
+  if (what->affine) return false;
+  allocate_rig(b, what, rig);
+  int *joint_of_node = GLTF_NEW(b, &b->memory, int, base->node_count);
+  if (!joint_of_node) return false;
   for (int k = 0; k < base->node_count; k++) joint_of_node[k] = -1;
   for (int j = 0; j < n; j++) {
     int node = find_joint_node(base, what->skeleton->names[j]);
-    if (node < 0 || joint_of_node[node] >= 0) return SN_OK;
+    if (node < 0 || joint_of_node[node] >= 0) return false;
     rig->nodes[j] = node, joint_of_node[node] = j;
   }
   for (int j = 0; j < n; j++) rig->chain[j] = chain_above(base, joint_of_node, rig->nodes[j], &rig->parents[j]);
   for (int at = 0; at < base->node_count; at++) {
     if (joint_of_node[base->order[at]] >= 0) rig->order[placed++] = joint_of_node[base->order[at]];
   }
-  *found = true;
-  // Nodes keep their static pose, which the document's other animations stand on.
-  return what->clip_count > 0 ? SN_OK : rest_of_tree(b, rig);
+  // With clips nodes keep their static pose, which the document's other animations stand on.
+  if (what->clip_count == 0) rest_of_tree(b, rig);
+  return true;
 }
 
-sn_status sn_gltf_add_skin(gltf_builder *b, const gltf_rig *rig, int root) {
+void sn_gltf_add_skin(gltf_builder *b, const gltf_rig *rig, int root) {
   int index = sn_gltf_add_bound_skin(b, rig->joint_count, rig->nodes, rig->inverse_bind);
   json_t *skin = json_array_get(json_object_get(b->root, "skins"), (size_t)index);
   if (root >= 0) sn_gltf_set(b, skin, "skeleton", json_integer(root));
-  return sn_gltf_builder_status(b);
 }
 
 // ---- clips ------------------------------------------------------------------------------------------------------------
@@ -292,18 +286,17 @@ static void add_node_channels(clip_builder *c, int node, const trs *samples, siz
   }
 }
 
-static sn_status add_tree_clip(clip_builder *c) {
+static void add_tree_clip(clip_builder *c) {
   const sn_gltf_clip_out *clip = c->clip;
   size_t n = (size_t)c->rig->joint_count;
-  trs *samples = SN_NEW(c->b->ctx, &c->scratch, trs, (size_t)clip->frame_count * n);
-  sn_affine *globals = SN_NEW(c->b->ctx, &c->scratch, sn_affine, n);
-  if (!samples || !globals) return c->b->ctx->error.status;
-  for (int f = 0; f < clip->frame_count; f++) {
+  trs *samples = GLTF_NEW(c->b, &c->scratch, trs, (size_t)clip->frame_count * n);
+  sn_affine *globals = GLTF_NEW(c->b, &c->scratch, sn_affine, n);
+  for (int f = 0; c->b->status == SN_OK && f < clip->frame_count; f++) {
     trs *here = samples + (size_t)f * n;
     double loss;
     int worst = tree_locals(c->rig, sn_pose(clip->poses, clip->first_frame + f), globals, here, &loss);
     if (loss > shear_limit) {
-      return sn_fail(
+      c->b->status = sn_fail(
         c->b->ctx, SN_UNSUPPORTED,
         "clip '%.100s', frame %d: joint %s has a shear of %.2g %%, which a glTF node cannot hold; write it with "
         "two nodes per joint (affine) or as .pc2",
@@ -311,16 +304,15 @@ static sn_status add_tree_clip(clip_builder *c) {
     }
     for (size_t j = 0; j < n && f > 0; j++) keep_sign(&here[j], &here[j] - n);
   }
-  for (size_t j = 0; j < n; j++) add_node_channels(c, c->rig->nodes[j], samples + j, n, j == 0);
-  return SN_OK;
+  for (size_t j = 0; c->b->status == SN_OK && j < n; j++)
+    add_node_channels(c, c->rig->nodes[j], samples + j, n, j == 0);
 }
 
-static sn_status add_affine_clip(clip_builder *c) {
+static void add_affine_clip(clip_builder *c) {
   const gltf_rig *rig = c->rig;
-  trs *outer = SN_NEW(c->b->ctx, &c->scratch, trs, c->clip->frame_count);
-  trs *inner = SN_NEW(c->b->ctx, &c->scratch, trs, c->clip->frame_count);
-  if (!outer || !inner) return c->b->ctx->error.status;
-  for (int j = 0; j < rig->joint_count; j++) {
+  trs *outer = GLTF_NEW(c->b, &c->scratch, trs, c->clip->frame_count);
+  trs *inner = GLTF_NEW(c->b, &c->scratch, trs, c->clip->frame_count);
+  for (int j = 0; inner && j < rig->joint_count; j++) {
     gltf_factors factors = {0};
     for (int f = 0; f < c->clip->frame_count; f++) {
       gltf_factors last = factors;
@@ -330,7 +322,6 @@ static sn_status add_affine_clip(clip_builder *c) {
     add_node_channels(c, rig->outer[j], outer, 1, j == 0);
     add_node_channels(c, rig->nodes[j], inner, 1, false);
   }
-  return SN_OK;
 }
 
 // Morph targets that a node's mesh has in the base.
@@ -350,7 +341,7 @@ static void add_morph_channels(clip_builder *c) {
   }
 }
 
-static sn_status add_clip(clip_builder *c) {
+static void add_clip(clip_builder *c) {
   gltf_builder *b = c->b;
   const sn_gltf_clip_out *clip = c->clip;
   size_t frames = (size_t)clip->frame_count, widest = 4;
@@ -358,9 +349,9 @@ static sn_status add_clip(clip_builder *c) {
     size_t targets = own_targets(c, k) + (size_t)c->what->morph_count;
     if (targets > widest) widest = targets;
   }
-  float *times = SN_NEW(b->ctx, &c->scratch, float, frames);
-  c->values = SN_NEW(b->ctx, &c->scratch, float, frames *widest);
-  if (!times || !c->values) return b->ctx->error.status;
+  float *times = GLTF_NEW(b, &c->scratch, float, frames);
+  c->values = GLTF_NEW(b, &c->scratch, float, frames *widest);
+  if (!c->values) return;
   for (size_t f = 0; f < frames; f++) {
     double t = (double)f / c->what->fps;
     bool early = f + 1 == frames && clip->seconds > 0 && clip->seconds < t; // a clip need not end on a frame
@@ -372,10 +363,8 @@ static sn_status add_clip(clip_builder *c) {
   sn_gltf_list(b, c->json, "channels");
   sn_gltf_list(b, c->json, "samplers");
   sn_gltf_append(b, "animations", c->json);
-  sn_status status = sn_gltf_builder_status(b);
-  if (status == SN_OK && clip->poses) status = c->what->affine ? add_affine_clip(c) : add_tree_clip(c);
-  if (status == SN_OK && clip->morph_weights) add_morph_channels(c);
-  return status;
+  if (clip->poses) (c->what->affine ? add_affine_clip : add_tree_clip)(c);
+  if (b->status == SN_OK && clip->morph_weights) add_morph_channels(c);
 }
 
 static bool has_name(const json_t *animation, const char *name) {
@@ -413,20 +402,18 @@ static void put_first(gltf_builder *b, size_t old_count) {
   json_t *animations = json_object_get(b->root, "animations");
   for (size_t k = 0; k < old_count; k++) {
     json_t *first = json_incref(json_array_get(animations, 0));
-    if (json_array_remove(animations, 0) != 0 || json_array_append_new(animations, first) != 0) b->failed = true;
+    if (json_array_remove(animations, 0) != 0 || json_array_append_new(animations, first) != 0)
+      sn_gltf_out_of_memory(b);
   }
 }
 
-sn_status sn_gltf_add_clips(gltf_builder *b, const sn_gltf_out *what, const gltf_rig *rig,
-                            const gltf_mesh_nodes *meshes) {
-  sn_status status = SN_OK;
+void sn_gltf_add_clips(gltf_builder *b, const sn_gltf_out *what, const gltf_rig *rig, const gltf_mesh_nodes *meshes) {
   size_t old_count = json_array_size(json_object_get(b->root, "animations"));
-  for (int k = 0; k < what->clip_count && status == SN_OK; k++) {
+  for (int k = 0; k < what->clip_count && b->status == SN_OK; k++) {
     clip_builder c = {.b = b, .what = what, .rig = rig, .meshes = meshes, .clip = &what->clips[k]};
     c.scratch = sn_arena_new(b->ctx);
-    status = add_clip(&c);
+    add_clip(&c);
     sn_arena_free(&c.scratch);
   }
   put_first(b, old_count);
-  return status == SN_OK ? sn_gltf_builder_status(b) : status;
 }

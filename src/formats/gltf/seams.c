@@ -19,7 +19,7 @@ typedef struct seam_job {
   float (*own_uvs)[2]; // of the new vertices
 } seam_job;
 
-static sn_status read_beside(seam_job *job, sn_arena *scratch) {
+static void read_beside(seam_job *job, sn_arena *scratch) {
   sn_context *ctx = job->b->ctx;
   const sn_gltf *base = job->base;
   gltf_object o = sn_gltf_object(ctx, json_object_get(job->primitive, "extras"), "primitive");
@@ -29,19 +29,18 @@ static sn_status read_beside(seam_job *job, sn_arena *scratch) {
   int corners = sn_gltf_index(&o, "indices", base->accessor_count, true);
   o.json = json_object_get(job->primitive, "attributes");
   int positions = sn_gltf_index(&o, "POSITION", base->accessor_count, true);
-  sn_status status = o.status;
-  if (status != SN_OK) return status;
+  if ((job->b->status = o.status) != SN_OK) return;
   job->vertex_count = base->accessors[positions].count;
   job->triangle_count = base->accessors[corners].count / 3;
   size_t n = 3 * (size_t)job->triangle_count;
-  job->corners = SN_NEW(ctx, scratch, uint32_t, n);
-  if (uvs >= 0) job->uvs = sn_arena_alloc(ctx, scratch, n, sizeof *job->uvs);
-  if (materials >= 0) job->materials = SN_NEW(ctx, scratch, uint32_t, job->triangle_count);
-  if (!job->corners || (uvs >= 0 && !job->uvs) || (materials >= 0 && !job->materials)) return ctx->error.status;
-  status = sn_gltf_integers(ctx, base, corners, job->corners);
+  job->corners = GLTF_NEW(job->b, scratch, uint32_t, n);
+  if (uvs >= 0) job->uvs = sn_gltf_alloc(job->b, scratch, n, sizeof *job->uvs);
+  if (materials >= 0) job->materials = GLTF_NEW(job->b, scratch, uint32_t, job->triangle_count);
+  if (job->b->status != SN_OK) return;
+  sn_status status = sn_gltf_integers(ctx, base, corners, job->corners);
   if (status == SN_OK && uvs >= 0) status = sn_gltf_floats(ctx, base, uvs, false, job->uvs[0]);
   if (status == SN_OK && materials >= 0) status = sn_gltf_integers(ctx, base, materials, job->materials);
-  return status;
+  job->b->status = status;
 }
 
 // The new vertex of a corner: the same control point with the same texture coordinates.
@@ -64,15 +63,15 @@ static int vertex_of(seam_job *job, size_t corner) {
 }
 
 // The attributes of `object` (a primitive's, or a morph target's) for the new vertices.
-static sn_status copy_attributes(seam_job *job, json_t *object, sn_arena *scratch) {
+static void copy_attributes(seam_job *job, json_t *object, sn_arena *scratch) {
   const char *key;
   json_t *value;
   void *next;
   json_object_foreach_safe(object, next, key, value) {
     const gltf_accessor *from = &job->base->accessors[json_integer_value(value)];
     size_t size = (size_t)from->width * sn_gltf_component_size(from->component);
-    uint8_t *bytes = SN_NEW(job->b->ctx, scratch, uint8_t, (size_t)job->count * size);
-    if (!bytes) return job->b->ctx->error.status;
+    uint8_t *bytes = GLTF_NEW(job->b, scratch, uint8_t, (size_t)job->count * size);
+    if (!bytes) return;
     for (int i = 0; i < job->count; i++)
       memcpy(bytes + (size_t)i * size, from->bytes + (size_t)job->source[i] * from->stride, size);
     if (job->uvs && strcmp(key, "TEXCOORD_0") == 0) memcpy(bytes, job->own_uvs, (size_t)job->count * size);
@@ -80,61 +79,53 @@ static sn_status copy_attributes(seam_job *job, json_t *object, sn_arena *scratc
     sn_gltf_put(job->b, object, key,
                 (gltf_data){bytes, job->count, from->component, from->width, GLTF_VERTICES, bounds});
   }
-  return SN_OK;
 }
 
 // The triangles of one material (-1: all) as a primitive.
-static sn_status add_primitive(seam_job *job, int64_t material, json_t *out, sn_arena *scratch) {
+static void add_primitive(seam_job *job, int64_t material, json_t *out, sn_arena *scratch) {
   size_t n = 3 * (size_t)job->triangle_count, used = 0;
-  uint32_t *corners = SN_NEW(job->b->ctx, scratch, uint32_t, n);
-  if (!corners) return job->b->ctx->error.status;
+  uint32_t *corners = GLTF_NEW(job->b, scratch, uint32_t, n);
+  if (!corners) return;
   job->count = 0;
   memset(job->slots, 0, job->slot_count * sizeof *job->slots);
   for (size_t c = 0; c < n; c++)
     if (material < 0 || job->materials[c / 3] == material) corners[used++] = (uint32_t)vertex_of(job, c);
   json_t *primitive = json_deep_copy(job->primitive), *target;
-  if (!primitive || json_array_append_new(out, primitive) != 0)
-    return sn_fail(job->b->ctx, SN_NO_MEMORY, "out of memory");
+  sn_gltf_push(job->b, out, primitive);
+  if (job->b->status != SN_OK) return;
   json_object_del(primitive, "extras");
   if (material >= 0) sn_gltf_set(job->b, primitive, "material", json_integer(material));
   sn_gltf_put(job->b, primitive, "indices", (gltf_data){corners, (int)used, GLTF_UINT, 1, GLTF_INDICES, false});
-  sn_status status = copy_attributes(job, json_object_get(primitive, "attributes"), scratch);
+  copy_attributes(job, json_object_get(primitive, "attributes"), scratch);
   size_t k;
-  json_array_foreach(json_object_get(primitive, "targets"), k, target) {
-    if (status == SN_OK) status = copy_attributes(job, target, scratch);
-  }
-  return status;
+  json_array_foreach(json_object_get(primitive, "targets"), k, target) copy_attributes(job, target, scratch);
 }
 
-static sn_status split(seam_job *job, json_t *out, sn_arena *scratch) {
-  sn_context *ctx = job->b->ctx;
-  sn_status status = read_beside(job, scratch);
-  if (status != SN_OK) return status;
+static void split(seam_job *job, json_t *out, sn_arena *scratch) {
+  read_beside(job, scratch);
   size_t n = 3 * (size_t)job->triangle_count,
          materials = json_array_size(json_object_get(job->base->json, "materials"));
   job->slot_count = 2 * n + 1;
-  job->source = SN_NEW(ctx, scratch, int, n);
-  job->slots = SN_NEW(ctx, scratch, int, job->slot_count);
-  job->own_uvs = sn_arena_alloc(ctx, scratch, n, sizeof *job->own_uvs);
-  bool *seen = SN_NEW(ctx, scratch, bool, materials);
-  if (!job->source || !job->slots || !job->own_uvs || !seen) return ctx->error.status;
+  job->source = GLTF_NEW(job->b, scratch, int, n);
+  job->slots = GLTF_NEW(job->b, scratch, int, job->slot_count);
+  job->own_uvs = sn_gltf_alloc(job->b, scratch, n, sizeof *job->own_uvs);
+  bool *seen = GLTF_NEW(job->b, scratch, bool, materials);
+  if (!seen) return;
   if (!job->materials) return add_primitive(job, -1, out, scratch);
-  for (int t = 0; t < job->triangle_count && status == SN_OK; t++) {
+  for (int t = 0; t < job->triangle_count && job->b->status == SN_OK; t++) {
     uint32_t material = job->materials[t];
     if (material >= materials || seen[material]) continue;
     seen[material] = true;
-    status = add_primitive(job, material, out, scratch);
+    add_primitive(job, material, out, scratch);
   }
-  return status;
 }
 
-sn_status sn_gltf_split_seams(gltf_builder *b, const sn_gltf *base, bool apart) {
-  sn_status status = SN_OK;
+void sn_gltf_split_seams(gltf_builder *b, const sn_gltf *base, bool apart) {
   size_t k;
   json_t *mesh;
   json_array_foreach(json_object_get(b->root, "meshes"), k, mesh) {
     json_t *primitive = json_array_get(json_object_get(mesh, "primitives"), 0);
-    if (!base->from_fbx || status != SN_OK || !json_object_get(primitive, "extras")) continue;
+    if (!base->from_fbx || b->status != SN_OK || !json_object_get(primitive, "extras")) continue;
     if (!apart) {
       json_object_del(primitive, "extras");
       continue;
@@ -142,10 +133,10 @@ sn_status sn_gltf_split_seams(gltf_builder *b, const sn_gltf *base, bool apart) 
     sn_arena scratch = sn_arena_new(b->ctx);
     json_t *old = json_deep_copy(primitive), *primitives = json_array();
     seam_job job = {.b = b, .base = base, .primitive = old};
-    status = old && primitives ? split(&job, primitives, &scratch) : sn_fail(b->ctx, SN_NO_MEMORY, "out of memory");
+    if (!old) sn_gltf_out_of_memory(b);
+    if (old) split(&job, primitives, &scratch);
     sn_gltf_set(b, mesh, "primitives", primitives);
     json_decref(old);
     sn_arena_free(&scratch);
   }
-  return status;
 }

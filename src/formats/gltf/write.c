@@ -123,29 +123,27 @@ static void set_generator(gltf_builder *b) {
   sn_gltf_set(b, asset, "generator", json_string("Sinew " SN_VERSION));
 }
 
-static sn_status build_new(gltf_builder *b, const sn_gltf_out *given) {
+static void build_new(gltf_builder *b, const sn_gltf_out *given) {
   sn_gltf_out units = *given, *what = &units;
   json_t *roots = json_array(), *scene = json_object();
   gltf_rig rig = {0};
-  int mesh_node, skeleton_root = -1;
+  int mesh_node;
   gltf_mesh_nodes meshes = {what->mesh != NULL, &mesh_node};
   sn_gltf_set(b, b->root, "scene", json_integer(0));
   sn_gltf_set(b, scene, "nodes", roots);
   sn_gltf_append(b, "scenes", scene);
-  if (b->failed) return sn_gltf_builder_status(b);
-  sn_status status = sn_gltf_unit_morphs(b, &units);
-  if (status != SN_OK) return status;
+  sn_gltf_unit_morphs(b, &units);
+  if (b->status != SN_OK) return;
   if (what->mesh) {
     mesh_node = sn_gltf_add_mesh(b, what);
     sn_gltf_push(b, roots, json_integer(mesh_node));
   }
   if (what->skeleton) {
-    status = sn_gltf_new_rig(b, what, &rig, &skeleton_root);
-    sn_gltf_push(b, roots, json_integer(skeleton_root));
-    if (status == SN_OK) status = sn_gltf_add_skin(b, &rig, skeleton_root);
+    int root = sn_gltf_new_rig(b, what, &rig);
+    sn_gltf_push(b, roots, json_integer(root));
+    sn_gltf_add_skin(b, &rig, root);
   }
-  if (status == SN_OK) status = sn_gltf_add_clips(b, what, &rig, &meshes);
-  return status;
+  sn_gltf_add_clips(b, what, &rig, &meshes);
 }
 
 // A node with the matrix of `turn` above the roots of the scene.
@@ -171,47 +169,40 @@ static void turn_scene(gltf_builder *b, const sn_gltf *base, const sn_mat3 *turn
   }
 }
 
-static sn_status build_kept(gltf_builder *b, const sn_gltf_out *what) {
+static void build_kept(gltf_builder *b, const sn_gltf_out *what) {
   const sn_gltf *base = what->base;
-  sn_status status = sn_gltf_split_seams(b, base, !what->skin);
-  if (status == SN_OK && !what->skin && what->turn) turn_scene(b, base, what->turn);
-  if (status == SN_OK && !what->skin) return sn_gltf_keep_data(b, base);
+  sn_gltf_split_seams(b, base, !what->skin);
+  if (!what->skin) {
+    if (what->turn) turn_scene(b, base, what->turn);
+    return sn_gltf_keep_data(b, base);
+  }
   sn_mesh own = {0};
   sn_gltf_out full = *what;
-  if (status == SN_OK && !what->mesh) status = sn_gltf_mesh(b->ctx, base, &own, NULL, NULL, NULL), full.mesh = &own;
   gltf_mesh_nodes meshes = {0};
-  int root = -1;
   gltf_rig rig = {0};
-  bool found = false;
-  if (status == SN_OK) status = sn_gltf_unit_morphs(b, &full);
-  if (status == SN_OK) status = sn_gltf_keep_meshes(b, &full, &meshes);
-  if (status == SN_OK) status = sn_gltf_kept_rig(b, &full, &rig, &found);
-  if (found) {
+  int root = -1;
+  if (b->status == SN_OK && !what->mesh)
+    b->status = sn_gltf_mesh(b->ctx, base, &own, NULL, NULL, NULL), full.mesh = &own;
+  sn_gltf_unit_morphs(b, &full);
+  sn_gltf_keep_meshes(b, &full, &meshes);
+  if (sn_gltf_kept_rig(b, &full, &rig)) {
     sn_gltf_keep_clips(b, &full);
   } else {
     json_object_del(b->root, "animations");
+    root = sn_gltf_new_rig(b, &full, &rig);
+    sn_gltf_join_scenes(b, base, &meshes, root);
   }
-  if (status == SN_OK && !found) {
-    status = sn_gltf_new_rig(b, &full, &rig, &root);
-    if (status == SN_OK) sn_gltf_join_scenes(b, base, &meshes, root);
-  }
-  if (status == SN_OK) status = sn_gltf_add_skin(b, &rig, root);
-  if (status == SN_OK) status = sn_gltf_add_clips(b, &full, &rig, &meshes);
-  if (status == SN_OK) status = sn_gltf_keep_data(b, base);
+  sn_gltf_add_skin(b, &rig, root);
+  sn_gltf_add_clips(b, &full, &rig, &meshes);
+  sn_gltf_keep_data(b, base);
   sn_mesh_free(&own);
-  return status;
 }
 
 sn_status sn_gltf_write_document(sn_context *ctx, const char *path, const sn_gltf_out *what) {
   gltf_builder b = sn_gltf_builder(ctx, what->base ? json_deep_copy(what->base->json) : json_object());
   set_generator(&b);
-  sn_status status = sn_gltf_builder_status(&b);
-  if (status == SN_OK) status = what->base ? build_kept(&b, what) : build_new(&b, what);
-  if (status == SN_OK) {
-    status = sn_gltf_builder_write(&b, path);
-  } else {
-    sn_fail_prefix(ctx, "%s: ", path);
-  }
+  (what->base ? build_kept : build_new)(&b, what);
+  sn_status status = b.status == SN_OK ? sn_gltf_builder_write(&b, path) : sn_fail_prefix(ctx, "%s: ", path);
   sn_gltf_builder_free(&b);
   return status;
 }

@@ -397,15 +397,15 @@ static sn_status measure_residuals(corrector *c) {
                     m->deltas + (size_t)(k + 1) * (size_t)n,
                     m->farthest,
                     lost};
-    sn_team_for(ctx, n, 256, miss_range, &job);
-    status = sn_team_gather(ctx, n, 256, job.deltas, sizeof *job.deltas);
-    if (status == SN_OK) status = sn_team_gather(ctx, n, 256, lost, sizeof *lost);
+    sn_team_for(ctx, n, 64, miss_range, &job);
+    status = sn_team_gather(ctx, n, 64, job.deltas, sizeof *job.deltas);
+    if (status == SN_OK) status = sn_team_gather(ctx, n, 64, lost, sizeof *lost);
     double *vector = m->vectors + (size_t)(k + 1) * dims;
     if (joint_count > 0) sn_pose_vector(c->turns, joint_count, sn_pose(&e->poses, f), vector);
     value_vector(c, e->values.values + (size_t)f * (size_t)m->value_count, vector + 3 * (size_t)joint_count);
     note_lost(c, f, lost);
   }
-  if (status == SN_OK) status = sn_team_gather(ctx, n, 256, m->farthest, sizeof *m->farthest);
+  if (status == SN_OK) status = sn_team_gather(ctx, n, 64, m->farthest, sizeof *m->farthest);
   sn_arena_free(&scratch);
   return status;
 }
@@ -553,7 +553,7 @@ static sn_status limit_after_blend(corrector *c, sn_corrections *out) {
   for (int k = 0; status == SN_OK && k < c->keys->count; k++) {
     after_job job = {c, &at, out, c->pose_of[k], longest};
     set_pose(c, &at, c->keys->frames[k]);
-    sn_parallel_for(c->ctx, m->vertex_count, 256, after_range, &job);
+    sn_parallel_for(c->ctx, m->vertex_count, 64, after_range, &job);
   }
   for (int i = 0; status == SN_OK && i < m->vertex_count; i++)
     out->limits[i] = (float)sn_longest_correction(m, longest[i]);
@@ -680,32 +680,24 @@ static sn_status run(corrector *c, const sn_model *base, sn_model *out) {
   return status;
 }
 
-static sn_status try_setting(corrector *c, const bool *held, sn_correct_setting *setting, double *squared) {
-  sn_regression r = regression_of(c);
-  if (!held) {
-    sn_status status = sn_regression_choose(&r);
-    *setting = (sn_correct_setting){r.ridge, r.score, r.uncorrected};
-    return status;
-  }
-  bool *poses = SN_NEW(c->ctx, &c->memory, bool, c->residuals.pose_count);
-  if (!poses) return c->ctx->error.status;
-  for (int k = 0; k < c->keys->count; k++) poses[c->pose_of[k]] |= held[k];
-  poses[0] = false;
-  return sn_regression_held_out(&r, setting->ridge, poses, squared);
+static corrector start(sn_context *ctx, const sn_correct_options *options, const sn_examples *examples,
+                       const sn_keys *keys, sn_train_report *report) {
+  return (corrector){.ctx = ctx,
+                     .options = options,
+                     .examples = examples,
+                     .keys = keys,
+                     .report = report,
+                     .memory = sn_arena_new(ctx)};
 }
 
-sn_status sn_correct_try(sn_context *ctx, const sn_correct_options *options, const sn_examples *examples,
-                         const sn_keys *keys, const sn_model *base, const bool *held, sn_correct_setting *setting,
-                         double *squared) {
+sn_status sn_correct_score(sn_context *ctx, const sn_correct_options *options, const sn_examples *examples,
+                           const sn_keys *keys, const sn_model *base, double *squared) {
   sn_train_report ignored = {0};
-  corrector c = {.ctx = ctx,
-                 .options = options,
-                 .examples = examples,
-                 .keys = keys,
-                 .report = &ignored,
-                 .memory = sn_arena_new(ctx)};
+  corrector c = start(ctx, options, examples, keys, &ignored);
   sn_status status = prepare(&c, base);
-  if (status == SN_OK) status = try_setting(&c, held, setting, squared);
+  sn_regression r = regression_of(&c);
+  if (status == SN_OK) status = sn_regression_choose(&r);
+  *squared = r.score;
   sn_skin_free(&c.residuals.skin);
   sn_arena_free(&c.memory);
   return status;
@@ -714,12 +706,7 @@ sn_status sn_correct_try(sn_context *ctx, const sn_correct_options *options, con
 sn_status sn_correct_model(sn_context *ctx, const sn_correct_options *options, const sn_examples *examples,
                            const sn_keys *keys, const sn_model *base, sn_model *out, sn_train_report *report) {
   *out = (sn_model){0};
-  corrector c = {.ctx = ctx,
-                 .options = options,
-                 .examples = examples,
-                 .keys = keys,
-                 .report = report,
-                 .memory = sn_arena_new(ctx)};
+  corrector c = start(ctx, options, examples, keys, report);
   sn_status status = run(&c, base, out);
   sn_arena_free(&c.memory);
   return status;

@@ -229,5 +229,5 @@ const sn_method sn_method_eigenskin = {.name = "eigenskin",
                                        .wants_skin = true,
                                        .takes_values = true,
                                        .vertex_bytes = 300,
-                                       .pose_bytes = 72,
+                                       .pose_bytes = SN_RESIDUAL_BYTES,
                                        .train = sn_psd_train};

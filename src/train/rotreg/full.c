@@ -182,7 +182,6 @@ static sn_status train_full(full_form *f, sn_arena *memory) {
   } else if (status == SN_OK) {
     status = sn_rotreg_anchors_fit(f->ctx, memory, &data, &f->anchors, f->blend_residual);
   }
-  if (!f->options.published) sn_rotreg_set_ridges(false, f->keys->count, &f->options);
   if (status != SN_OK) return status;
   sn_parallel_for(f->ctx, e->rest.triangle_count, 64, fit_triangles, f);
   if (f->loads) status = fit_torques(f, memory);
@@ -233,8 +232,8 @@ static sn_status evaluate_full(full_form *f, const sn_keys *wanted, sn_frames *o
   return status;
 }
 
-sn_status sn_rotreg_full(sn_context *ctx, const sn_rotreg_options *options, const sn_examples *examples,
-                         const sn_keys *keys, const sn_keys *wanted, sn_frames *out) {
+sn_status sn_rotreg_full(sn_context *ctx, const void *options, const sn_examples *examples, const sn_keys *keys,
+                         const sn_keys *wanted, sn_frames *out) {
   *out = (sn_frames){0};
   sn_arena memory = sn_arena_new(ctx);
   sn_rotreg_scene scene;
@@ -243,8 +242,8 @@ sn_status sn_rotreg_full(sn_context *ctx, const sn_rotreg_options *options, cons
   full_form f = {.ctx = ctx,
                  .examples = sn_rotreg_scene_examples(&scene, examples),
                  .keys = keys,
-                 .options = sn_rotreg_fit_options_of(options, keys->count),
-                 .loads = options->loads};
+                 .options = sn_rotreg_fit_options_of(options),
+                 .loads = ((const sn_rotreg_options *)options)->loads};
   if (status == SN_OK) status = train_full(&f, &memory);
   if (status == SN_OK) status = evaluate_full(&f, wanted, out, &memory);
   if (status == SN_OK) sn_rotreg_scene_restore(&scene, examples, wanted->frames, out);

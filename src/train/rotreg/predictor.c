@@ -14,15 +14,7 @@ struct sn_rotreg_work {
 
 sn_rotreg_fit_options sn_rotreg_fit_options_default(void) {
   return (sn_rotreg_fit_options){
-    .most_factors = 2, .map_ridge = INFINITY, .shear_ridge = 0.1, .tilt_ridge = 0, .rest_weight = 1};
-}
-
-// Ridges of maps, scale and shear, and tilts: with a prior relative to the mean squared angle, else (but of maps) per pose.
-static const double prior_ridges[3] = {1, 0.3, 3}, free_ridges[3] = {0.1, 1e-3, 0.1};
-
-void sn_rotreg_set_ridges(bool prior, int pose_count, sn_rotreg_fit_options *options) {
-  const double *ridges = prior ? prior_ridges : free_ridges, count = prior ? 1 : pose_count;
-  options->map_ridge = ridges[0], options->shear_ridge = ridges[1] * count, options->tilt_ridge = ridges[2] * count;
+    .most_factors = 2, .map_ridge = 1, .shear_ridge = 0.3, .tilt_ridge = 3, .rest_weight = 1};
 }
 
 size_t sn_rotreg_work_size(int pose_count) {
@@ -267,7 +259,6 @@ static void fit_tilt(const fit *f, sn_rotreg_predictor *p) {
   enum { terms = sn_rotreg_shear_terms };
   double a[terms][terms] = {{0}}, b[terms][3] = {{0}}, row[terms];
   double ridge = f->options->tilt_ridge;
-  bool relative = f->options->local != NULL;
   if (!(ridge > 0)) return;
   isolate(f, p, p->factor_count), take_logs(f);
   for (int i = 0; i < f->count; i++) {
@@ -278,9 +269,8 @@ static void fit_tilt(const fit *f, sn_rotreg_predictor *p) {
       b[r][0] += row[r] * left.x, b[r][1] += row[r] * left.y, b[r][2] += row[r] * left.z;
     }
   }
-  ridge *= sn_rotreg_energy(a[0], relative);
-  for (int r = 0; r < terms; r++)
-    a[r][r] += r < terms - 1 ? ridge : sn_rotreg_rest_weight(f->options->rest_weight, relative, f->count);
+  ridge *= sn_rotreg_energy(a[0], terms, f->count);
+  for (int r = 0; r < terms; r++) a[r][r] += r < terms - 1 ? ridge : f->options->rest_weight * f->count;
   sn_spd_solve(terms, terms, a[0], 3, b[0]);
   for (int c = 0; c < 3; c++)
     for (int r = 0; r < terms; r++) p->tilt[c][r] = b[r][c];

@@ -16,9 +16,6 @@
 #include "train/near.h"
 #include "train/train.h"
 
-// Up to so many joints that rotate and are relevant to a key gradient (on average), one clip determines their effects.
-static const double few_joints = 3;
-
 // Ridge of the linear parts of proxy bones towards their key gradients, relative to the mean diagonal, since displacements
 // before the blend go through them. As published: rounding.
 static const double bone_ridge = 1e-2, least_ridge = 1e-7;
@@ -29,9 +26,6 @@ static const double near_rigid = 1e-4;
 
 // Poses by which triangles are clustered.
 enum { cluster_poses = 24, default_bones = 80 };
-
-// Squared radians per pose, about two degrees: a joint that rotates less does not move.
-static const double moving = 1e-3;
 
 typedef struct reduced_job {
   sn_context *ctx;
@@ -44,7 +38,7 @@ typedef struct reduced_job {
   sn_topology topology;
   sn_skin skin;           // linear blend skinning on the joints
   sn_rotreg_data data;    // of the above
-  sn_rotreg_local *local; // [gradient][joint]; NULL without a prior, or where few joints turn
+  sn_rotreg_local *local; // [gradient][joint]; NULL without a prior
   sn_folds folds;
   sn_rotreg_key_gradients gradients;
   sn_rotreg_anchors anchors;
@@ -125,15 +119,6 @@ static void look_around(const sn_skeleton *skeleton, const sn_near *near, const 
   }
 }
 
-static bool moves(const sn_rotreg_rotations *rotations, int j) {
-  double sum = 0;
-  for (int k = 0; k < rotations->pose_count; k++) {
-    sn_vec3 theta = rotations->theta[(size_t)k * (size_t)rotations->joint_count + (size_t)j];
-    sum += sn_vec3_dot(theta, theta);
-  }
-  return rotations->base[j] != j && sum > moving * rotations->pose_count;
-}
-
 // A key gradient depends on the joints that carry its triangles, and on their neighbours.
 static sn_status find_near(reduced_job *job) {
   const sn_mesh *rest = &job->examples->rest;
@@ -150,13 +135,8 @@ static sn_status find_near(reduced_job *job) {
     double *row = own + (size_t)job->out->bones.group_of[n / 3] * joints;
     for (size_t k = at; k < at + (size_t)prior->influences; k++) row[prior->joints[k]] += (double)prior->weights[k];
   }
-  size_t seen = 0;
-  for (size_t l = 0; status == SN_OK && l < gradients; l++) {
+  for (size_t l = 0; status == SN_OK && l < gradients; l++)
     look_around(&job->examples->skeleton, &near, own + l * joints, job->local + l * joints);
-    for (size_t j = 0; j < joints; j++)
-      seen += job->local[l * joints + j].near && moves(&job->out->rotations, (int)j);
-  }
-  if ((double)seen <= few_joints * (double)gradients) job->local = NULL;
   return status;
 }
 
@@ -207,7 +187,6 @@ static sn_status fit_predictors(reduced_job *job) {
   job->work_size = sn_rotreg_work_size((int)poses);
   job->work = sn_arena_alloc(ctx, job->memory, (size_t)sn_threads(ctx), job->work_size);
   if (!job->out->predictors || !job->left_out || !job->work) return ctx->error.status;
-  if (!job->fit.published) sn_rotreg_set_ridges(job->local != NULL, (int)poses, &job->fit);
   sn_parallel_for(ctx, bone_count(job), 1, fit_predictor_range, job);
   if (!job->options->loads) return SN_OK;
   const sn_torque_data data = {&job->out->rotations, &job->folds,          job->gradients.sequence,

@@ -179,7 +179,7 @@ static sn_status choose_joints(corrector *c) {
     int j = c->turns[n].joint;
     if (c->turns[n].parent < 0) continue;
     for (int p = 1; p < c->residuals.pose_count; p++)
-      if (pose_distance(&c->residuals, 0, p, &j, 1) > 1e-3) {
+      if (pose_distance(&c->residuals, 0, p, &j, 1) > sn_least_turn) {
         c->joints[c->joint_count++] = j;
         break;
       }
@@ -191,9 +191,6 @@ static sn_status choose_joints(corrector *c) {
     "no joint turns against its parent in the training poses, so there is no pose space; a root that turns "
     "can be named with joints=NAME");
 }
-
-// Poses closer together than this part of the largest distance are one.
-static const double merge_distance = 1e-3;
 
 static void average_into(float (*sum)[6], const float (*next)[6], int vertex_count, int count) {
   for (int i = 0; i < vertex_count; i++)
@@ -214,7 +211,7 @@ static void merge_poses(corrector *c) {
     const double *vector = m->vectors + (size_t)p * stride;
     const float(*deltas)[6] = (const float(*)[6])(m->deltas + (size_t)p * n);
     int same = 0;
-    while (same < kept && pose_distance(m, p, same, c->joints, c->joint_count) > merge_distance * largest) same++;
+    while (same < kept && pose_distance(m, p, same, c->joints, c->joint_count) > sn_same_pose * largest) same++;
     if (same == kept) {
       memmove(m->vectors + (size_t)kept * stride, vector, stride * sizeof *vector);
       memmove(m->deltas + (size_t)kept * n, deltas, n * sizeof *deltas);

@@ -144,7 +144,7 @@ static sn_status evaluate_full(full_form *f, const sn_keys *wanted, sn_frames *o
   sn_rotreg_poisson poisson = {0};
   solve_job job = {f, &poisson, wanted, out, NULL, 0};
   job.work_size = sn_rotreg_poisson_work(rest) + 9 * triangles_of(f) + 3 * (size_t)rest->vertex_count +
-                  13 * (size_t)f->rotations.joint_count;
+                  (9 + 3 + 1) * (size_t)f->rotations.joint_count;
   job.work = SN_NEW(f->ctx, memory, double, (size_t)sn_threads(f->ctx) * job.work_size);
   sn_status status = job.work ? sn_frames_new(f->ctx, rest->vertex_count, wanted->count, out) : f->ctx->error.status;
   if (status == SN_OK) {

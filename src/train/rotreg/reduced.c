@@ -224,7 +224,7 @@ static sn_status train_reduced(reduced_job *job) {
   if (status == SN_OK) status = make_bones(job);
   if (status == SN_OK) status = find_near(job);
   if (status == SN_OK) status = sn_folds_of_keys(ctx, job->memory, e, job->keys, &job->folds);
-  status = advance(job, status, 0.4);
+  status = advance(job, status, 0.5);
   if (status == SN_OK) {
     status = sn_rotreg_key_gradients_fit(ctx, job->memory, &job->data, &job->out->bones, &job->gradients);
   }
@@ -232,7 +232,6 @@ static sn_status train_reduced(reduced_job *job) {
     &job->data, &job->out->rotations, &job->fit, job->local, job->options->loads, &job->gradients, NULL, {0}, NULL};
   if (status == SN_OK) status = sn_rotreg_predictors_fit(ctx, job->memory, &learned);
   job->out->predictors = learned.predictors, job->out->torque = learned.torque;
-  status = advance(job, status, 0.8);
   if (status == SN_OK) status = fit_anchors(job);
   if (status == SN_OK) status = choose_fixed(job);
   if (status == SN_OK) status = sn_rotreg_weigh(ctx, &learned, job->edge, job->anchor_weight);

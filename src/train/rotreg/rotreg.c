@@ -17,7 +17,7 @@
 static bool has_turns(const sn_rotreg_rotations *rotations) {
   for (int n = 0; n < rotations->pose_count * rotations->joint_count; n++) {
     int j = n % rotations->joint_count;
-    if (rotations->base[j] != j && sn_vec3_length(rotations->theta[n]) > 1e-3) return true;
+    if (rotations->base[j] != j && sn_vec3_length(rotations->theta[n]) > sn_least_turn) return true;
   }
   return false;
 }

@@ -687,14 +687,27 @@ static corrector start(sn_context *ctx, const sn_correct_options *options, const
                      .memory = sn_arena_new(ctx)};
 }
 
-sn_status sn_correct_score(sn_context *ctx, const sn_correct_options *options, const sn_examples *examples,
-                           const sn_keys *keys, const sn_model *base, double *squared) {
+static sn_status try_setting(corrector *c, const bool *held, sn_correct_setting *setting, double *squared) {
+  sn_regression r = regression_of(c);
+  if (!held) {
+    sn_status status = sn_regression_choose(&r);
+    *setting = (sn_correct_setting){r.ridge, r.score, r.uncorrected};
+    return status;
+  }
+  bool *poses = SN_NEW(c->ctx, &c->memory, bool, c->residuals.pose_count);
+  if (!poses) return c->ctx->error.status;
+  for (int k = 0; k < c->keys->count; k++) poses[c->pose_of[k]] |= held[k];
+  poses[0] = false;
+  return sn_regression_held_out(&r, setting->ridge, poses, squared);
+}
+
+sn_status sn_correct_try(sn_context *ctx, const sn_correct_options *options, const sn_examples *examples,
+                         const sn_keys *keys, const sn_model *base, const bool *held, sn_correct_setting *setting,
+                         double *squared) {
   sn_train_report ignored = {0};
   corrector c = start(ctx, options, examples, keys, &ignored);
   sn_status status = prepare(&c, base);
-  sn_regression r = regression_of(&c);
-  if (status == SN_OK) status = sn_regression_choose(&r);
-  *squared = r.score;
+  if (status == SN_OK) status = try_setting(&c, held, setting, squared);
   sn_skin_free(&c.residuals.skin);
   sn_arena_free(&c.memory);
   return status;

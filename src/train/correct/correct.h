@@ -37,9 +37,17 @@ sn_correct_options sn_correct_options_default(void);
 sn_status sn_correct_model(sn_context *ctx, const sn_correct_options *options, const sn_examples *examples,
                            const sn_keys *keys, const sn_model *base, sn_model *out, sn_train_report *report);
 
-// The squared cross-validated error, over all vertices and poses, of the corrections of a base.
-sn_status sn_correct_score(sn_context *ctx, const sn_correct_options *options, const sn_examples *examples,
-                           const sn_keys *keys, const sn_model *base, double *squared);
+// How corrections are learned: the ridge; and with which squared error, over all vertices and poses.
+typedef struct sn_correct_setting {
+  int ridge;
+  double cross_validated, uncorrected;
+} sn_correct_setting;
+
+// With `held` NULL: the setting that cross-validation chooses on a base. Otherwise the squared error on the keys that are held out, of
+// corrections with this setting that are learned from the others.
+sn_status sn_correct_try(sn_context *ctx, const sn_correct_options *options, const sn_examples *examples,
+                         const sn_keys *keys, const sn_model *base, const bool *held, sn_correct_setting *setting,
+                         double *squared);
 
 // ---- parts -------------------------------------------------------------------------------------------------------------
 

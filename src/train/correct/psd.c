@@ -208,15 +208,46 @@ static sn_status train_base(sn_context *ctx, const sn_psd_options *o, const sn_s
 
 // ---- the base --------------------------------------------------------------------------------------------------------------
 
-// The cross-validated squared error of a base's corrections.
-static sn_status score_base(sn_context *ctx, const sn_psd_options *o, const sn_base_sample *sample, sn_base_kind kind,
-                            double *squared) {
-  sn_skin_options skin = o->skin;
+typedef struct trial {
+  const sn_psd_options *options;
+  const sn_base_sample *sample;
+  sn_base_kind kind;
+} trial;
+
+// The corrections of a base that is learned from these keys alone; see sn_correct_try.
+static sn_status try_base(sn_context *ctx, const trial *t, const sn_keys *keys, const bool *held,
+                          sn_correct_setting *setting, double *squared) {
+  sn_skin_options skin = t->options->skin;
   sn_model base;
-  skin.base = 1 + (int)kind;
-  sn_status status = train_base(ctx, o, &skin, &sample->examples, &sample->keys, &base);
-  if (status == SN_OK) status = sn_correct_score(ctx, &o->correct, &sample->examples, &sample->keys, &base, squared);
+  skin.base = 1 + (int)t->kind;
+  sn_status status = train_base(ctx, t->options, &skin, &t->sample->examples, keys, &base);
+  if (status == SN_OK)
+    status = sn_correct_try(ctx, &t->options->correct, &t->sample->examples, &t->sample->keys, &base, held, setting,
+                            squared);
   sn_model_free(&base);
+  return status;
+}
+
+// The squared error on held-out frames of a base together with its corrections, both learned without them.
+static sn_status validate_base(sn_context *ctx, sn_arena *memory, const trial *t, double *score) {
+  const sn_folds *folds = &t->sample->folds;
+  int count = t->sample->keys.count;
+  bool *held = SN_NEW(ctx, memory, bool, count);
+  int *frames = SN_NEW(ctx, memory, int, count);
+  sn_correct_setting setting;
+  sn_status status = held && frames ? try_base(ctx, t, &t->sample->keys, NULL, &setting, NULL) : ctx->error.status;
+  *score = 0;
+  for (int f = 0; status == SN_OK && f < folds->fold_count; f++) {
+    const sn_fold *fold = folds->folds + f;
+    sn_keys keys = {.count = fold->outside_count, .frames = frames};
+    double squared = 0;
+    for (int n = 0; n < fold->count; n++) {
+      held[fold->poses[n]] = n >= fold->outside_count;
+      if (n < fold->outside_count) frames[n] = t->sample->keys.frames[fold->poses[n]];
+    }
+    status = try_base(ctx, t, &keys, held, &setting, &squared);
+    *score += squared;
+  }
   return status;
 }
 
@@ -230,7 +261,9 @@ static int drop_others(sn_rt_blend blend, sn_base_kind *kinds, int count) {
   return 2;
 }
 
-// The base that is best together with its corrections.
+// The base that is best together with its corrections; an earlier candidate unless the best has less than this part of its error.
+static const double richer = 0.85;
+
 static sn_status choose_base(sn_context *ctx, const sn_psd_options *o, const sn_examples *examples,
                              const sn_keys *keys, sn_train_report *report, int *base) {
   sn_arena memory = sn_arena_new(ctx);
@@ -241,9 +274,9 @@ static sn_status choose_base(sn_context *ctx, const sn_psd_options *o, const sn_
   sn_status status = sn_base_sample_make(ctx, &memory, examples, keys, &sample);
   bool can_hold_out = status == SN_OK && sample.folds.fold_count > 1;
   for (int k = 0; can_hold_out && status == SN_OK && k < count; k++)
-    status = score_base(ctx, o, &sample, kinds[k], scores + k);
+    status = validate_base(ctx, &memory, &(trial){o, &sample, kinds[k]}, scores + k);
   if (can_hold_out && status == SN_OK) {
-    int best = sn_simplest(scores, count, 1);
+    int best = sn_simplest(scores, count, 1 / (richer * richer));
     *base = 1 + (int)kinds[best];
     for (int k = 0; k < count; k++)
       sn_train_report_add(report, sn_base_name(kinds[k]), sample.rigid > 0 ? sqrt(scores[k] / sample.rigid) : 0,

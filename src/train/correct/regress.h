@@ -40,6 +40,8 @@ typedef struct sn_regression {
 
 // The sets and the ridge.
 sn_status sn_regression_choose(sn_regression *r);
+// The squared error on poses that are held out (pose_count), learned from the others with this ridge.
+sn_status sn_regression_held_out(sn_regression *r, int ridge, const bool *held, double *squared);
 // alpha at the chosen ridge, from all poses.
 sn_status sn_regression_solve(sn_regression *r);
 

@@ -33,6 +33,16 @@ expect 1 "no joint turns" own --method psd --keys 0 -o still.sinew
 own --method psd --keys 0-3 -o slow.sinew --json slow.json --quiet || fail "a few frames of the beginning"
 holds "$sensible" slow.json
 
+# A range of motion in which the joints of one arm and leg are missing: they are named, what was seen is learned, and where they move no
+# skin is worse than the file's weights by more than a fiftieth.
+"$SINEW" gen athlete --motion rom --vertices 2000 --frames 60 -o rom --quiet || fail "gen athlete"
+rom=(--rest rom/rest.obj --frames rom/frames.pc2 --skeleton rom/skeleton.glb --keys 0-44)
+"$SINEW" train --method lbs:weights=given "${rom[@]}" -o given.sinew --json given.json --quiet || fail "the file's weights"
+for blend in linear dualquat; do
+  expect 0 "add poses of thigh_r beyond 0 degrees" "$SINEW" train --method psd:blend=$blend "${rom[@]}" -o rom.sinew --json rom.json
+  holds 'r[0].train.ee < 0.2 * r[1].train.ee && r[0].test.ee < 1.02 * r[1].test.ee' rom.json given.json
+done
+
 # Frames of another clip of the same mesh: the skin cannot follow the skeleton.
 train --method psd --frames other/frames.pc2 -o wrong.sinew --json wrong.json > wrong.txt 2>&1
 status=$?

@@ -30,14 +30,21 @@ static void check_folds(const sn_folds *folds, int poses, int times) {
   for (int k = 0; k < poses && times > 0; k++) assert_int_equal(left_out[k], times);
 }
 
+// Pose k is in fold k modulo their number.
+static void interleave(fixture *f, int poses, int folds) {
+  int fold_of[12];
+  for (int k = 0; k < poses; k++) fold_of[k] = k % folds;
+  assert_ok(&f->ctx, sn_folds_make(&f->ctx, &f->memory, poses, fold_of, folds, &f->folds));
+}
+
 static void interleaved_and_single(void **state) {
   (void)state;
   fixture f = start();
-  assert_ok(&f.ctx, sn_folds_interleaved(&f.ctx, &f.memory, 12, 5, &f.folds));
+  interleave(&f, 12, 5);
   assert_int_equal(f.folds.fold_count, 5);
   check_folds(&f.folds, 12, 1);
   assert_int_equal(f.folds.folds[1].poses[f.folds.folds[1].outside_count + 2], 11);
-  assert_ok(&f.ctx, sn_folds_interleaved(&f.ctx, &f.memory, 1, 5, &f.folds));
+  interleave(&f, 1, 1);
   assert_int_equal(f.folds.fold_count, 1);
   assert_int_equal(f.folds.folds[0].outside_count, 1);
   assert_int_equal(f.folds.folds[0].count, 2);
@@ -59,7 +66,7 @@ static void running_and_choosing(void **state) {
   (void)state;
   fixture f = start();
   int seen[5] = {0};
-  assert_ok(&f.ctx, sn_folds_interleaved(&f.ctx, &f.memory, 12, 5, &f.folds));
+  interleave(&f, 12, 5);
   assert_fails(&f.ctx, sn_folds_run(&f.ctx, &f.folds, fail_at_three, seen), "fold 3 is wrong");
   for (int n = 0; n < 5; n++) assert_int_equal(seen[n], 1);
   assert_int_equal(sn_simplest((const double[]){9, 5.2, 5, 5.04}, 4, 1.05), 1);

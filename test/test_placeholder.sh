@@ -25,7 +25,7 @@ expect 0 "chosen by it: the file's weights 0." "$SINEW" train --method lbs "${a[
 expect 0 "cross-validated error: ee 0." "$SINEW" train --method lbs:weights=given "${a[@]}" --skeleton own/skeleton.glb -o m.sinew
 
 "$SINEW" train --method rigid "${a[@]}" --skeleton placeholder.glb -o m.sinew --json rigid.json --quiet || fail "rigid"
-for method in lbs dqs cor; do
+for method in lbs dqs cor psd psd:blend=dualquat rotreg; do
   "$SINEW" train --method $method "${a[@]}" --skeleton placeholder.glb -o m.sinew --json placeholder.json --quiet || fail "$method with a placeholder"
   holds 'r[0].all.rms_pct_diag < r[1].all.rms_pct_diag' placeholder.json rigid.json
 done

@@ -164,7 +164,9 @@ static made *make(uint64_t seed) {
   }
   assert_ok(ctx, sn_keys_parse(ctx, "all", made_poses, 1, &m->keys, NULL));
   assert_ok(ctx, sn_rotreg_rotations_build(ctx, &m->memory, &m->e, &m->keys, &m->rotations));
-  assert_ok(ctx, sn_folds_interleaved(ctx, &m->memory, made_poses, sn_usual_folds, &m->folds));
+  int fold_of[made_poses];
+  for (int k = 0; k < made_poses; k++) fold_of[k] = k % sn_usual_folds;
+  assert_ok(ctx, sn_folds_make(ctx, &m->memory, made_poses, fold_of, sn_usual_folds, &m->folds));
   m->range[1][1] = 50;
   m->work = malloc(sn_rotreg_work_size(made_poses));
   return m;
@@ -251,7 +253,7 @@ static void test_published_pairs_are_found_again(void **state) {
   // Between the ends f_r and f_s are these; at the ends they are 0 and 1, as what the predictors there are trained on.
   sn_torque_functions inner[2] = {{{0}, {0}, {0}}, {{0.6, 0, 0}, {0.2, 0.5, 0}, {0.2, 0.1}}};
   sn_torque_functions ends[2] = {{{0}, {0}, {0}}, {{1, 0, 0}, {1, 0, 0}, {0}}};
-  sn_rotreg_fit_options options = sn_rotreg_published_options(made_poses);
+  sn_rotreg_fit_options options = sn_rotreg_published_options();
   options.shear_ridge = 1e-9;
   for (int l = 0; l < made_gradients; l++) {
     sn_torque_pair pair;
@@ -367,8 +369,8 @@ static void check_against_formulas(bool published) {
   loads.degree_r = 2, loads.degree_s = 3;
   sn_rotreg_reduced_options options = {.bones = 11,
                                        .influences = 4,
-                                       .fit = published ? sn_rotreg_published_options(24)
-                                                        : sn_rotreg_fit_options_default(),
+                                       .fit =
+                                         published ? sn_rotreg_published_options() : sn_rotreg_fit_options_default(),
                                        .loads = &loads};
   sn_rotreg_reduced r;
   assert_ok(&ctx, sn_rotreg_reduced_train(&ctx, &memory, &e, &keys, &options, &r));

@@ -25,7 +25,7 @@ drive=(--skeleton set/skeleton.glb --torque set/torque.csv)
 "$SINEW" eval model.sinew "${drive[@]}" -o skin.glb --quiet
 "$SINEW" convert skin.glb skin.pc2 --quiet
 "$SINEW" eval model.sinew "${drive[@]}" --rest set/rest.obj --frames skin.pc2 -o again.pc2 --quiet --json report.json
-below "$(figure max_pct_diag report.json)" 0.01 || fail "the glTF skin differs from the model: $(cat report.json)"
+below "$(figure max_pct_diag report.json)" 0.03 || fail "the glTF skin differs from the model: $(cat report.json)"
 "$SINEW" bench model.sinew "${drive[@]}" --seconds 0.05 --quiet --json bench.json
 grep -q ratio_lbs bench.json
 

@@ -157,8 +157,6 @@ sn_status sn_train_predict(sn_context *ctx, const sn_method_spec *spec, const sn
 // (the articulated rigid-body prediction of Wang 2007, 7.1). `joints` or `errors` may be NULL.
 sn_status sn_best_joints(sn_context *ctx, const sn_examples *examples, const sn_keys *keys, uint16_t *joints,
                          double *errors);
-// The squared distances, over all vertices, that one joint leaves.
-sn_status sn_joint_error(sn_context *ctx, const sn_examples *examples, const sn_keys *keys, int joint, double *out);
 
 #pragma GCC visibility pop
 #ifdef __cplusplus

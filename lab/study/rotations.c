@@ -31,7 +31,7 @@ static void *room(arm *a, size_t count, size_t size) {
 static void learn(arm *a) {
   sn_context *ctx = &a->s->ctx;
   sn_weights_options weights = sn_weights_options_default();
-  sn_rotreg_fit_options options = sn_rotreg_published_options(a->keys.count);
+  sn_rotreg_fit_options options = sn_rotreg_published_options();
   sn_rotreg_work *work = room(a, 1, sn_rotreg_work_size(a->keys.count));
   sn_mat3 *sequence = room(a, (size_t)a->keys.count, sizeof *sequence);
   int *all = room(a, (size_t)a->keys.count, sizeof *all);

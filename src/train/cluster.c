@@ -7,14 +7,14 @@
 
 // Nearest groups of other components that a group may be joined with, once `linked_at` groups are left: more than any
 // number of bones, so that a mesh of many parts does not have its body joined before its buttons.
-enum { nearest_groups = 8, linked_at = 512 };
+enum { nearest_groups = 8, linked_at = 512, pairs = 10 }; // pairs: entries of an upper triangle of 4 x 4
 
 // What is known of a group: X = sum of p p^T over its points p = (y^, 1), and per pose Z = sum of p y^T. The best affine
 // maps leave  sum |y|^2 - <X^-1, sum over poses of Z Z^T>.
 typedef struct group {
-  double x[10];   // upper triangle of X
-  double k[10];   // upper triangle of sum Z Z^T
-  double squares; // sum |y|^2
+  double x[pairs]; // upper triangle of X
+  double k[pairs]; // upper triangle of sum Z Z^T
+  double squares;  // sum |y|^2
   double error;
   double *z; // [4][3 * poses]
   int *neighbours, neighbour_count;
@@ -40,14 +40,14 @@ typedef struct clustering {
   int *marks, mark; // for uniting lists of neighbours
 } clustering;
 
-static const int upper[10][2] = {{0, 0}, {0, 1}, {0, 2}, {0, 3}, {1, 1}, {1, 2}, {1, 3}, {2, 2}, {2, 3}, {3, 3}};
+static const int upper[pairs][2] = {{0, 0}, {0, 1}, {0, 2}, {0, 3}, {1, 1}, {1, 2}, {1, 3}, {2, 2}, {2, 3}, {3, 3}};
 
 // ---- what a group, or two groups together, cannot follow ------------------------------------------------------------
 
 // <A^-1, K> for symmetric positive definite A, by Cholesky: tr(L^-1 K L^-T).
-static double inverse_product(const double a[10], const double k[10]) {
+static double inverse_product(const double a[pairs], const double k[pairs]) {
   double l[4][4] = {{0}}, m[4][4], trace = a[0] + a[4] + a[7] + a[9], sum = 0;
-  for (int n = 0; n < 10; n++) {
+  for (int n = 0; n < pairs; n++) {
     l[upper[n][1]][upper[n][0]] = a[n];
     m[upper[n][0]][upper[n][1]] = m[upper[n][1]][upper[n][0]] = k[n];
   }
@@ -86,10 +86,10 @@ static double dot(const double *a, const double *b, int count) {
   return (sum[0] + sum[1]) + (sum[2] + sum[3]);
 }
 
-static double united_error(const clustering *c, const group *a, const group *b, double k[10]) {
-  double x[10];
+static double united_error(const clustering *c, const group *a, const group *b, double k[pairs]) {
+  double x[pairs];
   int count = 3 * c->poses;
-  for (int n = 0; n < 10; n++) {
+  for (int n = 0; n < pairs; n++) {
     int p = upper[n][0], q = upper[n][1];
     double cross = dot(a->z + p * count, b->z + q * count, count);
     if (p != q) cross += dot(b->z + p * count, a->z + q * count, count);
@@ -138,7 +138,7 @@ static sn_status offer(clustering *c, int a, int b) {
     a = b, b = keep;
   }
   const group *ga = &c->groups[a], *gb = &c->groups[b];
-  double k[10];
+  double k[pairs];
   double cost = united_error(c, ga, gb, k) - ga->error - gb->error;
   return push(c, (join){cost, a, b, ga->stamp, gb->stamp});
 }
@@ -147,7 +147,7 @@ static sn_status offer(clustering *c, int a, int b) {
 
 static void add_point(const clustering *c, group *g, const double rest[3], const double *posed, double weight) {
   const double p[4] = {rest[0], rest[1], rest[2], 1};
-  for (int n = 0; n < 10; n++) g->x[n] += weight * p[upper[n][0]] * p[upper[n][1]];
+  for (int n = 0; n < pairs; n++) g->x[n] += weight * p[upper[n][0]] * p[upper[n][1]];
   for (int m = 0; m < 3 * c->poses; m++) {
     for (int r = 0; r < 4; r++) g->z[r * 3 * c->poses + m] += weight * p[r] * posed[m];
     g->squares += weight * posed[m] * posed[m];
@@ -181,7 +181,7 @@ static void start_group(const clustering *c, int t, const double *rest, const do
     to[0] = p.x, to[1] = p.y, to[2] = p.z;
   }
   add_point(c, g, point, posed, normal_share);
-  for (int m = 0; m < 10; m++) {
+  for (int m = 0; m < pairs; m++) {
     int count = 3 * c->poses;
     g->k[m] = dot(g->z + upper[m][0] * count, g->z + upper[m][1] * count, count);
   }
@@ -274,9 +274,9 @@ static sn_status unite(clustering *c, int a, int b) {
   group *ga = &c->groups[a], *gb = &c->groups[b];
   int *neighbours = SN_NEW(c->ctx, &c->memory, int, ga->neighbour_count + gb->neighbour_count), count = 0;
   if (!neighbours) return c->ctx->error.status;
-  double k[10];
+  double k[pairs];
   ga->error = united_error(c, ga, gb, k);
-  for (int n = 0; n < 10; n++) ga->x[n] += gb->x[n], ga->k[n] = k[n];
+  for (int n = 0; n < pairs; n++) ga->x[n] += gb->x[n], ga->k[n] = k[n];
   for (int m = 0; m < 12 * c->poses; m++) ga->z[m] += gb->z[m];
   ga->squares += gb->squares, ga->stamp++, gb->gone = true, c->alive--;
   int mark = ++c->mark;

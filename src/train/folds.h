@@ -22,9 +22,6 @@ enum { sn_usual_folds = 5 };
 sn_status sn_folds_make(sn_context *ctx, sn_arena *memory, int pose_count, const int *fold_of, int fold_count,
                         sn_folds *out);
 
-// Every most-th pose: pose k is in fold k modulo their number, at most `most`.
-sn_status sn_folds_interleaved(sn_context *ctx, sn_arena *memory, int pose_count, int most, sn_folds *out);
-
 // Single poses, evenly spread, at most `most` of them.
 sn_status sn_folds_single(sn_context *ctx, sn_arena *memory, int pose_count, int most, sn_folds *out);
 

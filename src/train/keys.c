@@ -1,25 +1,185 @@
 // SPDX-License-Identifier: MIT
-// Frames to train on.
-#include "solve/lapack.h"
-#include "train/keys.h"
-
+// Frames to train on. --keys auto:N takes frames one after the other, each time the one with which kernel ridge regression has
+// the least error in all frames, and exchanges them as long as that helps. E_fg = e_f . e_g, the products of residuals, and K, the
+// kernel's posterior covariance, are kept up to date: with noise r, taking frame a and v = K_.a / (K_aa + r) (giving back: -r),
+//
+//     e <- e - v e_a,   K <- K - v v^T (K_aa + r).
+#include <cblas.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "solve/lapack.h"
+#include "train/pose_space.h"
+#include "train/train.h"
+
 // Frames whose pairs are compared at a time: of a longer clip so many, evenly spread, or twice the number to choose, in
-// parts.
-enum { most_frames = 200 };
+// parts. Vertices at which shapes are compared.
+enum { most_frames = 200, most_samples = 1000, most_sweeps = 8 };
+// Width of a joint's Gaussian, radians; noise relative to the mean of the kernel's diagonal: those of corrections.
+static const double width = 2, noise = 1e-3;
+
+typedef struct chooser {
+  sn_context *ctx;
+  sn_arena *memory;
+  const sn_examples *examples;
+  const sn_keys *among;
+  double *kernel, *error, *v, *own; // K and E, frames * frames; work, frames
+  bool *chosen;
+} chooser;
+
+static double *new_numbers(const chooser *c, size_t count) { return SN_NEW(c->ctx, c->memory, double, count); }
+
+// The blend of a vertex in a frame: of the skin, or of the joint that moves like it; without joints nothing moves.
+static sn_affine blend_of(const sn_examples *e, const uint16_t *carrier, int frame, int i) {
+  const sn_skin *skin = &e->skin;
+  if (e->skeleton.joint_count == 0) return sn_affine_identity();
+  const sn_affine *pose = sn_pose(&e->poses, frame);
+  if (skin->influences == 0) return pose[carrier[i]];
+  sn_affine sum = {0};
+  for (int k = 0; k < skin->influences; k++) {
+    size_t at = (size_t)i * (size_t)skin->influences + (size_t)k;
+    const sn_affine *joint = &pose[skin->joints[at]];
+    for (int n = 0; n < 12; n++) sum.m[n / 4][n % 4] += (double)skin->weights[at] * joint->m[n / 4][n % 4];
+  }
+  return sum;
+}
+
+// E: products of the skin's residuals, moved to the rest pose.
+static sn_status find_error(const chooser *c) {
+  const sn_examples *e = c->examples;
+  int frames = c->among->count, n = e->rest.vertex_count, samples = n < most_samples ? n : most_samples;
+  size_t row = 3 * (size_t)samples;
+  double *residuals = new_numbers(c, (size_t)frames * row), *to = residuals;
+  uint16_t *carrier = SN_NEW(c->ctx, c->memory, uint16_t, n);
+  sn_status status = residuals && carrier ? SN_OK : c->ctx->error.status;
+  if (status == SN_OK && e->skeleton.joint_count > 0 && e->skin.influences == 0)
+    status = sn_best_joints(c->ctx, e, c->among, carrier, NULL);
+  for (int f = 0; status == SN_OK && f < frames; f++) {
+    if (sn_stopped(c->ctx)) return sn_fail(c->ctx, SN_STOPPED, "stopped");
+    for (int s = 0; s < samples; s++, to += 3) {
+      int i = (int)((int64_t)s * n / samples);
+      sn_vec3 at = sn_vec3_from(sn_frame(&e->frames, c->among->frames[f])[i]);
+      sn_affine back;
+      if (sn_affine_invert(blend_of(e, carrier, c->among->frames[f], i), &back)) at = sn_affine_apply(back, at);
+      at = sn_vec3_sub(at, sn_vec3_from(e->rest.positions[i]));
+      to[0] = at.x, to[1] = at.y, to[2] = at.z;
+    }
+  }
+  if (status == SN_OK)
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, frames, frames, (int)row, 1, residuals, (int)row, residuals,
+                (int)row, 0, c->error, frames);
+  return status;
+}
+
+// Adds a Gaussian of `dims` numbers of every frame's row, zero in the rest pose (the last row).
+static void add_gaussian(const chooser *c, const double *rows, int stride, int dims) {
+  int frames = c->among->count;
+  const double *rest = rows + (size_t)frames * (size_t)stride;
+  for (int f = 0; f < frames; f++)
+    for (int g = 0; g < frames; g++) {
+      double d2 = 0, x2 = 0, y2 = 0;
+      for (int n = 0; n < dims; n++) {
+        double x = rows[f * stride + n] - rest[n], y = rows[g * stride + n] - rest[n];
+        d2 += (x - y) * (x - y), x2 += x * x, y2 += y * y;
+      }
+      c->kernel[f * frames + g] += exp(-d2 / (2 * width * width)) - exp(-(x2 + y2) / (2 * width * width));
+    }
+}
+
+// K: a sum of functions of single joints and values; where there are none, what shapes have in common.
+static sn_status find_kernel(const chooser *c) {
+  const sn_examples *e = c->examples;
+  const sn_values *values = &e->values;
+  int frames = c->among->count, joints = e->skeleton.joint_count, stride = 3 * joints + values->count;
+  double *rows = new_numbers(c, (size_t)(frames + 1) * (size_t)stride);
+  sn_turn *turns = NULL;
+  sn_status status = rows ? SN_OK : c->ctx->error.status;
+  if (status == SN_OK && joints > 0)
+    status = sn_turns_make(c->ctx, c->memory, &e->skeleton, &e->poses, c->among, &turns);
+  for (int f = 0; status == SN_OK && f <= frames; f++) {
+    double *row = rows + (size_t)f * (size_t)stride;
+    int frame = f < frames ? c->among->frames[f] : 0;
+    if (joints > 0) sn_pose_vector(turns, joints, f < frames ? sn_pose(&e->poses, frame) : NULL, row);
+    for (int v = 0; v < values->count; v++)
+      row[3 * joints + v] = f < frames ? values->values[frame * values->count + v] : values->rest[v];
+  }
+  for (int n = 0; status == SN_OK && n < joints; n++) // but for the root, which moves everything
+    if (turns[n].parent >= 0) add_gaussian(c, rows + 3 * turns[n].joint, stride, 3);
+  for (int v = 0; status == SN_OK && v < values->count; v++) add_gaussian(c, rows + 3 * joints + v, stride, 1);
+  size_t square = (size_t)frames * (size_t)frames * sizeof *c->kernel;
+  if (status == SN_OK && stride == 0) memcpy(c->kernel, c->error, square);
+  if (status == SN_OK && e->frames.frame_count == 0) memcpy(c->error, c->kernel, square); // what is to be expected
+  return status;
+}
+
+// What the sum of squared errors becomes less by if frame f is taken: sum_g 2 v_g E_gf - v_g^2 E_ff.
+static double gain_of(const chooser *c, int f, double r) {
+  int n = c->among->count;
+  const double *k = c->kernel + (size_t)f * (size_t)n, *e = c->error + (size_t)f * (size_t)n;
+  double pivot = k[f] + r;
+  return pivot > 0 ? (2 * cblas_ddot(n, k, 1, e, 1) - cblas_ddot(n, k, 1, k, 1) * e[f] / pivot) / pivot : 0;
+}
+
+// Takes frame a; with -r gives it back.
+static void move(const chooser *c, int a, double r) {
+  int n = c->among->count;
+  double pivot = c->kernel[a * n + a] + r;
+  c->chosen[a] = r > 0;
+  memcpy(c->own, c->error + (size_t)a * (size_t)n, (size_t)n * sizeof *c->own);
+  for (int f = 0; f < n; f++) c->v[f] = pivot != 0 ? c->kernel[a * n + f] / pivot : 0;
+  for (int f = 0; f < n; f++)
+    for (int g = 0; g < n; g++) {
+      c->kernel[f * n + g] -= c->v[f] * pivot * c->v[g];
+      c->error[f * n + g] += c->v[f] * c->v[g] * c->own[a] - c->v[f] * c->own[g] - c->own[f] * c->v[g];
+    }
+}
+
+static int best_frame(const chooser *c, double r) {
+  int best = -1;
+  double most = 0;
+  for (int f = 0; f < c->among->count; f++) {
+    double gain = c->chosen[f] ? 0 : gain_of(c, f, r);
+    if (!c->chosen[f] && (best < 0 || gain > most)) most = gain, best = f;
+  }
+  return best;
+}
+
+// One after the other; then every one in turn makes way for the best, until that is always itself.
+static sn_status choose(const chooser *c, int wanted, int *out) {
+  int n = c->among->count;
+  double r = 1e-300;
+  for (int f = 0; f < n; f++) r += noise * c->kernel[f * n + f] / n;
+  for (int k = 0; k < wanted; k++) move(c, best_frame(c, r), r);
+  bool better = wanted < n;
+  for (int sweep = 0; better && sweep < most_sweeps; sweep++) {
+    better = false;
+    if (!sn_progress(c->ctx, "keys", (double)sweep / most_sweeps)) return sn_fail(c->ctx, SN_STOPPED, "stopped");
+    for (int f = 0; f < n; f++) {
+      if (!c->chosen[f]) continue;
+      move(c, f, -r);
+      int best = best_frame(c, r);
+      move(c, best, r);
+      better |= best != f;
+    }
+  }
+  for (int f = 0; f < n; f++)
+    if (c->chosen[f]) *out++ = c->among->frames[f];
+  return SN_OK;
+}
 
 // Chooses `wanted` of the frames of `among`.
 static sn_status choose_among(sn_context *ctx, const sn_examples *examples, const sn_keys *among, int wanted,
                               int *out) {
   sn_arena memory = sn_arena_new(ctx);
-  sn_key_sets sets;
-  bool *chosen = SN_NEW(ctx, &memory, bool, among->count);
-  sn_status status = chosen ? sn_key_sets_make(ctx, &memory, examples, among, &sets) : ctx->error.status;
-  if (status == SN_OK) status = sn_key_sets_choose(ctx, &sets, wanted, chosen);
-  for (int f = 0; status == SN_OK && f < among->count; f++)
-    if (chosen[f]) *out++ = among->frames[f];
+  size_t n = (size_t)among->count;
+  chooser c = {.ctx = ctx, .memory = &memory, .examples = examples, .among = among};
+  c.kernel = new_numbers(&c, n * n), c.error = new_numbers(&c, n * n);
+  c.v = new_numbers(&c, n), c.own = new_numbers(&c, n), c.chosen = SN_NEW(ctx, &memory, bool, n);
+  sn_status status = c.kernel && c.error && c.v && c.own && c.chosen ? SN_OK : ctx->error.status;
+  if (status == SN_OK && examples->frames.frame_count > 0) status = find_error(&c);
+  if (status == SN_OK) status = find_kernel(&c);
+  if (status == SN_OK) status = choose(&c, wanted, out);
   sn_arena_free(&memory);
   return status;
 }

@@ -14,6 +14,9 @@ typedef struct sn_turn {
   sn_quat reference;
 } sn_turn;
 
+// A joint that turns less, in radians, does not turn; and poses nearer than this part of the largest distance are one.
+static const double sn_least_turn = 1e-3, sn_same_pose = 1e-3;
+
 // One local rotation per joint, parents first. `memory` owns the result.
 sn_status sn_turns_make(sn_context *ctx, sn_arena *memory, const sn_skeleton *skeleton, const sn_poses *poses,
                         const sn_keys *keys, sn_turn **out);

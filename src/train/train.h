@@ -33,6 +33,9 @@ typedef struct sn_skin_options {
 
 extern const sn_option sn_skin_option_table[];
 
+// Memory that training takes per vertex, for weights; and per pose and vertex, for residuals in single and in double precision.
+enum { SN_SKIN_BYTES = 170, SN_RESIDUAL_BYTES = sizeof(float[6]) + sizeof(double[6]) };
+
 // True for weights that are known without frames. `options` is a struct that begins with sn_skin_options.
 bool sn_skin_needs_no_frames(const void *options);
 
@@ -56,13 +59,13 @@ sn_status sn_train_skin(sn_context *ctx, const sn_skin_task *task, sn_skin *out,
 sn_status sn_free_weights(sn_context *ctx, const sn_skin_options *options, const sn_examples *examples,
                           const sn_poses *poses, const sn_keys *keys, sn_skin *out);
 
-// `lbs`, `dqs` and `cor` without their own options: what `psd` and `eigenskin` stand on. `report` may be NULL.
-sn_status sn_lbs_train(sn_context *ctx, const sn_skin_options *options, const sn_examples *examples,
-                       const sn_keys *keys, sn_model *out, sn_train_report *report);
-sn_status sn_dqs_train(sn_context *ctx, const sn_skin_options *options, const sn_examples *examples,
-                       const sn_keys *keys, sn_model *out, sn_train_report *report);
-sn_status sn_cor_train(sn_context *ctx, const sn_skin_options *options, const sn_examples *examples,
-                       const sn_keys *keys, sn_model *out, sn_train_report *report);
+// `lbs`, `dqs` and `cor` by sn_skin_options, without their own: what `psd` and `eigenskin` stand on. `report` may be NULL.
+sn_status sn_lbs_train(sn_context *ctx, const void *options, const sn_examples *examples, const sn_keys *keys,
+                       sn_model *out, sn_train_report *report);
+sn_status sn_dqs_train(sn_context *ctx, const void *options, const sn_examples *examples, const sn_keys *keys,
+                       sn_model *out, sn_train_report *report);
+sn_status sn_cor_train(sn_context *ctx, const void *options, const sn_examples *examples, const sn_keys *keys,
+                       sn_model *out, sn_train_report *report);
 
 // Joints whose rotations the training poses lack, worst first, in report->lacks.
 sn_status sn_train_lacks(sn_context *ctx, const sn_examples *examples, const sn_keys *keys, sn_train_report *report);

@@ -8,9 +8,8 @@
 #include "runtime/format.h"
 #include "train/train.h"
 
-// Weight of the control points in the Poisson step, for which the source gives no number; the first is for poisson=bare, the
-// second where there are too few frames for cross-validation.
-static const double published_stiffness = 100, first_stiffness = 10;
+// Weight of the control points in the Poisson step, for which the source gives no number; the first is for poisson=bare.
+static const double published_stiffness = 100, usual_stiffness = 10;
 
 // What becomes the model's sections.
 typedef struct trained {
@@ -195,14 +194,13 @@ static sn_status learn(sn_context *ctx, sn_control_data *data, sn_arena *memory,
   if (!solve || !numbers || !map || !data->controls || !centred) return ctx->error.status;
   status = sn_control_encode(ctx, bones, options, numbers);
   data->numbers = numbers;
-  double stiffness = options->places == SN_PLACES_BARE ? published_stiffness : first_stiffness;
+  double stiffness = options->places == SN_PLACES_BARE ? published_stiffness : usual_stiffness;
   if (status == SN_OK && options->places != SN_PLACES_PREDICTED) {
     data->solve = solve;
-    status = sn_control_poisson(ctx, data, &(sn_control_trust){NULL, stiffness}, solve);
+    status = sn_control_poisson(ctx, data, stiffness, solve);
   }
   if (status == SN_OK) status = choose(ctx, data, centred, memory, &choice);
-  if (status == SN_OK && options->places == SN_PLACES_POISSON)
-    status = sn_control_choose_places(ctx, data, &choice, &stiffness, solve);
+  if (status == SN_OK && options->places == SN_PLACES_POISSON) status = sn_control_poisson_fit(ctx, data, solve);
   if (status == SN_OK && report) report_choice(data, &choice, stiffness, report);
   if (status == SN_OK) status = note_still(ctx, data, report);
   if (status == SN_OK) status = sn_control_predictor(ctx, data, &choice, map);

@@ -92,15 +92,9 @@ sn_status sn_control_predictor(sn_context *ctx, const sn_control_data *data, con
 
 // ---- translations (poisson.c) ---------------------------------------------------------------------------------------
 
-// Weights of the rows of the Poisson step.
-typedef struct sn_control_trust {
-  const double *edges; // per edge of the rest mesh's topology; NULL: all 1
-  double controls;     // of a control point, in units of what holds a bone on average
-} sn_control_trust;
-
 // P, bones x (3 bones + controls): places of the bones from the columns of F and the control points (section 3.3).
-sn_status sn_control_poisson(sn_context *ctx, const sn_control_data *data, const sn_control_trust *trust,
-                             double *out);
+// `stiffness`: the weight of a control point, in units of what holds a bone on average.
+sn_status sn_control_poisson(sn_context *ctx, const sn_control_data *data, double stiffness, double *out);
 
 // A row of the least-squares system behind P: places on the left; columns 3 b + k (column k of F_b) and 3 bones + c on the
 // right.
@@ -113,27 +107,17 @@ typedef struct sn_control_row {
 
 // Calls `row` for every row of the system.
 typedef void (*sn_control_row_fn)(void *user, const sn_control_row *row, double weight);
-sn_status sn_control_poisson_rows(sn_context *ctx, const sn_control_data *data, const sn_control_trust *trust,
+sn_status sn_control_poisson_rows(sn_context *ctx, const sn_control_data *data, double stiffness,
                                   sn_control_row_fn row, void *user);
 
-// Weights of the edges, of mean 1: 1 / (mean squared residual + floor). `gradients` are the bones' linear parts at
-// `frame_count` training frames, as predicted by the others. `memory` owns the result; NULL: failed.
-double *sn_control_edge_trust(sn_context *ctx, sn_arena *memory, const sn_control_data *data, int frame_count,
-                              const int *frames, const sn_mat3 *gradients);
-
 // Adds to P a ridge regression of the residual of its places at the training frames and in the rest pose, on the same
-// inputs; a motion of everything together still moves all places alike. Training frame `without` (-1: none) is held out.
-sn_status sn_control_poisson_fit(sn_context *ctx, const sn_control_data *data, int without, double *solve);
+// inputs; a motion of everything together still moves all places alike.
+sn_status sn_control_poisson_fit(sn_context *ctx, const sn_control_data *data, double *solve);
 
 // ---- parameters (folds.c) -------------------------------------------------------------------------------------------
 
 // The ridge by cross-validation.
 sn_status sn_control_choose(sn_context *ctx, const sn_control_data *data, sn_control_choice *out);
-
-// P fitted to the training frames; the edges' weights and the stiffness of the control points by cross-validation.
-// With fewer than 3 training frames `solve` and `stiffness` are the starting point.
-sn_status sn_control_choose_places(sn_context *ctx, const sn_control_data *data, const sn_control_choice *choice,
-                                   double *stiffness, double *solve);
 
 // ---- control points (controls.c) ------------------------------------------------------------------------------------
 

@@ -64,7 +64,7 @@ static void encode_bone(const sn_control_bones *bones, const sn_control_options 
   if (sn_control_dual(o)) {
     store_dual(q, moved, out + 4);
   } else if (o->places == SN_PLACES_PREDICTED) {
-    double *place = out + (o->stretch ? 10 : 4);
+    double *place = out + (o->stretch ? 4 + 6 : 4);
     place[0] = moved.x, place[1] = moved.y, place[2] = moved.z;
   }
 }
@@ -105,7 +105,7 @@ sn_mat3 sn_control_decode(const double *n, const sn_control_options *o, sn_vec3 
     sn_affine rigid = sn_dualquat_to_rigid((sn_dualquat){q, {n[4], n[5], n[6], n[7]}});
     *place = sn_vec3_add(centre, sn_affine_translation(rigid));
   } else if (o->places == SN_PLACES_PREDICTED) {
-    const double *moved = n + (o->stretch ? 10 : 4);
+    const double *moved = n + (o->stretch ? 4 + 6 : 4);
     *place = sn_vec3_add(centre, sn_vec3_make(moved[0], moved[1], moved[2]));
   }
   if (!o->stretch) return r;

@@ -16,9 +16,6 @@
 
 // Weight of the rows between bones, relative to the mean weight of a bone: for bones that no other row constrains.
 static const double bone_weight = 1e-5;
-// Floor of the mean squares before they are inverted, relative to their mean.
-static const double trust_floor = 0.05;
-
 static void add_left(sn_control_row *r, int bone, double x) {
   for (int n = 0; n < r->count; n++) {
     if (r->bones[n] != bone) continue;
@@ -92,7 +89,7 @@ static void emit_bone_tree(const sn_control_bones *bones, double weight, double 
   }
 }
 
-sn_status sn_control_poisson_rows(sn_context *ctx, const sn_control_data *data, const sn_control_trust *trust,
+sn_status sn_control_poisson_rows(sn_context *ctx, const sn_control_data *data, double stiffness,
                                   sn_control_row_fn fn, void *user) {
   const sn_mesh *rest = &data->examples->rest;
   const sn_control_bones *bones = data->bones;
@@ -105,16 +102,15 @@ sn_status sn_control_poisson_rows(sn_context *ctx, const sn_control_data *data, 
   if (!distance || !nearest) status = ctx->error.status;
   for (int e = 0; status == SN_OK && e < topology.edge_count; e++) {
     sn_control_row r = edge_row(rest, bones, topology.edges[e][0], topology.edges[e][1]);
-    double weight = trust->edges ? trust->edges[e] : 1;
-    for (int n = 0; n < r.count; n++) hold += weight * r.x[n] * r.x[n] / bones->bones;
-    fn(user, &r, weight);
+    for (int n = 0; n < r.count; n++) hold += r.x[n] * r.x[n] / bones->bones;
+    fn(user, &r, 1);
   }
   if (!(hold > 0)) hold = 1;
   for (int c = 0; status == SN_OK && c < data->control_count; c++) {
     sn_control_row r = {0};
     add_vertex(&r, rest, bones, data->vertices[c], 1);
     r.columns[r.right_count] = 3 * bones->bones + c, r.right[r.right_count++] = 1;
-    fn(user, &r, trust->controls * hold);
+    fn(user, &r, stiffness * hold);
   }
   if (status == SN_OK) emit_bone_tree(bones, bone_weight * hold, distance, nearest, fn, user);
   sn_arena_free(&scratch);
@@ -140,15 +136,14 @@ static void add_row(void *user, const sn_control_row *r, double weight) {
   }
 }
 
-sn_status sn_control_poisson(sn_context *ctx, const sn_control_data *data, const sn_control_trust *trust,
-                             double *out) {
+sn_status sn_control_poisson(sn_context *ctx, const sn_control_data *data, double stiffness, double *out) {
   sn_arena scratch = sn_arena_new(ctx);
   int bones = data->bones->bones;
   normal_equations n = {.bones = bones, .columns = 3 * bones + data->control_count, .b = out};
   n.a = SN_NEW(ctx, &scratch, double, (size_t)n.bones *(size_t)n.bones);
   sn_status status = n.a ? SN_OK : ctx->error.status;
   memset(out, 0, (size_t)n.bones * (size_t)n.columns * sizeof *out);
-  if (status == SN_OK) status = sn_control_poisson_rows(ctx, data, trust, add_row, &n);
+  if (status == SN_OK) status = sn_control_poisson_rows(ctx, data, stiffness, add_row, &n);
   if (status == SN_OK) status = sn_lapack_posv(ctx, 'L', n.bones, n.columns, n.a, out);
   if (status == SN_NOT_CONVERGED) {
     status = sn_fail(ctx, SN_NOT_CONVERGED, "affine: the places of %d bones do not follow from %d control points",
@@ -159,44 +154,6 @@ sn_status sn_control_poisson(sn_context *ctx, const sn_control_data *data, const
 }
 
 // ---- fitted to the training frames ----------------------------------------------------------------------------------
-
-// Squared residual of the predicted edge i - j at frame f, relative to the edge.
-static double edge_residual(const sn_control_data *data, int i, int j, int f, const sn_mat3 *gradients) {
-  const sn_skin *skin = &data->bones->skin;
-  const float(*rest)[3] = (const float(*)[3])data->examples->rest.positions;
-  const float(*truth)[3] = sn_frame(&data->examples->frames, data->keys->frames[f]);
-  sn_vec3 edge = sn_vec3_sub(sn_vec3_from(rest[i]), sn_vec3_from(rest[j]));
-  sn_vec3 miss = sn_vec3_sub(sn_vec3_from(truth[j]), sn_vec3_from(truth[i]));
-  for (int side = 0; side < 2; side++)
-    for (int k = 0; k < skin->influences; k++) {
-      size_t at = (size_t)(side ? j : i) * (size_t)skin->influences + (size_t)k;
-      double w = 0.5 * (double)skin->weights[at];
-      if (w > 0) miss = sn_vec3_mad(miss, sn_mat3_apply(gradients[skin->joints[at]], edge), w);
-    }
-  return sn_vec3_dot(miss, miss) / fmax(sn_vec3_dot(edge, edge), 1e-30);
-}
-
-double *sn_control_edge_trust(sn_context *ctx, sn_arena *memory, const sn_control_data *data, int frame_count,
-                              const int *frames, const sn_mat3 *gradients) {
-  sn_topology topology;
-  if (sn_topology_build(ctx, &data->examples->rest, &topology) != SN_OK) return NULL;
-  double *trust = SN_NEW(ctx, memory, double, topology.edge_count), average = 0, mean = 0;
-  for (int e = 0; trust && e < topology.edge_count; e++) {
-    for (int f = 0; f < frame_count; f++) {
-      trust[e] += edge_residual(data, topology.edges[e][0], topology.edges[e][1], frames[f],
-                                gradients + (size_t)f * (size_t)data->bones->bones) /
-                  frame_count;
-    }
-    average += trust[e] / topology.edge_count;
-  }
-  for (int e = 0; trust && e < topology.edge_count; e++) {
-    trust[e] = 1 / (trust[e] + trust_floor * average + 1e-12);
-    mean += trust[e] / topology.edge_count;
-  }
-  for (int e = 0; trust && e < topology.edge_count; e++) trust[e] /= mean;
-  sn_topology_free(&topology);
-  return trust;
-}
 
 // Sample 3 n + r is coordinate r of a training frame (the last: of the rest pose): columns of F, and control points.
 typedef struct samples {
@@ -244,11 +201,11 @@ static sn_status solve_samples(sn_context *ctx, sn_arena *scratch, int bones, sa
   return sn_fail(ctx, SN_NOT_CONVERGED, "affine: the places of the bones could not be fitted");
 }
 
-sn_status sn_control_poisson_fit(sn_context *ctx, const sn_control_data *data, int without, double *solve) {
+sn_status sn_control_poisson_fit(sn_context *ctx, const sn_control_data *data, double *solve) {
   sn_arena scratch = sn_arena_new(ctx);
   const sn_control_bones *bones = data->bones;
-  int count = bones->bones, used = bones->frames + 1 - (without >= 0);
-  samples s = {.count = 3 * used, .columns = 3 * count + data->control_count};
+  int count = bones->bones;
+  samples s = {.count = 3 * (bones->frames + 1), .columns = 3 * count + data->control_count};
   s.inputs = SN_NEW(ctx, &scratch, double, (size_t)s.count *(size_t)s.columns);
   s.missing = SN_NEW(ctx, &scratch, double, (size_t)s.count *(size_t)count);
   sn_status status = s.inputs && s.missing ? SN_OK : ctx->error.status;
@@ -257,7 +214,7 @@ sn_status sn_control_poisson_fit(sn_context *ctx, const sn_control_data *data, i
   if (!(unit > 0)) unit = 1;
   if (status == SN_OK) {
     for (int f = 0, n = 0; f <= bones->frames; f++)
-      for (int r = 0; f != without && r < 3; r++, n++) {
+      for (int r = 0; r < 3; r++, n++) {
         fill_sample(data, f, r, s.inputs + (size_t)n * (size_t)s.columns, s.missing + (size_t)n * (size_t)count);
       }
     cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, s.count, count, s.columns, -1, s.inputs, s.columns, solve,

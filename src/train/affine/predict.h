@@ -6,7 +6,7 @@
 #include "solve/kcca.h"
 #include "train/affine/affine.h"
 
-enum { SN_CONTROL_OUTPUTS = 13, SN_CONTROL_COMPONENTS = 2 * SN_KCCA_OUTPUTS };
+enum { SN_CONTROL_OUTPUTS = 4 + 6 + 3, SN_CONTROL_COMPONENTS = 2 * SN_KCCA_OUTPUTS };
 
 // The numbers of one bone at the training frames as the regression needs them, in the basis of the kernel matrix.
 typedef struct sn_control_moments {

@@ -12,12 +12,8 @@
 #include "train/correct/correct.h"
 #include "train/correct/psd.h"
 
-// Displacements below these are not stored: parts of the diagonal, and of a normal (as the option threshold has them).
-static const double least = 5e-5, least_normal = 0.0087;
-// Poses closer together than this part of the largest distance are one: the new one takes the old one's place.
-static const double same_pose = 1e-3;
-// A turn that counts, in radians.
-static const double least_turn = 1e-3;
+// Displacements below this part of the diagonal are not stored (as the option threshold has it).
+static const double least = 5e-5;
 // Old poses beyond this number are not kept in mind: the nearest to the new ones are.
 enum { most_known = 256 };
 
@@ -172,7 +168,7 @@ static sn_status choose_controls(adder *a) {
     int control = n < a->m.joint_count ? a->turns[n].joint : n;
     for (int p = 1; p < a->m.pose_count && !root; p++) {
       const double *x = sn_control_at(&a->m, p, control), *rest = sn_control_at(&a->m, 0, control);
-      for (int c = 0; c < sn_control_dims(&a->m, control); c++) used[control] |= fabs(x[c] - rest[c]) > least_turn;
+      for (int c = 0; c < sn_control_dims(&a->m, control); c++) used[control] |= fabs(x[c] - rest[c]) > sn_least_turn;
     }
   }
   for (int n = 0; n < all; n++)
@@ -234,17 +230,17 @@ static sn_status gather_points(adder *a) {
   }
   for (int p = 0; p < news; p++)
     for (int q = 0; q < p; q++)
-      if (distance(dims, new_points + (size_t)(p * dims), new_points + (size_t)(q * dims)) <= same_pose * largest)
+      if (distance(dims, new_points + (size_t)(p * dims), new_points + (size_t)(q * dims)) <= sn_same_pose * largest)
         return sn_fail(a->ctx, SN_BAD_INPUT, "frames %d and %d are one pose: sculpt it once", a->keys->frames[q],
                        a->keys->frames[p]);
-  keep_known(a, pose, same_pose * largest);
+  keep_known(a, pose, sn_same_pose * largest);
   const sn_rt_field *fields = a->model->sections[SN_SECTION_CORRECT_FIELDS];
   for (uint32_t n = 0; head_of(a) && n < head_of(a)->field_count; n++) {
     const sn_rt_field *f = fields + n;
     bool alone = f->kernel == SN_RT_KERNEL_SUM || (f->joint_count + f->value_count < 2 && a->control_count > 1);
     for (uint32_t c = 0; !alone && f->metric != SN_RT_METRIC_MATRIX && c < f->centre_count; c++) {
       remembered_pose(a, f, c, vector, pose);
-      keep_known(a, pose, same_pose * largest);
+      keep_known(a, pose, sn_same_pose * largest);
     }
   }
   memmove(a->points + (size_t)(a->known * dims), new_points, (size_t)(news * dims) * sizeof *pose);
@@ -359,9 +355,9 @@ static double largest_of(const float (*delta)[6], const uint32_t *vertices, int 
 static void put_entry(growing *g, uint32_t basis, const float (*delta)[6], const uint32_t *vertices,
                       double diagonal) {
   double position = largest_of(delta, vertices, 0), normal = largest_of(delta, vertices, 3);
-  if (position <= least * diagonal && normal <= least_normal) return;
+  if (position <= least * diagonal && normal <= SN_LEAST_NORMAL) return;
   sn_rt_correct_entry *e = g->entries + g->count;
-  *e = (sn_rt_correct_entry){(uint16_t)basis, 0, (float)(position / 32767), (float)(normal / 32767)};
+  *e = (sn_rt_correct_entry){(uint16_t)basis, 0, (float)(position / INT16_MAX), (float)(normal / INT16_MAX)};
   for (int l = 0; l < SN_RT_LANES; l++)
     for (int r = 0; r < 6; r++) {
       double unit = (double)(r < 3 ? e->position : e->normal);

@@ -179,7 +179,7 @@ static sn_status choose_joints(corrector *c) {
     int j = c->turns[n].joint;
     if (c->turns[n].parent < 0) continue;
     for (int p = 1; p < c->residuals.pose_count; p++)
-      if (pose_distance(&c->residuals, 0, p, &j, 1) > 1e-3) {
+      if (pose_distance(&c->residuals, 0, p, &j, 1) > sn_least_turn) {
         c->joints[c->joint_count++] = j;
         break;
       }
@@ -191,9 +191,6 @@ static sn_status choose_joints(corrector *c) {
     "no joint turns against its parent in the training poses, so there is no pose space; a root that turns "
     "can be named with joints=NAME");
 }
-
-// Poses closer together than this part of the largest distance are one.
-static const double merge_distance = 1e-3;
 
 static void average_into(float (*sum)[6], const float (*next)[6], int vertex_count, int count) {
   for (int i = 0; i < vertex_count; i++)
@@ -214,7 +211,7 @@ static void merge_poses(corrector *c) {
     const double *vector = m->vectors + (size_t)p * stride;
     const float(*deltas)[6] = (const float(*)[6])(m->deltas + (size_t)p * n);
     int same = 0;
-    while (same < kept && pose_distance(m, p, same, c->joints, c->joint_count) > merge_distance * largest) same++;
+    while (same < kept && pose_distance(m, p, same, c->joints, c->joint_count) > sn_same_pose * largest) same++;
     if (same == kept) {
       memmove(m->vectors + (size_t)kept * stride, vector, stride * sizeof *vector);
       memmove(m->deltas + (size_t)kept * n, deltas, n * sizeof *deltas);
@@ -397,15 +394,15 @@ static sn_status measure_residuals(corrector *c) {
                     m->deltas + (size_t)(k + 1) * (size_t)n,
                     m->farthest,
                     lost};
-    sn_team_for(ctx, n, 256, miss_range, &job);
-    status = sn_team_gather(ctx, n, 256, job.deltas, sizeof *job.deltas);
-    if (status == SN_OK) status = sn_team_gather(ctx, n, 256, lost, sizeof *lost);
+    sn_team_for(ctx, n, 64, miss_range, &job);
+    status = sn_team_gather(ctx, n, 64, job.deltas, sizeof *job.deltas);
+    if (status == SN_OK) status = sn_team_gather(ctx, n, 64, lost, sizeof *lost);
     double *vector = m->vectors + (size_t)(k + 1) * dims;
     if (joint_count > 0) sn_pose_vector(c->turns, joint_count, sn_pose(&e->poses, f), vector);
     value_vector(c, e->values.values + (size_t)f * (size_t)m->value_count, vector + 3 * (size_t)joint_count);
     note_lost(c, f, lost);
   }
-  if (status == SN_OK) status = sn_team_gather(ctx, n, 256, m->farthest, sizeof *m->farthest);
+  if (status == SN_OK) status = sn_team_gather(ctx, n, 64, m->farthest, sizeof *m->farthest);
   sn_arena_free(&scratch);
   return status;
 }
@@ -553,7 +550,7 @@ static sn_status limit_after_blend(corrector *c, sn_corrections *out) {
   for (int k = 0; status == SN_OK && k < c->keys->count; k++) {
     after_job job = {c, &at, out, c->pose_of[k], longest};
     set_pose(c, &at, c->keys->frames[k]);
-    sn_parallel_for(c->ctx, m->vertex_count, 256, after_range, &job);
+    sn_parallel_for(c->ctx, m->vertex_count, 64, after_range, &job);
   }
   for (int i = 0; status == SN_OK && i < m->vertex_count; i++)
     out->limits[i] = (float)sn_longest_correction(m, longest[i]);
@@ -680,6 +677,16 @@ static sn_status run(corrector *c, const sn_model *base, sn_model *out) {
   return status;
 }
 
+static corrector start(sn_context *ctx, const sn_correct_options *options, const sn_examples *examples,
+                       const sn_keys *keys, sn_train_report *report) {
+  return (corrector){.ctx = ctx,
+                     .options = options,
+                     .examples = examples,
+                     .keys = keys,
+                     .report = report,
+                     .memory = sn_arena_new(ctx)};
+}
+
 static sn_status try_setting(corrector *c, const bool *held, sn_correct_setting *setting, double *squared) {
   sn_regression r = regression_of(c);
   if (!held) {
@@ -698,12 +705,7 @@ sn_status sn_correct_try(sn_context *ctx, const sn_correct_options *options, con
                          const sn_keys *keys, const sn_model *base, const bool *held, sn_correct_setting *setting,
                          double *squared) {
   sn_train_report ignored = {0};
-  corrector c = {.ctx = ctx,
-                 .options = options,
-                 .examples = examples,
-                 .keys = keys,
-                 .report = &ignored,
-                 .memory = sn_arena_new(ctx)};
+  corrector c = start(ctx, options, examples, keys, &ignored);
   sn_status status = prepare(&c, base);
   if (status == SN_OK) status = try_setting(&c, held, setting, squared);
   sn_skin_free(&c.residuals.skin);
@@ -714,12 +716,7 @@ sn_status sn_correct_try(sn_context *ctx, const sn_correct_options *options, con
 sn_status sn_correct_model(sn_context *ctx, const sn_correct_options *options, const sn_examples *examples,
                            const sn_keys *keys, const sn_model *base, sn_model *out, sn_train_report *report) {
   *out = (sn_model){0};
-  corrector c = {.ctx = ctx,
-                 .options = options,
-                 .examples = examples,
-                 .keys = keys,
-                 .report = report,
-                 .memory = sn_arena_new(ctx)};
+  corrector c = start(ctx, options, examples, keys, report);
   sn_status status = run(&c, base, out);
   sn_arena_free(&c.memory);
   return status;

@@ -93,6 +93,9 @@ sn_vec3 sn_blend_solve(sn_mat3 a, sn_vec3 r);
 // What has to be added to the rest normal for a blend with the linear part `a` to turn it into `target`.
 sn_vec3 sn_normal_before(sn_mat3 a, sn_vec3 rest, sn_vec3 target);
 
+// A displacement of a normal that matters: half a degree.
+#define SN_LEAST_NORMAL (SN_PI / 360)
+
 typedef struct sn_terms sn_terms;
 typedef struct sn_term_list sn_term_list;
 

@@ -33,7 +33,7 @@ static void find_motion(const sn_residuals *m, const int *joints, int joint_coun
       if (turn > largest) largest = turn;
     }
     for (int p = 0; p < m->pose_count; p++) {
-      if (joint_turn(m, p, joints[j]) > 0.01 * largest + 1e-3)
+      if (joint_turn(m, p, joints[j]) > 0.01 * largest + sn_least_turn)
         out->bits[(size_t)p * (size_t)out->words + (size_t)(j / 64)] |= (uint64_t)1 << (j % 64);
     }
   }
@@ -229,5 +229,5 @@ const sn_method sn_method_eigenskin = {.name = "eigenskin",
                                        .wants_skin = true,
                                        .takes_values = true,
                                        .vertex_bytes = 300,
-                                       .pose_bytes = 72,
+                                       .pose_bytes = SN_RESIDUAL_BYTES,
                                        .train = sn_psd_train};

@@ -184,8 +184,8 @@ sn_status sn_psd_fields(sn_context *ctx, sn_arena *memory, const sn_correct_opti
 // ---- the method -----------------------------------------------------------------------------------------------------------
 
 // The rest mesh itself, for values without a skeleton.
-static sn_status train_still(sn_context *ctx, const sn_skin_options *options, const sn_examples *examples,
-                             const sn_keys *keys, sn_model *out, sn_train_report *report) {
+static sn_status train_still(sn_context *ctx, const void *options, const sn_examples *examples, const sn_keys *keys,
+                             sn_model *out, sn_train_report *report) {
   (void)options, (void)keys, (void)report;
   sn_skin skin = {0};
   sn_model_desc desc = sn_model_desc_default();
@@ -328,5 +328,5 @@ const sn_method sn_method_psd = {.name = "psd",
                                  .wants_skin = true,
                                  .takes_values = true,
                                  .vertex_bytes = 300,
-                                 .pose_bytes = 72,
+                                 .pose_bytes = SN_RESIDUAL_BYTES,
                                  .train = sn_psd_train};

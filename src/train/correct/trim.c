@@ -58,6 +58,6 @@ sn_status sn_corrections_limit(sn_context *ctx, sn_arena *memory, const sn_resid
   out->limits = SN_NEW(ctx, memory, float, m->vertex_count);
   if (!out->limits) return ctx->error.status;
   limit_job job = {m, out};
-  sn_parallel_for(ctx, m->vertex_count, 256, limit_range, &job);
+  sn_parallel_for(ctx, m->vertex_count, 64, limit_range, &job);
   return SN_OK;
 }

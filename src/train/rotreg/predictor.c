@@ -14,15 +14,7 @@ struct sn_rotreg_work {
 
 sn_rotreg_fit_options sn_rotreg_fit_options_default(void) {
   return (sn_rotreg_fit_options){
-    .most_factors = 2, .map_ridge = INFINITY, .shear_ridge = 0.1, .tilt_ridge = 0, .rest_weight = 1};
-}
-
-// Ridges of maps, scale and shear, and tilts: with a prior relative to the mean squared angle, else (but of maps) per pose.
-static const double prior_ridges[3] = {1, 0.3, 3}, free_ridges[3] = {0.1, 1e-3, 0.1};
-
-void sn_rotreg_set_ridges(bool prior, int pose_count, sn_rotreg_fit_options *options) {
-  const double *ridges = prior ? prior_ridges : free_ridges, count = prior ? 1 : pose_count;
-  options->map_ridge = ridges[0], options->shear_ridge = ridges[1] * count, options->tilt_ridge = ridges[2] * count;
+    .most_factors = 2, .map_ridge = 1, .shear_ridge = 0.3, .tilt_ridge = 3, .rest_weight = 1};
 }
 
 size_t sn_rotreg_work_size(int pose_count) {
@@ -189,75 +181,45 @@ static bool uses(const sn_rotreg_predictor *p, int joint) {
   return false;
 }
 
-// The candidates that leave the smallest differences of logarithms, best first; true angles decide among them.
-enum { shortlist = 3 };
-
-typedef struct candidate {
-  int joint;
-  double cost;
-} candidate;
-
-static void enter(candidate list[shortlist], int joint, double cost) {
-  for (int k = 0; k < shortlist; k++) {
-    if (list[k].joint >= 0 && !(cost < list[k].cost)) continue;
-    for (int m = shortlist - 1; m > k; m--) list[m] = list[m - 1];
-    list[k] = (candidate){joint, cost};
-    return;
-  }
-}
-
-// The first joint: every joint with its own base.
+// The first joint: every joint with its own base. Of joints the one that leaves the smallest differences of logarithms.
 static double fit_first(const fit *f, sn_rotreg_predictor *p) {
   const sn_rotreg_rotations *rotations = f->rotations;
-  candidate list[shortlist] = {{-1, 0}, {-1, 0}, {-1, 0}};
+  int best = -1;
+  double least = INFINITY;
   for (int base = 0; base < rotations->joint_count; base++) {
     bool seen = false;
     for (int b = 0; b < rotations->joint_count; b++) {
       if (rotations->base[b] != base || !may_begin(f, b)) continue;
-      sn_rotreg_predictor trial = {.base = base};
       sn_rotreg_factor factor;
-      if (!seen) isolate(f, &trial, 0), take_logs(f), seen = true;
-      enter(list, b, fit_logs(f, b, prior_of(f, base, b), &factor));
+      if (!seen) isolate(f, &(sn_rotreg_predictor){.base = base}, 0), take_logs(f), seen = true;
+      double cost = fit_logs(f, b, prior_of(f, base, b), &factor);
+      if (best < 0 || cost < least) best = b, least = cost;
     }
   }
-  double best = INFINITY;
-  for (int k = 0; k < shortlist && list[k].joint >= 0; k++) {
-    sn_rotreg_predictor trial = {.base = rotations->base[list[k].joint], .factor_count = 0};
-    sn_rotreg_factor factor;
-    isolate(f, &trial, 0), take_logs(f);
-    double cost = fit_target(f, list[k].joint, prior_of(f, trial.base, list[k].joint), &factor);
-    if (!(cost < best)) continue;
-    best = cost, *p = trial;
-    p->factor_count = 1, p->factors[0] = factor;
-  }
-  return best;
+  *p = (sn_rotreg_predictor){.base = rotations->base[best]};
+  isolate(f, p, 0), take_logs(f);
+  p->factor_count = 1;
+  return fit_target(f, best, prior_of(f, p->base, best), &p->factors[0]);
 }
 
 // A further joint on the residual (3.2.2), if it explains more than its parameters would by chance.
 static bool fit_next(const fit *f, sn_rotreg_predictor *p, double *cost) {
-  const sn_rotreg_rotations *rotations = f->rotations;
-  candidate list[shortlist] = {{-1, 0}, {-1, 0}, {-1, 0}};
-  double numbers = 3.0 * f->count, before = numbers - 4 * p->factor_count, after = before - 4, least = INFINITY;
+  double before = 3.0 * f->count - 4 * p->factor_count, after = before - 4, least = INFINITY;
+  int best = -1;
   if (after <= 0) return false;
   isolate(f, p, p->factor_count), take_logs(f);
-  for (int b = 0; b < rotations->joint_count; b++) {
+  for (int b = 0; b < f->rotations->joint_count; b++) {
     sn_rotreg_factor factor;
-    if (rotations->base[b] == b || uses(p, b) || !may_use(f, b)) continue;
-    enter(list, b, fit_logs(f, b, prior_of(f, p->base, b), &factor));
+    if (f->rotations->base[b] == b || uses(p, b) || !may_use(f, b)) continue;
+    double left = fit_logs(f, b, prior_of(f, p->base, b), &factor);
+    if (best < 0 || left < least) best = b, least = left;
   }
-  sn_rotreg_predictor best = *p;
-  for (int k = 0; k < shortlist && list[k].joint >= 0; k++) {
-    sn_rotreg_predictor trial = *p;
-    isolate(f, p, p->factor_count), take_logs(f);
-    double prior = prior_of(f, p->base, list[k].joint);
-    double left = fit_target(f, list[k].joint, prior, &trial.factors[trial.factor_count++]);
-    if (!f->options->published) left = refit(f, &trial, left);
-    if (left < least) least = left, best = trial;
-  }
-  if (!(least < INFINITY)) return false;
-  for (int sweep = 0; sweep < 2 && !f->options->published; sweep++) least = refit(f, &best, least);
-  if (!(least / after < *cost / before)) return false;
-  *p = best, *cost = least;
+  if (best < 0) return false;
+  sn_rotreg_predictor next = *p;
+  double left = fit_target(f, best, prior_of(f, p->base, best), &next.factors[next.factor_count++]);
+  for (int sweep = 0; sweep < 3 && !f->options->published; sweep++) left = refit(f, &next, left);
+  if (!(left / after < *cost / before)) return false;
+  *p = next, *cost = left;
   return true;
 }
 
@@ -267,7 +229,6 @@ static void fit_tilt(const fit *f, sn_rotreg_predictor *p) {
   enum { terms = sn_rotreg_shear_terms };
   double a[terms][terms] = {{0}}, b[terms][3] = {{0}}, row[terms];
   double ridge = f->options->tilt_ridge;
-  bool relative = f->options->local != NULL;
   if (!(ridge > 0)) return;
   isolate(f, p, p->factor_count), take_logs(f);
   for (int i = 0; i < f->count; i++) {
@@ -278,9 +239,8 @@ static void fit_tilt(const fit *f, sn_rotreg_predictor *p) {
       b[r][0] += row[r] * left.x, b[r][1] += row[r] * left.y, b[r][2] += row[r] * left.z;
     }
   }
-  ridge *= sn_rotreg_energy(a[0], relative);
-  for (int r = 0; r < terms; r++)
-    a[r][r] += r < terms - 1 ? ridge : sn_rotreg_rest_weight(f->options->rest_weight, relative, f->count);
+  ridge *= sn_rotreg_energy(a[0], terms, f->count);
+  for (int r = 0; r < terms; r++) a[r][r] += r < terms - 1 ? ridge : f->options->rest_weight * f->count;
   sn_spd_solve(terms, terms, a[0], 3, b[0]);
   for (int c = 0; c < 3; c++)
     for (int r = 0; r < terms; r++) p->tilt[c][r] = b[r][c];

@@ -71,17 +71,17 @@ typedef struct sn_rotreg_local {
 typedef struct sn_rotreg_fit_options {
   int most_factors;   // most joints of a predictor
   double map_ridge;   // of what maps add to u W, relative to the moments of theta; INFINITY: nothing
-  double shear_ridge; // ridge of the scale/shear regression
-  double tilt_ridge;  // ridge of the tilt; 0: no tilt
-  double rest_weight; // weight of the rest pose (no tilt, no scale or shear) as one more example
-  bool published;     // see published.h
-  // NULL: any joint, and no prior. Otherwise maps are regularised towards shares of the local rotations, and the ridges of tilt
-  // and scale/shear are relative to the mean squared angle.
+  double shear_ridge; // of the scale/shear regression, relative to the mean squared angle
+  double tilt_ridge;  // the same of the tilt; 0: no tilt
+  double
+    rest_weight; // of the rest pose (no tilt, no scale or shear) over that of all poses: a clip in which a joint is always
+                 // rotated does not determine it
+  bool published; // see published.h
+  // NULL: any joint, and no prior. Otherwise maps are regularised towards shares of the local rotations.
   const sn_rotreg_local *local;
 } sn_rotreg_fit_options;
 
 sn_rotreg_fit_options sn_rotreg_fit_options_default(void);
-void sn_rotreg_set_ridges(bool prior, int pose_count, sn_rotreg_fit_options *options);
 
 // The best u and W for rho = u W theta in closed form; u = 0, W = I where theta never moves. Returns
 // the sum of |rho - u W theta|^2.
@@ -115,11 +115,8 @@ sn_mat3 sn_rotreg_predict(const sn_rotreg_predictor *p, const sn_mat3 *rotation,
 // The same functions serve tilts.
 void sn_rotreg_terms(const int joints[2], const sn_vec3 *theta, double out[sn_rotreg_shear_terms]);
 extern const int sn_rotreg_shear_entry[6][2];
-// What the ridge of a regression on these terms is relative to, from its normal matrix; 1 where it is absolute.
-double sn_rotreg_energy(const double *a, bool relative);
-// The weight of the rest pose there: one pose, or, with a prior, all `poses` together, since a clip in which a joint is
-// always rotated does not determine the rest pose.
-double sn_rotreg_rest_weight(double weight, bool local, int poses);
+// What the ridge of a regression on these terms is relative to, from its normal matrix: the mean squared angle.
+double sn_rotreg_energy(const double *a, int stride, int poses);
 
 // H by regularised least squares on the logarithms of p->shear_joints and a bias, `shear` in the order of the sample's poses.
 // Returns the residual sum of squares.

@@ -8,13 +8,10 @@
 // Of a joint's vertices. The paper gives no number.
 static const double hard_share = 0.3;
 
-// epsilon of the scale/shear regression, per pose.
-static const double shear_ridge = 1e-3;
-
-sn_rotreg_fit_options sn_rotreg_published_options(int pose_count) {
+sn_rotreg_fit_options sn_rotreg_published_options(void) {
   sn_rotreg_fit_options out = sn_rotreg_fit_options_default();
-  out.published = true;
-  out.shear_ridge = shear_ridge * pose_count, out.rest_weight = 0;
+  out.published = true, out.map_ridge = INFINITY, out.tilt_ridge = out.rest_weight = 0;
+  out.shear_ridge = 1e-3; // published: epsilon, without a number
   return out;
 }
 

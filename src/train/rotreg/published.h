@@ -8,7 +8,7 @@
 #include "train/rotreg/anchor.h"
 #include "train/rotreg/predictor.h"
 
-sn_rotreg_fit_options sn_rotreg_published_options(int pose_count);
+sn_rotreg_fit_options sn_rotreg_published_options(void);
 
 // F, near-rigid vertices: of those of a component of the mesh that follow one joint above all, the part that linear blend
 // skinning (`blend`) fits best in the training poses.

@@ -9,15 +9,12 @@
 #include "base/team.h"
 #include "train/folds.h"
 #include "train/rotreg/anchor.h"
-#include "train/rotreg/floor.h"
 #include "train/rotreg/key_gradients.h"
 #include "train/rotreg/published.h"
 #include "train/rotreg/solve.h"
+#include "train/rotreg/weigh.h"
 #include "train/near.h"
 #include "train/train.h"
-
-// Up to so many joints that rotate and are relevant to a key gradient (on average), one clip determines their effects.
-static const double few_joints = 3;
 
 // Ridge of the linear parts of proxy bones towards their key gradients, relative to the mean diagonal, since displacements
 // before the blend go through them. As published: rounding.
@@ -30,9 +27,6 @@ static const double near_rigid = 1e-4;
 // Poses by which triangles are clustered.
 enum { cluster_poses = 24, default_bones = 80 };
 
-// Squared radians per pose, about two degrees: a joint that rotates less does not move.
-static const double moving = 1e-3;
-
 typedef struct reduced_job {
   sn_context *ctx;
   sn_arena *memory;
@@ -44,15 +38,12 @@ typedef struct reduced_job {
   sn_topology topology;
   sn_skin skin;           // linear blend skinning on the joints
   sn_rotreg_data data;    // of the above
-  sn_rotreg_local *local; // [gradient][joint]; NULL without a prior, or where few joints turn
+  sn_rotreg_local *local; // [gradient][joint]; NULL without a prior
   sn_folds folds;
   sn_rotreg_key_gradients gradients;
   sn_rotreg_anchors anchors;
-  sn_mat3 *left_out;                           // [pose][gradient]: gradients predicted without that pose
-  double (*edge)[2], *anchor_weight, diagonal; // mean squared residuals, then weights
+  double (*edge)[2], *anchor_weight, diagonal; // weights; of anchors first mean squared residuals
   bool *fixed;
-  char *work;
-  size_t work_size;
 } reduced_job;
 
 static int bone_count(const reduced_job *job) { return job->out->bones.bone_count; }
@@ -125,15 +116,6 @@ static void look_around(const sn_skeleton *skeleton, const sn_near *near, const 
   }
 }
 
-static bool moves(const sn_rotreg_rotations *rotations, int j) {
-  double sum = 0;
-  for (int k = 0; k < rotations->pose_count; k++) {
-    sn_vec3 theta = rotations->theta[(size_t)k * (size_t)rotations->joint_count + (size_t)j];
-    sum += sn_vec3_dot(theta, theta);
-  }
-  return rotations->base[j] != j && sum > moving * rotations->pose_count;
-}
-
 // A key gradient depends on the joints that carry its triangles, and on their neighbours.
 static sn_status find_near(reduced_job *job) {
   const sn_mesh *rest = &job->examples->rest;
@@ -150,70 +132,9 @@ static sn_status find_near(reduced_job *job) {
     double *row = own + (size_t)job->out->bones.group_of[n / 3] * joints;
     for (size_t k = at; k < at + (size_t)prior->influences; k++) row[prior->joints[k]] += (double)prior->weights[k];
   }
-  size_t seen = 0;
-  for (size_t l = 0; status == SN_OK && l < gradients; l++) {
+  for (size_t l = 0; status == SN_OK && l < gradients; l++)
     look_around(&job->examples->skeleton, &near, own + l * joints, job->local + l * joints);
-    for (size_t j = 0; j < joints; j++)
-      seen += job->local[l * joints + j].near && moves(&job->out->rotations, (int)j);
-  }
-  if ((double)seen <= few_joints * (double)gradients) job->local = NULL;
   return status;
-}
-
-// ---- predictors of the key gradients (3, 5.2) -----------------------------------------------------------------------
-
-static const sn_mat3 *sequence_of(const reduced_job *job, int l) {
-  return job->gradients.sequence + (size_t)l * (size_t)job->keys->count;
-}
-
-static sn_mat3 predict_at(const reduced_job *job, const sn_rotreg_predictor *p, int pose) {
-  const sn_rotreg_rotations *rotations = &job->out->rotations;
-  size_t at = (size_t)pose * (size_t)rotations->joint_count;
-  return sn_rotreg_predict(p, rotations->rotation + at, rotations->theta + at);
-}
-
-// Fits the predictor of a key gradient on all poses, and again without each fold to predict its poses.
-static void fit_predictor(const reduced_job *job, int l, sn_rotreg_work *work) {
-  const sn_rotreg_rotations *rotations = &job->out->rotations;
-  const sn_mat3 *sequence = sequence_of(job, l);
-  sn_rotreg_predictor *whole = &job->out->predictors[l], part;
-  sn_rotreg_fit_options fit = job->fit;
-  if (job->local) fit.local = job->local + (size_t)l * (size_t)rotations->joint_count;
-  sn_rotreg_sample sample = {rotations, sequence, job->folds.folds[0].poses, job->keys->count, &fit};
-  sn_rotreg_fit(&sample, work, whole);
-  for (int n = 0; n < job->folds.fold_count; n++) {
-    const sn_fold *fold = &job->folds.folds[n];
-    sample.pick = fold->poses, sample.count = fold->outside_count;
-    sn_rotreg_refit(&sample, work, whole, &part);
-    for (int m = fold->outside_count; m < fold->count; m++) {
-      int pose = fold->poses[m];
-      job->left_out[(size_t)pose * (size_t)bone_count(job) + (size_t)l] = predict_at(job, &part, pose);
-    }
-  }
-}
-
-static void fit_predictor_range(void *user, int64_t begin, int64_t end, int worker) {
-  const reduced_job *job = user;
-  for (int64_t l = begin; l < end; l++) {
-    fit_predictor(job, (int)l, (sn_rotreg_work *)(void *)(job->work + (size_t)worker * job->work_size));
-  }
-}
-
-static sn_status fit_predictors(reduced_job *job) {
-  sn_context *ctx = job->ctx;
-  size_t gradients = (size_t)bone_count(job), poses = (size_t)job->keys->count;
-  job->out->predictors = SN_NEW(ctx, job->memory, sn_rotreg_predictor, gradients);
-  job->left_out = SN_NEW(ctx, job->memory, sn_mat3, gradients * poses);
-  job->work_size = sn_rotreg_work_size((int)poses);
-  job->work = sn_arena_alloc(ctx, job->memory, (size_t)sn_threads(ctx), job->work_size);
-  if (!job->out->predictors || !job->left_out || !job->work) return ctx->error.status;
-  if (!job->fit.published) sn_rotreg_set_ridges(job->local != NULL, (int)poses, &job->fit);
-  sn_parallel_for(ctx, bone_count(job), 1, fit_predictor_range, job);
-  if (!job->options->loads) return SN_OK;
-  const sn_torque_data data = {&job->out->rotations, &job->folds,          job->gradients.sequence,
-                               bone_count(job),      job->out->predictors, &job->fit,
-                               job->local,           job->options->loads};
-  return sn_torque_fit(ctx, job->memory, &data, &job->out->torque, job->left_out);
 }
 
 // ---- anchors (4.2) --------------------------------------------------------------------------------------------------
@@ -228,7 +149,8 @@ static double anchor_miss(const reduced_job *job, const sn_rotreg_anchors *ancho
 
 static sn_status fit_anchors(reduced_job *job) {
   job->anchor_weight = SN_NEW(job->ctx, job->memory, double, job->examples->rest.vertex_count);
-  if (!job->anchor_weight) return job->ctx->error.status;
+  job->edge = sn_arena_alloc(job->ctx, job->memory, (size_t)job->examples->rest.triangle_count, sizeof *job->edge);
+  if (!job->anchor_weight || !job->edge) return job->ctx->error.status;
   if (job->fit.published) return sn_rotreg_anchors_blend(job->ctx, job->memory, &job->data, &job->anchors);
   return sn_rotreg_anchors_fit(job->ctx, job->memory, &job->data, &job->anchors, job->anchor_weight);
 }
@@ -257,47 +179,6 @@ static sn_status choose_fixed(reduced_job *job) {
 }
 
 // ---- the least-squares problem (4.3) --------------------------------------------------------------------------------
-
-static void edge_range(void *user, int64_t begin, int64_t end, int worker) {
-  (void)worker;
-  const reduced_job *job = user;
-  const sn_mesh *rest = &job->examples->rest;
-  for (int64_t t = begin; t < end; t++)
-    for (int k = 0; k < job->keys->count; k++) {
-      const float(*frame)[3] = sn_frame(&job->examples->frames, job->keys->frames[k]);
-      sn_mat3 d =
-        sn_rotreg_key_gradients_blend(&job->gradients, (int)t, job->left_out + (size_t)k * (size_t)bone_count(job));
-      for (int j = 0; j < 2; j++) {
-        int a = rest->triangles[t][0], b = rest->triangles[t][j + 1];
-        sn_vec3 before = sn_vec3_sub(sn_vec3_from(rest->positions[b]), sn_vec3_from(rest->positions[a]));
-        sn_vec3 after = sn_vec3_sub(sn_vec3_from(frame[b]), sn_vec3_from(frame[a]));
-        sn_vec3 miss = sn_vec3_sub(sn_mat3_apply(d, before), after);
-        job->edge[t][j] += sn_vec3_dot(miss, miss) / job->keys->count;
-      }
-    }
-}
-
-// Mean squares into weights, with a floor so that no term counts for everything.
-static void invert(double *values, size_t count, double part, double diagonal) {
-  double smallest = sn_rotreg_floor(values, count, part, diagonal);
-  for (size_t k = 0; k < count; k++) values[k] = 1 / (values[k] + smallest);
-}
-
-static sn_status weigh_terms(reduced_job *job) {
-  size_t triangles = (size_t)job->examples->rest.triangle_count;
-  job->edge = sn_arena_alloc(job->ctx, job->memory, triangles, sizeof *job->edge);
-  if (!job->edge) return job->ctx->error.status;
-  bool hard = job->fit.published;
-  for (size_t t = 0; hard && t < triangles; t++) job->edge[t][0] = job->edge[t][1] = 1;
-  if (hard) return SN_OK; // and nothing holds the others: job->anchor_weight is zero
-  sn_team_for(job->ctx, (int64_t)triangles, 64, edge_range, job);
-  if (sn_team_gather(job->ctx, (int64_t)triangles, 64, job->edge, sizeof *job->edge) != SN_OK) {
-    return job->ctx->error.status;
-  }
-  invert(&job->edge[0][0], 2 * triangles, SN_ROTREG_EDGE_FLOOR, job->diagonal);
-  invert(job->anchor_weight, (size_t)job->examples->rest.vertex_count, SN_ROTREG_ANCHOR_FLOOR, job->diagonal);
-  return SN_OK;
-}
 
 // Fixed vertices keep the joints' weights, the others have the proxy bones', which follow the joints in the palette.
 static sn_status palette_skin(reduced_job *job) {
@@ -343,15 +224,17 @@ static sn_status train_reduced(reduced_job *job) {
   if (status == SN_OK) status = make_bones(job);
   if (status == SN_OK) status = find_near(job);
   if (status == SN_OK) status = sn_folds_of_keys(ctx, job->memory, e, job->keys, &job->folds);
-  status = advance(job, status, 0.4);
+  status = advance(job, status, 0.5);
   if (status == SN_OK) {
     status = sn_rotreg_key_gradients_fit(ctx, job->memory, &job->data, &job->out->bones, &job->gradients);
   }
-  if (status == SN_OK) status = fit_predictors(job);
-  status = advance(job, status, 0.8);
+  sn_rotreg_learned learned = {
+    &job->data, &job->out->rotations, &job->fit, job->local, job->options->loads, &job->gradients, NULL, {0}, NULL};
+  if (status == SN_OK) status = sn_rotreg_predictors_fit(ctx, job->memory, &learned);
+  job->out->predictors = learned.predictors, job->out->torque = learned.torque;
   if (status == SN_OK) status = fit_anchors(job);
   if (status == SN_OK) status = choose_fixed(job);
-  if (status == SN_OK) status = weigh_terms(job);
+  if (status == SN_OK) status = sn_rotreg_weigh(ctx, &learned, job->edge, job->anchor_weight);
   if (status == SN_OK) status = solve(job);
   status = advance(job, status, 1);
   return status == SN_OK ? palette_skin(job) : status;

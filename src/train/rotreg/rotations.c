@@ -2,31 +2,6 @@
 // Joint rotations as seen from the parent, on one branch of the logarithm.
 #include "train/rotreg/predictor.h"
 
-// The root whose motion alone explains the whole mesh best: other roots are seen from it, so that everything is relative
-// to some joint and a rigid motion of the skeleton moves the result rigidly.
-static sn_status main_root(sn_context *ctx, const sn_examples *examples, const sn_keys *keys, int *out) {
-  const sn_skeleton *skeleton = &examples->skeleton;
-  int roots = 0;
-  double least = INFINITY;
-  sn_status status = SN_OK;
-  for (int j = 0; j < skeleton->joint_count; j++) roots += skeleton->parents[j] < 0;
-  for (int j = 0; roots > 1 && status == SN_OK && j < skeleton->joint_count; j++) {
-    if (skeleton->parents[j] >= 0) continue;
-    double error;
-    status = sn_joint_error(ctx, examples, keys, j, &error);
-    if (error < least) least = error, *out = j;
-  }
-  return status;
-}
-
-static sn_status choose_bases(sn_context *ctx, const sn_examples *examples, const sn_keys *keys, int *base) {
-  const sn_skeleton *skeleton = &examples->skeleton;
-  int root = skeleton->order[0];
-  sn_status status = main_root(ctx, examples, keys, &root);
-  for (int j = 0; j < skeleton->joint_count; j++) base[j] = skeleton->parents[j] >= 0 ? skeleton->parents[j] : root;
-  return status;
-}
-
 static sn_vec3 relative_log(const sn_rotreg_rotations *rotations, const sn_mat3 *rotation, int j, sn_vec3 reference) {
   if (rotations->base[j] == j) return sn_vec3_make(0, 0, 0);
   sn_mat3 relative = sn_mat3_mul(sn_mat3_transpose(rotation[rotations->base[j]]), rotation[j]);
@@ -89,8 +64,10 @@ sn_status sn_rotreg_rotations_build(sn_context *ctx, sn_arena *memory, const sn_
   out->rotation = SN_NEW(ctx, memory, sn_mat3, all);
   out->theta = SN_NEW(ctx, memory, sn_vec3, all);
   if (!out->base || !out->reference || !out->rotation || !out->theta) return ctx->error.status;
-  sn_status status = choose_bases(ctx, examples, keys, out->base);
-  if (status != SN_OK) return status;
+  for (int j = 0; j < joint_count; j++) {
+    int parent = examples->skeleton.parents[j];
+    out->base[j] = parent >= 0 ? parent : examples->skeleton.order[0];
+  }
   for (int k = 0; k < keys->count; k++) {
     sn_rotreg_rotations_pose(out, sn_pose(&examples->poses, keys->frames[k]),
                              out->rotation + (size_t)k * (size_t)joint_count,

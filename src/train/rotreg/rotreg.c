@@ -13,38 +13,26 @@
 #include "train/rotreg/write.h"
 #include "train/train.h"
 
-// Corrects the model's residual.
-static sn_status add_corrections(sn_context *ctx, const sn_correct_options *correct, const sn_examples *examples,
-                                 const sn_keys *keys, sn_model *model, sn_train_report *report) {
-  sn_model base = *model;
-  sn_status status = sn_correct_model(ctx, correct, examples, keys, &base, model, report);
-  sn_model_free(&base);
-  return status;
-}
-
-// Section 8: where training poses need to be met exactly, a displacement correction on top.
-static sn_status meet_poses(sn_context *ctx, const sn_examples *examples, const sn_keys *keys, sn_model *model,
-                            sn_train_report *report) {
-  sn_correct_options correct = sn_correct_options_default();
-  correct.space = SN_SPACE_WHOLE;
-  return add_corrections(ctx, &correct, examples, keys, model, report);
-}
-
 // A correction is a function of local rotations.
 static bool has_turns(const sn_rotreg_rotations *rotations) {
   for (int n = 0; n < rotations->pose_count * rotations->joint_count; n++) {
     int j = n % rotations->joint_count;
-    if (rotations->base[j] != j && sn_vec3_length(rotations->theta[n]) > 1e-3) return true;
+    if (rotations->base[j] != j && sn_vec3_length(rotations->theta[n]) > sn_least_turn) return true;
   }
   return false;
 }
 
-// The proxy bones' residual is corrected by the regression that all methods share.
-static sn_status correct_residual(sn_context *ctx, const sn_examples *examples, const sn_keys *keys, sn_model *model,
-                                  sn_train_report *report) {
+// The proxy bones' residual is corrected by the regression that all methods share, or, where training poses need to be met exactly
+// (section 8), by one pose space.
+static sn_status correct_residual(sn_context *ctx, bool meet, const sn_examples *examples, const sn_keys *keys,
+                                  sn_model *model, sn_train_report *report) {
   sn_correct_options correct = sn_correct_options_default();
-  correct.bounded = true;
-  return add_corrections(ctx, &correct, examples, keys, model, report);
+  sn_model base = *model;
+  correct.bounded = !meet;
+  if (meet) correct.space = SN_SPACE_WHOLE;
+  sn_status status = sn_correct_model(ctx, &correct, examples, keys, &base, model, report);
+  sn_model_free(&base);
+  return status;
 }
 
 static void note_polynomials(const sn_rotreg_reduced *r, sn_train_report *report) {
@@ -75,9 +63,8 @@ static void note_torques(const sn_examples *examples, const sn_rotreg_reduced *r
   }
 }
 
-sn_rotreg_fit_options sn_rotreg_fit_options_of(const sn_rotreg_options *options, int pose_count) {
-  sn_rotreg_fit_options out =
-    options->published ? sn_rotreg_published_options(pose_count) : sn_rotreg_fit_options_default();
+sn_rotreg_fit_options sn_rotreg_fit_options_of(const sn_rotreg_options *options) {
+  sn_rotreg_fit_options out = options->published ? sn_rotreg_published_options() : sn_rotreg_fit_options_default();
   out.most_factors = options->most_joints;
   return out;
 }
@@ -89,22 +76,22 @@ sn_status sn_rotreg_check_published(sn_context *ctx, const sn_rotreg_options *o)
   return SN_OK;
 }
 
-sn_status sn_rotreg_train(sn_context *ctx, const sn_rotreg_options *o, const sn_examples *examples,
-                          const sn_keys *keys, sn_model *out, sn_train_report *report) {
+sn_status sn_rotreg_train(sn_context *ctx, const void *options, const sn_examples *examples, const sn_keys *keys,
+                          sn_model *out, sn_train_report *report) {
+  const sn_rotreg_options *o = options;
   if (sn_rotreg_check_published(ctx, o) != SN_OK) return ctx->error.status;
   if (examples->rest.triangle_count == 0) {
     return sn_fail(ctx, SN_BAD_INPUT, "the rest mesh has no triangles to learn from");
   }
-  sn_rotreg_fit_options fit = sn_rotreg_fit_options_of(o, keys->count);
-  sn_status status = SN_OK;
-  sn_rotreg_reduced_options options = {
+  sn_rotreg_fit_options fit = sn_rotreg_fit_options_of(o);
+  sn_rotreg_reduced_options form = {
     .bones = o->bones, .error = o->error, .influences = o->influences, .fit = fit, .loads = o->loads};
   sn_arena memory = sn_arena_new(ctx);
   sn_rotreg_reduced reduced = {0};
   sn_rotreg_scene scene = {0};
-  if (status == SN_OK) status = sn_rotreg_scene_make(ctx, examples, &scene);
+  sn_status status = sn_rotreg_scene_make(ctx, examples, &scene);
   const sn_examples *near = sn_rotreg_scene_examples(&scene, examples);
-  if (status == SN_OK) status = sn_rotreg_reduced_train(ctx, &memory, near, keys, &options, &reduced);
+  if (status == SN_OK) status = sn_rotreg_reduced_train(ctx, &memory, near, keys, &form, &reduced);
   sn_rt_shade shade = o->shade == sn_rotreg_recompute ? SN_RT_SHADE_RECOMPUTE : SN_RT_SHADE_TRANSFORM;
   if (status == SN_OK && o->loads) {
     if (o->published) {
@@ -115,11 +102,8 @@ sn_status sn_rotreg_train(sn_context *ctx, const sn_rotreg_options *o, const sn_
   }
   const sn_rotreg_plan plan = {examples, keys, &reduced, o->loads, scene.far ? scene.centre : NULL, shade};
   if (status == SN_OK) status = sn_rotreg_build(ctx, &memory, &plan, out);
-  if (status == SN_OK && o->psd) {
-    status = meet_poses(ctx, examples, keys, out, report);
-  } else if (status == SN_OK && !o->published && has_turns(&reduced.rotations)) {
-    status = correct_residual(ctx, examples, keys, out, report);
-  }
+  if (status == SN_OK && (o->psd || (!o->published && has_turns(&reduced.rotations))))
+    status = correct_residual(ctx, o->psd, examples, keys, out, report);
   sn_skin_free(&reduced.bones.skin);
   sn_skin_free(&reduced.skin);
   sn_rotreg_scene_free(&scene);
@@ -127,17 +111,7 @@ sn_status sn_rotreg_train(sn_context *ctx, const sn_rotreg_options *o, const sn_
   return status;
 }
 
-static sn_status train_rotreg(sn_context *ctx, const void *options, const sn_examples *examples, const sn_keys *keys,
-                              sn_model *out, sn_train_report *report) {
-  return sn_rotreg_train(ctx, options, examples, keys, out, report);
-}
-
 static bool has_no_model(const void *options) { return ((const sn_rotreg_options *)options)->full; }
-
-static sn_status predict_rotreg(sn_context *ctx, const void *options, const sn_examples *examples,
-                                const sn_keys *keys, const sn_keys *wanted, sn_frames *out) {
-  return sn_rotreg_full(ctx, options, examples, keys, wanted, out);
-}
 
 #define FIELD(name) offsetof(sn_rotreg_options, name)
 const sn_option sn_rotreg_option_table[] = {
@@ -171,8 +145,8 @@ const sn_method sn_method_rotreg = {
   .needs_skeleton = true,
   .wants_skin = true,
   .vertex_bytes = 4000,
-  .pose_bytes = 72,
-  .train = train_rotreg,
+  .pose_bytes = SN_RESIDUAL_BYTES,
+  .train = sn_rotreg_train,
   .has_no_model = has_no_model,
-  .predict = predict_rotreg,
+  .predict = sn_rotreg_full,
 };

@@ -21,18 +21,18 @@ typedef struct sn_rotreg_options {
 
 extern const sn_option sn_rotreg_option_table[]; // without `published`
 
-// What the options ask of the predictors' fit to so many poses.
-sn_rotreg_fit_options sn_rotreg_fit_options_of(const sn_rotreg_options *options, int pose_count);
+// What the options ask of the predictors' fit.
+sn_rotreg_fit_options sn_rotreg_fit_options_of(const sn_rotreg_options *options);
 
 // Refuses options that published=1 does not know.
 sn_status sn_rotreg_check_published(sn_context *ctx, const sn_rotreg_options *options);
 
-// Trains the reduced form and builds its model.
-sn_status sn_rotreg_train(sn_context *ctx, const sn_rotreg_options *options, const sn_examples *examples,
-                          const sn_keys *keys, sn_model *out, sn_train_report *report);
+// Trains the reduced form by sn_rotreg_options and builds its model.
+sn_status sn_rotreg_train(sn_context *ctx, const void *options, const sn_examples *examples, const sn_keys *keys,
+                          sn_model *out, sn_train_report *report);
 
 // The unreduced form (4.1, 4.2): trained, and evaluated at the frames of `wanted` in the examples' vertex order.
-sn_status sn_rotreg_full(sn_context *ctx, const sn_rotreg_options *options, const sn_examples *examples,
-                         const sn_keys *keys, const sn_keys *wanted, sn_frames *out);
+sn_status sn_rotreg_full(sn_context *ctx, const void *options, const sn_examples *examples, const sn_keys *keys,
+                         const sn_keys *wanted, sn_frames *out);
 
 #endif

@@ -19,14 +19,10 @@ void sn_rotreg_terms(const int joints[2], const sn_vec3 *theta, double out[terms
 // Squared radians per pose: keeps the ridge above zero where joints hardly rotate.
 static const double least_energy = 1e-4;
 
-double sn_rotreg_energy(const double *a, bool relative) {
-  double sum = 0;
-  for (int r = 0; r < terms - 1; r++) sum += a[r * terms + r] / (terms - 1);
-  return relative ? sum + least_energy * a[terms * terms - 1] : 1; // the last term counts the poses
-}
-
-double sn_rotreg_rest_weight(double weight, bool local, int poses) {
-  return fmax(weight * (local ? poses : 1), 1e-9);
+double sn_rotreg_energy(const double *a, int stride, int poses) {
+  double sum = least_energy * poses;
+  for (int r = 0; r < terms - 1; r++) sum += a[r * stride + r] / (terms - 1);
+  return sum;
 }
 
 // The rest pose counts as one more example (theta = 0, S = I), with the weight options->rest_weight; the bias has no other
@@ -45,9 +41,9 @@ double sn_rotreg_fit_shear(const sn_rotreg_sample *s, const sn_mat3 *shear, sn_r
       }
     }
   }
-  double ridge = s->options->shear_ridge * sn_rotreg_energy(a[0], s->options->local != NULL);
+  double ridge = s->options->shear_ridge * sn_rotreg_energy(a[0], terms, s->count);
   for (int r = 0; r < terms - 1; r++) a[r][r] += ridge;
-  a[terms - 1][terms - 1] += sn_rotreg_rest_weight(s->options->rest_weight, s->options->local != NULL, s->count);
+  a[terms - 1][terms - 1] += fmax(s->options->rest_weight * s->count, 1e-9);
   memcpy(right, b, sizeof right);
   sn_spd_solve(terms, terms, a[0], 6, b[0]);
   for (int c = 0; c < 6; c++) {

@@ -7,20 +7,15 @@
 
 enum {
   terms = sn_rotreg_shear_terms,
-  rounds = 20, // of pairs and functions in alternation
-  ridge_choices = 5,
+  rounds = 20,         // of pairs and functions in alternation
   published_enough = 3 // examples at an end of the range: the fewest poses of Wang's own examples
 };
 
-// Per pose: decades among which cross-validation chooses.
-static const double ridges[ridge_choices] = {1e-3, 1e-2, 1e-1, 1, 10};
-// With a prior: relative to the mean squared angle. Weaker ones cross-validate well within a clip and fail on new motion.
-enum { local_choices = 3 };
-static const double local_ridges[local_choices] = {10, 3, 1};
+// Of what changes with the torque, relative to the mean squared angle: decades among which cross-validation chooses.
+enum { ridge_choices = 5 };
+static const double ridges[ridge_choices] = {10, 1, 1e-1, 1e-2, 1e-3};
 // published=1, of the range: examples this near to an end are at it.
 static const double end_width = 0.02;
-// Of the constant part of what changes with the torque, per pose.
-static const double load_bias_ridge = 1e-3;
 // A torque is followed where it leaves less than this part of the squared cross-validated error.
 static const double worth_a_torque = 0.99;
 
@@ -123,19 +118,20 @@ typedef struct part {
 } part;
 
 // `unloaded`: the blending value without load, where the rest pose is one more example with y = 0; NAN: that torque is
-// outside the range. `ridge` is of what follows the angles (INFINITY: nothing does), `load_ridge` of what of that changes with
-// the torque; with a prior as parts of the mean squared angle.
+// outside the range.
 typedef struct regression {
   const double *blend;
   double unloaded;
   int columns;
-  double ridge, load_ridge;
+  double ridge; // relative to the mean squared angle
 } regression;
+
+// Of the constant part of what changes with the torque, per pose.
+static const double load_bias_ridge = 1e-3;
 
 // y = (H_0 + blend (H_1 - H_0)) phi by least squares.
 static void regress(const part *p, const regression *o, double (*h0)[terms], double (*h1)[terms]) {
   enum { all = 2 * terms };
-  bool relative = p->job->d->local != NULL;
   double a[all][all] = {{0}}, b[all][6] = {{0}}, row[all];
   for (int i = 0; i < p->count; i++) {
     int pose = p->pick[i];
@@ -146,12 +142,9 @@ static void regress(const part *p, const regression *o, double (*h0)[terms], dou
       for (int c = 0; c < o->columns; c++) b[r][c] += row[r] * p->w->y[pose][c];
     }
   }
-  double unit = relative ? 1e-4 * p->count : 1;
-  for (int k = 0; relative && k < terms - 1; k++) unit += a[k][k] / (terms - 1);
-  double own = isinf(o->ridge) ? 1e9 : o->ridge;
-  for (int k = 0; k < terms - 1; k++) a[k][k] += own * unit, a[terms + k][terms + k] += o->load_ridge * unit;
-  a[terms - 1][terms - 1] += isinf(o->ridge) ? own * unit : 1e-9;
-  a[all - 1][all - 1] += (relative ? o->load_ridge : load_bias_ridge) * p->count;
+  double energy = sn_rotreg_energy(a[0], all, p->count);
+  for (int k = 0; k < terms - 1; k++) a[k][k] += o->ridge * energy, a[terms + k][terms + k] += o->ridge * energy;
+  a[terms - 1][terms - 1] += 1e-9, a[all - 1][all - 1] += load_bias_ridge * p->count;
   if (!isnan(o->unloaded)) {
     a[terms - 1][terms - 1] += 1, a[all - 1][terms - 1] += o->unloaded;
     a[all - 1][all - 1] += o->unloaded * o->unloaded;
@@ -172,17 +165,17 @@ static void fit_tilts(const part *p, double ridge, const sn_rotreg_predictor *up
     double *y = p->w->y[p->pick[i]];
     y[0] = left.x, y[1] = left.y, y[2] = left.z;
   }
-  double own = !job->d->local ? ridge : job->d->options->tilt_ridge > 0 ? job->d->options->tilt_ridge : INFINITY;
-  regress(p, &(regression){p->w->blend[0], p->w->unloaded[0], 3, own, ridge}, out->ends[0].tilt, out->ends[1].tilt);
+  const regression o = {p->w->blend[0], p->w->unloaded[0], 3, ridge};
+  regress(p, &o, out->ends[0].tilt, out->ends[1].tilt);
 }
 
-static void fit_shears(const part *p, double load_ridge, sn_torque_pair *out) {
+static void fit_shears(const part *p, double ridge, sn_torque_pair *out) {
   for (int i = 0; i < p->count; i++)
     for (int c = 0; c < 6; c++) {
       const sn_mat3 *shear = &p->job->shear[pose_row(p->job, p->l) + (size_t)p->pick[i]];
       p->w->y[p->pick[i]][c] = shear->m[sn_rotreg_shear_entry[c][0]][sn_rotreg_shear_entry[c][1]] - (c < 3);
     }
-  const regression o = {p->w->blend[1], p->w->unloaded[1], 6, p->job->d->options->shear_ridge, load_ridge};
+  const regression o = {p->w->blend[1], p->w->unloaded[1], 6, ridge};
   regress(p, &o, out->ends[0].shear, out->ends[1].shear);
   for (int end = 0; end < 2; end++)
     for (int c = 0; c < 3; c++) out->ends[end].shear[c][terms - 1] += 1;
@@ -194,11 +187,10 @@ static void fit_together(const part *p, const sn_rotreg_predictor *base, sn_torq
   sn_rotreg_predictor upright = *base;
   memset(upright.tilt, 0, sizeof upright.tilt);
   out->ends[0] = out->ends[1] = upright;
-  double per = job->d->local ? 1 : p->count;
   for (int k = 0; k < job->d->rotations->pose_count; k++)
     sn_rotreg_terms(base->shear_joints, job->d->rotations->theta + joint_row(job, k), p->w->phi[k]);
-  fit_tilts(p, job->ridges.tilt * per, &upright, out);
-  fit_shears(p, job->ridges.shear * per, out);
+  fit_tilts(p, job->ridges.tilt, &upright, out);
+  fit_shears(p, job->ridges.shear, out);
 }
 
 // The poses of the part at one end of the range, into w->pick.
@@ -216,7 +208,6 @@ static void fit_end(const part *p, int end, sn_torque_pair *out) {
   const fit_job *job = p->job;
   int there = at_end(p, out->load, end);
   sn_rotreg_fit_options options = options_of(job, p->l);
-  options.shear_ridge *= (double)there / job->d->rotations->pose_count; // it is for as many poses as there are
   sn_rotreg_sample sample = {job->d->rotations, job->d->sequences + pose_row(job, p->l), p->w->pick, there, &options};
   sn_rotreg_fit(&sample, p->w->fit, &out->ends[end]);
 }
@@ -314,14 +305,13 @@ static void choose_loads(const fit_job *job) {
 
 static void choose_ridges(fit_job *job) {
   double tilts[ridge_choices], shears[ridge_choices] = {0};
-  const double *from = job->d->local ? local_ridges : ridges;
-  int count = job->d->local ? local_choices : ridge_choices;
-  for (int c = 0; c < count; c++) {
-    job->ridges = (pair_ridges){from[c], from[c]};
+  for (int c = 0; c < ridge_choices; c++) {
+    job->ridges = (pair_ridges){ridges[c], ridges[c]};
     tilts[c] = held_out_error(job, 0);
     for (int l = 0; l < job->d->gradient_count; l++) shears[c] += job->residual[l][1];
   }
-  job->ridges = (pair_ridges){from[sn_simplest(tilts, count, 1)], from[sn_simplest(shears, count, 1)]};
+  job->ridges =
+    (pair_ridges){ridges[sn_simplest(tilts, ridge_choices, 1)], ridges[sn_simplest(shears, ridge_choices, 1)]};
 }
 
 // ---- pairs and functions in alternation -----------------------------------------------------------------------------
@@ -490,7 +480,7 @@ sn_status sn_torque_fit(sn_context *ctx, sn_arena *memory, const sn_torque_data 
   sn_arena scratch = sn_arena_new(ctx);
   size_t gradients = (size_t)data->gradient_count, all_poses = gradients * (size_t)data->rotations->pose_count;
   fit_job job = {.ctx = ctx, .d = data, .out = out, .left_out = left_out};
-  job.ridges = (pair_ridges){data->local ? 1 : 0.1, data->local ? 1 : 0.1};
+  job.ridges = (pair_ridges){1, 1};
   *out = (sn_torque_model){.pairs = SN_NEW(ctx, memory, sn_torque_pair, gradients),
                            .functions = SN_NEW(ctx, memory, sn_torque_functions, data->rotations->joint_count)};
   job.bases = SN_NEW(ctx, &scratch, sn_rotreg_predictor, gradients * (size_t)(1 + data->folds->fold_count));

@@ -32,11 +32,12 @@ int sn_base_candidates(const sn_skin_options *o, const sn_examples *e, sn_base_k
   if (o->weights == SN_WEIGHTS_SKELETON) return out[0] = SN_BASE_SKELETON, 1;
   if (o->rho > 0) return out[0] = SN_BASE_FREE, 1; // smoothed weights have no prior
   if (has_file_skin(e)) out[count++] = SN_BASE_FILE;
-  if (e->made.influences > 0) out[count++] = SN_BASE_SKELETON;
+  bool prior = has_prior(e), made = e->made.influences > 0;
+  if (made) out[count++] = SN_BASE_SKELETON;
   out[count++] = SN_BASE_RIGID;
-  if (has_prior(e)) out[count++] = SN_BASE_REFIT;
-  if (e->made.influences > 0) out[count++] = SN_BASE_SKELETON_REFIT;
-  if (!has_prior(e) && e->skeleton.joint_count <= most_free_joints)
+  if (prior) out[count++] = SN_BASE_REFIT;
+  if (made && !prior) out[count++] = SN_BASE_SKELETON_REFIT;
+  if (!prior && e->skeleton.joint_count <= most_free_joints)
     out[count++] = SN_BASE_FREE; // else false correlations within a clip would win
   return count;
 }
@@ -263,23 +264,6 @@ static sn_status validate(sn_context *ctx, sn_arena *memory, choice *c, double *
   return status;
 }
 
-sn_status sn_base_shorten(sn_context *ctx, const sn_skin_options *o, const sn_base_sample *sample, sn_rt_blend blend,
-                          sn_base_kind *kinds, int *count) {
-  sn_arena memory = sn_arena_new(ctx);
-  choice c = {.options = o, .blend = blend, .sample = sample, .count = 2, .kinds = {SN_BASE_FILE, SN_BASE_SKELETON}};
-  double scores[SN_BASE_KINDS] = {0};
-  int refits = 0, kept = 0;
-  sn_status status = SN_OK;
-  for (int k = 0; k < *count; k++) refits += kinds[k] == SN_BASE_REFIT || kinds[k] == SN_BASE_SKELETON_REFIT;
-  if (refits == 2) status = validate(ctx, &memory, &c, scores);
-  sn_base_kind worse = sn_simplest(scores, 2, SN_WORTH_IT) == 0 ? SN_BASE_SKELETON_REFIT : SN_BASE_REFIT;
-  for (int k = 0; k < *count; k++)
-    if (refits < 2 || kinds[k] != worse) kinds[kept++] = kinds[k];
-  *count = kept;
-  sn_arena_free(&memory);
-  return status;
-}
-
 // The centres of rotation of each candidate, at the sample's vertices. They change little with the poses held out.
 static sn_status find_centres(sn_context *ctx, sn_arena *memory, const sn_examples *examples, const sn_keys *keys,
                               choice *c) {
@@ -323,8 +307,6 @@ sn_status sn_base_choose(sn_context *ctx, const sn_skin_task *t, sn_base_kind *o
   sn_arena memory = sn_arena_new(ctx);
   double scores[SN_BASE_KINDS] = {0};
   sn_status status = sn_base_sample_make(ctx, &memory, t->examples, t->keys, &sample);
-  sn_rt_blend fitted = t->blend == SN_RT_BLEND_DUALQUAT ? t->blend : SN_RT_BLEND_LINEAR;
-  if (status == SN_OK) status = sn_base_shorten(ctx, t->options, &sample, fitted, c.kinds, &c.count);
   if (status == SN_OK && t->blend == SN_RT_BLEND_CENTRES)
     status = choose_for_centres(ctx, &memory, t->examples, t->keys, &c, scores);
   else if (status == SN_OK)

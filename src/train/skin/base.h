@@ -43,10 +43,6 @@ typedef struct sn_base_sample {
 sn_status sn_base_sample_make(sn_context *ctx, sn_arena *memory, const sn_examples *examples, const sn_keys *keys,
                               sn_base_sample *out);
 
-// Of the file's weights and bone heat only those with the smaller error are refitted. Drops the other refit from `kinds`.
-sn_status sn_base_shorten(sn_context *ctx, const sn_skin_options *o, const sn_base_sample *sample, sn_rt_blend blend,
-                          sn_base_kind *kinds, int *count);
-
 // The candidate with the least cross-validated error; ties within a hundredth go to the simplest. The report (may be NULL)
 // gets all of them.
 sn_status sn_base_choose(sn_context *ctx, const sn_skin_task *task, sn_base_kind *out, sn_train_report *report);

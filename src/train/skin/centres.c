@@ -10,7 +10,7 @@
 
 #include "sinew/runtime.h"
 
-static const double sigma = 0.1; // of the paper
+static const double sigma = 0.1; // published
 
 enum { grid = 128, most_of_triangle = 3 * SN_RT_MAX_INFLUENCES };
 

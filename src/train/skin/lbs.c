@@ -51,8 +51,8 @@ static sn_model_desc describe(const sn_examples *examples) {
   return desc;
 }
 
-sn_status sn_lbs_train(sn_context *ctx, const sn_skin_options *options, const sn_examples *examples,
-                       const sn_keys *keys, sn_model *out, sn_train_report *report) {
+sn_status sn_lbs_train(sn_context *ctx, const void *options, const sn_examples *examples, const sn_keys *keys,
+                       sn_model *out, sn_train_report *report) {
   sn_skin skin = {0};
   const sn_skin_task task = {options, examples, SN_RT_BLEND_LINEAR, keys};
   sn_status status = sn_train_skin(ctx, &task, &skin, report);
@@ -111,6 +111,6 @@ const sn_method sn_method_lbs = {
   .needs_skeleton = true,
   .wants_skin = true,
   .needs_no_frames = sn_skin_needs_no_frames,
-  .vertex_bytes = 170,
+  .vertex_bytes = SN_SKIN_BYTES,
   .train = train,
 };

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+// Predictors of deformation gradients on all poses and without each fold; what they leave of edges becomes weights.
+#include "train/rotreg/weigh.h"
+
+#include <string.h>
+
+#include "base/team.h"
+
+// What is added to mean squares before they are inverted, so that no term counts for everything: this part of their mean.
+static const double edge_floor = 0.05, anchor_floor = 0.02;
+
+typedef struct fit_job {
+  sn_rotreg_learned *l;
+  char *work;
+  size_t work_size;
+} fit_job;
+
+// On all poses, and again without each fold to predict its poses.
+static void fit_predictor(const sn_rotreg_learned *l, int n, sn_rotreg_work *work) {
+  const sn_rotreg_rotations *rotations = l->rotations;
+  const sn_folds *folds = l->data->folds;
+  sn_rotreg_predictor *whole = &l->predictors[n], part;
+  sn_rotreg_fit_options fit = *l->fit;
+  size_t joints = (size_t)rotations->joint_count, poses = (size_t)rotations->pose_count;
+  if (l->local) fit.local = l->local + (size_t)n * joints;
+  sn_rotreg_sample sample = {rotations, l->gradients->sequence + (size_t)n * poses, folds->folds[0].poses, (int)poses,
+                             &fit};
+  sn_rotreg_fit(&sample, work, whole);
+  for (int f = 0; f < folds->fold_count; f++) {
+    const sn_fold *fold = &folds->folds[f];
+    sample.pick = fold->poses, sample.count = fold->outside_count;
+    sn_rotreg_refit(&sample, work, whole, &part);
+    for (int m = fold->outside_count; m < fold->count; m++) {
+      size_t pose = (size_t)fold->poses[m];
+      l->left_out[pose * (size_t)l->gradients->gradient_count + (size_t)n] =
+        sn_rotreg_predict(&part, rotations->rotation + pose * joints, rotations->theta + pose * joints);
+    }
+  }
+}
+
+static void fit_range(void *user, int64_t begin, int64_t end, int worker) {
+  const fit_job *job = user;
+  for (int64_t n = begin; n < end; n++)
+    fit_predictor(job->l, (int)n, (sn_rotreg_work *)(void *)(job->work + (size_t)worker * job->work_size));
+}
+
+sn_status sn_rotreg_predictors_fit(sn_context *ctx, sn_arena *memory, sn_rotreg_learned *l) {
+  size_t count = (size_t)l->gradients->gradient_count, poses = (size_t)l->rotations->pose_count;
+  fit_job job = {.l = l, .work_size = sn_rotreg_work_size((int)poses)};
+  l->predictors = SN_NEW(ctx, memory, sn_rotreg_predictor, count);
+  l->left_out = SN_NEW(ctx, memory, sn_mat3, count * poses);
+  job.work = sn_arena_alloc(ctx, memory, (size_t)sn_threads(ctx), job.work_size);
+  if (!l->predictors || !l->left_out || !job.work) return ctx->error.status;
+  sn_parallel_for(ctx, (int64_t)count, 1, fit_range, &job);
+  if (!l->loads) return SN_OK;
+  const sn_torque_data data = {
+    l->rotations, l->data->folds, l->gradients->sequence, (int)count, l->predictors, l->fit, l->local, l->loads};
+  return sn_torque_fit(ctx, memory, &data, &l->torque, l->left_out);
+}
+
+typedef struct edge_job {
+  const sn_rotreg_learned *l;
+  double (*edge)[2];
+} edge_job;
+
+static void edge_range(void *user, int64_t begin, int64_t end, int worker) {
+  (void)worker;
+  const edge_job *job = user;
+  const sn_rotreg_learned *l = job->l;
+  const sn_mesh *rest = &l->data->examples->rest;
+  for (int64_t t = begin; t < end; t++)
+    for (int k = 0; k < l->rotations->pose_count; k++) {
+      const float(*frame)[3] = sn_frame(&l->data->examples->frames, l->data->keys->frames[k]);
+      sn_mat3 d = sn_rotreg_key_gradients_blend(l->gradients, (int)t,
+                                                l->left_out + (size_t)k * (size_t)l->gradients->gradient_count);
+      for (int j = 0; j < 2; j++) {
+        int a = rest->triangles[t][0], b = rest->triangles[t][j + 1];
+        sn_vec3 before = sn_vec3_sub(sn_vec3_from(rest->positions[b]), sn_vec3_from(rest->positions[a]));
+        sn_vec3 after = sn_vec3_sub(sn_vec3_from(frame[b]), sn_vec3_from(frame[a]));
+        sn_vec3 miss = sn_vec3_sub(sn_mat3_apply(d, before), after);
+        job->edge[t][j] += sn_vec3_dot(miss, miss) / l->rotations->pose_count;
+      }
+    }
+}
+
+double sn_rotreg_mean(const double *values, size_t count) {
+  double sum = 0;
+  for (size_t k = 0; k < count; k++) sum += values[k];
+  return count ? sum / (double)count : 0;
+}
+
+static void invert(double *values, size_t count, double part, double diagonal) {
+  double floor = part * sn_rotreg_mean(values, count) + 1e-24 * diagonal * diagonal + 1e-300;
+  for (size_t k = 0; k < count; k++) values[k] = 1 / (values[k] + floor);
+}
+
+sn_status sn_rotreg_weigh(sn_context *ctx, const sn_rotreg_learned *l, double (*edge)[2], double *anchor) {
+  const sn_mesh *rest = &l->data->examples->rest;
+  int64_t triangles = rest->triangle_count;
+  double diagonal = sn_points_diagonal((const float(*)[3])rest->positions, rest->vertex_count);
+  for (int64_t t = 0; t < triangles; t++) edge[t][0] = edge[t][1] = l->fit->published;
+  if (l->fit->published) return SN_OK;
+  sn_team_for(ctx, triangles, 64, edge_range, &(edge_job){l, edge});
+  sn_status status = sn_team_gather(ctx, triangles, 64, edge, sizeof *edge);
+  invert(&edge[0][0], 2 * (size_t)triangles, edge_floor, diagonal);
+  invert(anchor, (size_t)rest->vertex_count, anchor_floor, diagonal);
+  return status;
+}

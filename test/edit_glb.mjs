@@ -73,6 +73,25 @@ export const edits = {
     clip.samplers.push({ input: clip.samplers[0].input, output: add(doc, values, 5126, "VEC3"), interpolation: "LINEAR" });
     clip.channels.push({ sampler: clip.samplers.length - 1, target: { node: json.nodes.length - 1, path: "scale" } });
   },
+  // The joints' nodes as the clip's last frame has them, not as they were bound.
+  posed(doc) {
+    const clip = doc.json.animations[0];
+    for (const { sampler, target } of clip.channels) doc.json.nodes[target.node][target.path] = rows(doc, clip.samplers[sampler].output).at(-1);
+  },
+  // The first joint looks elsewhere, k degrees about the y axis, in the clip and in the scene. The bind pose stays.
+  look(doc, k) {
+    const { json } = doc, clip = json.animations[0], node = json.skins[0].joints[0];
+    const [c, s] = [Math.cos((k * Math.PI) / 180), Math.sin((k * Math.PI) / 180)], [cosine, sine] = [Math.cos((k * Math.PI) / 360), Math.sin((k * Math.PI) / 360)];
+    const turned = { rotation: ([x, y, z, w]) => [cosine * x + sine * z, cosine * y + sine * w, cosine * z - sine * x, cosine * w - sine * y],
+      translation: ([x, y, z]) => [c * x + s * z, y, c * z - s * x] };
+    for (const [path, turn] of Object.entries(turned)) {
+      if (json.nodes[node][path]) json.nodes[node][path] = turn(json.nodes[node][path]);
+      for (const { sampler, target } of clip.channels) {
+        if (target.node !== node || target.path !== path) continue;
+        clip.samplers[sampler].output = add(doc, rows(doc, clip.samplers[sampler].output).map(turn), 5126, path === "rotation" ? "VEC4" : "VEC3");
+      }
+    }
+  },
   // Joints that are k times as large at rest, as with an armature of another unit: the same frames.
   "joint-scale"(doc, k) {
     const { json } = doc;

@@ -40,6 +40,13 @@ compare scaled.json scaled.glb rigid lbs:weights=given lbs dqs
 check 'a.result.methods.every((m, k) => near(m.test.rms_pct_diag + 1e-4, b.result.methods[k].test.rms_pct_diag + 1e-4, 0.02))' \
   scaled.json plain.json
 
+# Where the character looks, and how the file's nodes stand, does not turn its rest mesh.
+for angle in 90 180; do
+  edit $plain looks.glb posed look=$angle
+  "$SINEW" info looks.glb > looks.info
+  [ "$(grep diagonal looks.info)" = "$("$SINEW" info $plain | grep diagonal)" ] || fail "it looks $angle degrees aside: $(grep diagonal looks.info)"
+done
+
 # 2. a scale that all joints share, and that changes: dual quaternions follow it exactly
 edit $plain grows.glb pose-scale=0.25
 edit $plain bound.glb bind-scale=100 pose-scale=3

@@ -4,7 +4,7 @@ bl_info = {
     "name": "Sinew",
     "description": "Bake deforming meshes to bones, learn real-time skins",
     "author": "Sinew",
-    "version": (0, 1, 0),
+    "version": (0, 2, 0),
     "blender": (3, 4, 0),
     "location": "3D view > Sidebar > Sinew",
     "category": "Rigging",

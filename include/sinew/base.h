@@ -18,8 +18,8 @@ extern "C" {
 #endif
 #pragma GCC visibility push(default) // what shared libraries export
 
-#define SN_VERSION "0.1.0"
-#define SN_VERSION_NUMBER 100 // 10000 major + 100 minor + patch
+#define SN_VERSION "0.2.0"
+#define SN_VERSION_NUMBER 200 // 10000 major + 100 minor + patch
 
 // Of the library that is linked, which need not be the one that this header came with.
 const char *sn_version(void);

@@ -12,9 +12,6 @@
 static const double agreement = 1e-4;
 // A map nearer to the identity than this is the identity: files written in single precision.
 static const double rounding = 1e-5;
-// A best-fit turn within this angle of one that exchanges axes is that one: frame 0 leans, the character stands.
-static const double upright = 45 * SN_PI / 180;
-
 // A pose of joints that stretch may scale them by this much in the middle.
 static const double same_scale = 0.2;
 
@@ -66,18 +63,6 @@ static double common_scale(const sn_affine *maps, int count, double *scratch) {
   return good > 0 ? scratch[good / 2] : 1;
 }
 
-// The proper rotation that exchanges axes and is nearest to r.
-static sn_mat3 nearest_axes(sn_mat3 r) {
-  sn_mat3 best = sn_mat3_identity();
-  double most = -INFINITY;
-  for (int k = 0; k < SN_AXES; k++) {
-    sn_mat3 axes = sn_axes_number(k);
-    double fit = sn_mat3_trace(sn_mat3_mul(sn_mat3_transpose(axes), r));
-    if (sn_mat3_determinant(axes) > 0 && fit > most) most = fit, best = axes;
-  }
-  return best;
-}
-
 // The turn that takes a group's bind pose to frame 0 best.
 static sn_mat3 best_turn(const sn_gltf *gltf, const int *group, int g, const float (*frame)[3]) {
   sn_vec3 from = {0, 0, 0}, to = {0, 0, 0};
@@ -99,9 +84,11 @@ static sn_mat3 best_turn(const sn_gltf *gltf, const int *group, int g, const flo
     if (count == 0) return sn_mat3_identity();
     if (pass == 0) from = sn_vec3_scale(from, 1 / count), to = sn_vec3_scale(to, 1 / count);
   }
-  sn_mat3 turn = sn_mat3_kabsch(sums), axes = nearest_axes(turn);
-  return sn_rotation_angle(turn, axes) <= upright ? axes : turn;
+  return sn_mat3_kabsch(sums);
 }
+
+// How upright a character stands in frame 0, which `turn` takes its bind pose to, if S turns by `above`: 1 is as the bind pose.
+static double standing(sn_mat3 turn, sn_mat3 above) { return sn_mat3_mul(turn, sn_mat3_transpose(above)).m[1][1]; }
 
 static double group_size(const sn_gltf *gltf, const int *group, int g) {
   double size = 0;
@@ -119,13 +106,25 @@ static bool is_bound_in_scene(const sn_gltf *gltf) {
   return json_is_true(json_object_get(extras, GLTF_BOUND_IN_SCENE));
 }
 
-// Groups of skins, G_j B_j of `map_count` joints of one of them in the scene's default pose, and the first frame.
+// Groups of skins, the skin's joint at or above a node, G_j B_j of `map_count` joints of a group in the scene's default pose, and
+// the first frame.
 typedef struct space_job {
-  int *group, map_count;
+  int *group, *skin_joint, map_count;
   sn_affine *globals, *maps;
   double *scales;
   float (*frame)[3];
 } space_job;
+
+// The turn of S where the default pose is not the bind pose: none, or that of the nodes above the joints, whichever stands. It does not
+// depend on where the character looks.
+static sn_mat3 group_turn(const sn_gltf *gltf, const space_job *job, int g) {
+  int node = gltf->joints[gltf->skins[g].joints[0]].node;
+  while (node >= 0 && job->skin_joint[node] >= 0) node = gltf->nodes[node].parent;
+  if (node < 0) return sn_mat3_identity();
+  sn_mat3 above, turn = best_turn(gltf, job->group, g, (const float(*)[3])job->frame);
+  sn_mat3_polar(sn_affine_linear(job->globals[node]), &above, NULL);
+  return standing(turn, above) > standing(turn, sn_mat3_identity()) ? above : sn_mat3_identity();
+}
 
 // S of group g.
 static sn_affine group_map(const sn_gltf *gltf, const space_job *job, int g) {
@@ -140,7 +139,7 @@ static sn_affine group_map(const sn_gltf *gltf, const space_job *job, int g) {
     double scale = common_scale(maps, job->map_count, job->scales);
     bool bound = is_bound_in_scene(gltf);
     if (fabs(scale - 1) <= (bound ? same_scale : agreement)) scale = 1;
-    sn_mat3 turn = bound ? sn_mat3_identity() : best_turn(gltf, job->group, g, (const float(*)[3])job->frame);
+    sn_mat3 turn = bound ? sn_mat3_identity() : group_turn(gltf, job, g);
     out = sn_affine_make(sn_mat3_scale(turn, scale), sn_vec3_make(0, 0, 0));
   }
   bool nothing = map_distance(&out, &identity, 0) <= rounding; // where only the place differs, the file's stays
@@ -154,9 +153,12 @@ static sn_status prepare(sn_context *ctx, const sn_gltf *gltf, sn_arena *scratch
   job->globals = SN_NEW(ctx, scratch, sn_affine, gltf->node_count);
   job->maps = SN_NEW(ctx, scratch, sn_affine, gltf->joint_count);
   job->scales = SN_NEW(ctx, scratch, double, gltf->joint_count);
+  job->skin_joint = SN_NEW(ctx, scratch, int, gltf->node_count);
   job->frame = sn_arena_alloc(ctx, scratch, (size_t)gltf->vertex_count, sizeof *job->frame);
-  if (!job->group || !job->globals || !job->maps || !job->scales || !job->frame) return ctx->error.status;
+  if (!job->group || !job->globals || !job->maps || !job->scales || !job->skin_joint || !job->frame)
+    return ctx->error.status;
   sn_gltf_globals(gltf, gltf->nodes, job->globals);
+  sn_gltf_skin_joints_above(gltf, job->skin_joint);
   sn_status status = group_skins(ctx, gltf, scratch, job->group);
   int clip = gltf->clip_count > 0 ? 0 : -1;
   double start = clip < 0 ? 0 : gltf->clips[0].info.start;
@@ -207,16 +209,14 @@ sn_status sn_gltf_place(sn_context *ctx, sn_gltf *gltf) {
        *moved = SN_NEW(ctx, &scratch, bool, gltf->joint_count);
   for (int s = 0; s < gltf->skin_count; s++) gltf->skins[s].place = sn_affine_identity();
   for (int k = 0; k < gltf->part_count; k++) gltf->parts[k].place = sn_affine_identity();
-  int *skin_joint = SN_NEW(ctx, &scratch, int, gltf->node_count);
-  sn_status status = done && moved && skin_joint ? prepare(ctx, gltf, &scratch, &job) : ctx->error.status;
+  sn_status status = done && moved ? prepare(ctx, gltf, &scratch, &job) : ctx->error.status;
   if (status == SN_OK) {
     for (int s = 0; s < gltf->skin_count; s++)
       if (job.group[s] == s) place_group(gltf, &job, s, done);
     move_binds(gltf, moved);
-    sn_gltf_skin_joints_above(gltf, skin_joint);
-    sn_gltf_bind_carriers(gltf, skin_joint, job.globals);
+    sn_gltf_bind_carriers(gltf, job.skin_joint, job.globals);
     for (int k = 0; k < gltf->part_count; k++) {
-      gltf->parts[k].place = place_part(gltf, &gltf->parts[k], skin_joint, job.globals);
+      gltf->parts[k].place = place_part(gltf, &gltf->parts[k], job.skin_joint, job.globals);
     }
   }
   sn_arena_free(&scratch);

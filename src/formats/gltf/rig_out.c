@@ -134,13 +134,14 @@ static void keep_sign(trs *here, const trs *last) {
   for (int k = 0; k < 4; k++) here->rotation[k] = -here->rotation[k];
 }
 
-static sn_status rest_of_tree(gltf_builder *b, const gltf_rig *rig) {
+// Of the joints from `first` on.
+static sn_status rest_of_tree(gltf_builder *b, const gltf_rig *rig, int first) {
   sn_affine *globals = SN_NEW(b->ctx, &b->memory, sn_affine, rig->joint_count);
   trs *locals = SN_NEW(b->ctx, &b->memory, trs, rig->joint_count);
   if (!globals || !locals) return b->ctx->error.status;
   double loss;
   tree_locals(rig, NULL, globals, locals, &loss); // a sheared rest pose is only shown where no clip plays
-  for (int j = 0; j < rig->joint_count; j++) set_trs(b, rig->nodes[j], &locals[j]);
+  for (int j = first; j < rig->joint_count; j++) set_trs(b, rig->nodes[j], &locals[j]);
   return SN_OK;
 }
 
@@ -204,7 +205,7 @@ sn_status sn_gltf_new_rig(gltf_builder *b, const sn_gltf_out *what, gltf_rig *ri
     if (what->affine) above = rig->outer[j] = add_node(b, name, "_outer", *root);
     rig->nodes[j] = add_node(b, name, "", above);
   }
-  if (!what->affine) return rest_of_tree(b, rig);
+  if (!what->affine) return rest_of_tree(b, rig, 0);
   status = choose_variants(b, what, rig);
   if (status == SN_OK) rest_of_affine(b, rig);
   return status;
@@ -228,27 +229,39 @@ static int find_joint_node(const sn_gltf *base, const char *name) {
   return -1;
 }
 
-sn_status sn_gltf_kept_rig(gltf_builder *b, const sn_gltf_out *what, gltf_rig *rig, bool *found) {
-  const sn_gltf *base = what->base;
-  int n = what->skeleton->joint_count, placed = 0;
-  *found = false;
-  if (what->affine) return SN_OK;
-  sn_status status = allocate_rig(b, what, rig);
-  int *joint_of_node = status == SN_OK ? SN_NEW(b->ctx, &b->memory, int, base->node_count) : NULL;
-  if (!joint_of_node) return b->ctx->error.status;
+bool sn_gltf_find_joints(const sn_gltf *base, char *const *names, int count, const gltf_rig *rig,
+                         int *joint_of_node) {
+  int placed = 0;
   for (int k = 0; k < base->node_count; k++) joint_of_node[k] = -1;
-  for (int j = 0; j < n; j++) {
-    int node = find_joint_node(base, what->skeleton->names[j]);
-    if (node < 0 || joint_of_node[node] >= 0) return SN_OK;
+  for (int j = 0; j < count; j++) {
+    int node = find_joint_node(base, names[j]);
+    if (node < 0 || joint_of_node[node] >= 0) return false;
     rig->nodes[j] = node, joint_of_node[node] = j;
   }
-  for (int j = 0; j < n; j++) rig->chain[j] = chain_above(base, joint_of_node, rig->nodes[j], &rig->parents[j]);
+  for (int j = 0; j < count; j++) rig->chain[j] = chain_above(base, joint_of_node, rig->nodes[j], &rig->parents[j]);
   for (int at = 0; at < base->node_count; at++) {
     if (joint_of_node[base->order[at]] >= 0) rig->order[placed++] = joint_of_node[base->order[at]];
   }
-  *found = true;
+  return true;
+}
+
+sn_status sn_gltf_kept_rig(gltf_builder *b, const sn_gltf_out *what, gltf_rig *rig, bool *found) {
+  const sn_skeleton *skeleton = what->skeleton;
+  int n = skeleton->joint_count, kept = n - what->new_joints;
+  *found = false;
+  if (what->affine) return SN_OK;
+  sn_status status = allocate_rig(b, what, rig);
+  int *joint_of_node = status == SN_OK ? SN_NEW(b->ctx, &b->memory, int, what->base->node_count) : NULL;
+  if (!joint_of_node) return b->ctx->error.status;
+  *found = sn_gltf_find_joints(what->base, skeleton->names, kept, rig, joint_of_node);
+  if (!*found) return SN_OK;
+  for (int j = kept; j < n; j++) {
+    rig->order[j] = j;
+    rig->nodes[j] = add_node(b, skeleton->names[j], "", rig->nodes[skeleton->parents[j]]);
+  }
   // Nodes keep their static pose, which the document's other animations stand on.
-  return what->clip_count > 0 ? SN_OK : rest_of_tree(b, rig);
+  if (what->clip_count > 0) return SN_OK;
+  return rest_of_tree(b, rig, what->new_joints > 0 ? kept : 0);
 }
 
 sn_status sn_gltf_add_skin(gltf_builder *b, const gltf_rig *rig, int root) {

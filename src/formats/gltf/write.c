@@ -144,6 +144,7 @@ static sn_status build_new(gltf_builder *b, const sn_gltf_out *given) {
     if (status == SN_OK) status = sn_gltf_add_skin(b, &rig, skeleton_root);
   }
   if (status == SN_OK) status = sn_gltf_add_clips(b, what, &rig, &mesh_node, mesh_node >= 0 ? 1 : 0);
+  if (status == SN_OK && what->finish && !what->finish(what->user, b->root, rig.nodes)) b->failed = true;
   return status;
 }
 
@@ -195,6 +196,7 @@ static sn_status build_kept(gltf_builder *b, const sn_gltf_out *what) {
   }
   if (status == SN_OK) status = sn_gltf_add_skin(b, &rig, root);
   if (status == SN_OK) status = sn_gltf_add_clips(b, &full, &rig, mesh_nodes, mesh_node_count);
+  if (status == SN_OK && what->finish && !what->finish(what->user, b->root, rig.nodes)) b->failed = true;
   if (status == SN_OK) status = sn_gltf_keep_data(b, base);
   sn_mesh_free(&own);
   return status;

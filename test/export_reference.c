@@ -22,9 +22,11 @@ int main(void) {
   static helper_function functions[64][4];
   static float terms[64][9];
   int driver_count = integer(), helper_count = integer(), pose_count = integer();
-  for (int d = 0; d < driver_count; d++) floats(drivers[d].before, 4), floats(drivers[d].after, 4), floats(drivers[d].rest, 3);
+  for (int d = 0; d < driver_count; d++)
+    floats(drivers[d].before, 4), floats(drivers[d].after, 4), floats(drivers[d].rest, 3);
   for (int h = 0; h < helper_count; h++) {
-    floats(helpers[h].translation, 3), floats(helpers[h].rotation, 4), floats(helpers[h].low, 7), floats(helpers[h].high, 7);
+    floats(helpers[h].translation, 3), floats(helpers[h].rotation, 4), floats(helpers[h].low, 7),
+      floats(helpers[h].high, 7);
     helpers[h].function_count = integer(), helpers[h].functions = functions[h];
     for (int f = 0; f < helpers[h].function_count; f++)
       functions[h][f].driver = integer(), floats(functions[h][f].mix[0], 63);

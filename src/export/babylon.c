@@ -13,12 +13,12 @@ static const int widths[] = {1, 3, 4, 16};
 
 // The inputs of those below store_variable have the names a, b, c, d.
 // clang-format off
-enum { get_pointer, set_pointer, tick, sequence, read_variable, store_variable, multiply_quats, multiply, add, sub, divide, absolute,
-       largest, sign, arc, size, normalise, clamp, transform, combine3, combine4, dot };
+enum { get_pointer, set_pointer, tick, sequence, read_variable, store_variable, multiply_quats, multiply, add, sub, divide,
+       absolute, largest, sign, arc, size, normalise, clamp, transform, combine3, combine4, dot };
 static const char *const operations[] = {
-  "pointer/get", "pointer/set", "event/onTick", "flow/sequence", "variable/get", "variable/set", "math/quatMul", "math/mul", "math/add",
-  "math/sub", "math/div", "math/abs", "math/max", "math/sign", "math/atan2", "math/length", "math/normalize", "math/clamp",
-  "math/transform", "math/combine3", "math/combine4", "math/dot", NULL};
+  "pointer/get", "pointer/set", "event/onTick", "flow/sequence", "variable/get", "variable/set", "math/quatMul", "math/mul",
+  "math/add", "math/sub", "math/div", "math/abs", "math/max", "math/sign", "math/atan2", "math/length", "math/normalize",
+  "math/clamp", "math/transform", "math/combine3", "math/combine4", "math/dot", NULL};
 // clang-format on
 
 typedef struct graph {

@@ -265,21 +265,9 @@ sn_status sn_gltf_kept_rig(gltf_builder *b, const sn_gltf_out *what, gltf_rig *r
 }
 
 sn_status sn_gltf_add_skin(gltf_builder *b, const gltf_rig *rig, int root) {
-  int n = rig->joint_count;
-  float(*columns)[16] = (float(*)[16])sn_arena_alloc(b->ctx, &b->memory, (size_t)n, 64);
-  if (!columns) return b->ctx->error.status;
-  json_t *skin = json_object(), *joints = json_array();
-  for (int j = 0; j < n; j++) {
-    for (int e = 0; e < 16; e++) {
-      columns[j][e] = e % 4 == 3 ? (e == 15 ? 1 : 0) : (float)rig->inverse_bind[j].m[e % 4][e / 4];
-    }
-    if (json_array_append_new(joints, json_integer(rig->nodes[j])) != 0) b->failed = true;
-  }
-  sn_gltf_set(b, skin, "joints", joints);
-  int accessor = sn_gltf_add_accessor(b, columns, n, GLTF_FLOAT, 16, 0, false);
-  sn_gltf_set(b, skin, "inverseBindMatrices", json_integer(accessor));
-  if (root >= 0) sn_gltf_set(b, skin, "skeleton", json_integer(root));
-  sn_gltf_append(b, "skins", skin);
+  int index = sn_gltf_add_bound_skin(b, rig->joint_count, rig->nodes, rig->inverse_bind);
+  json_t *skin = json_array_get(json_object_get(b->root, "skins"), (size_t)index);
+  if (skin && root >= 0) sn_gltf_set(b, skin, "skeleton", json_integer(root));
   return sn_gltf_builder_status(b);
 }
 
@@ -287,26 +275,15 @@ sn_status sn_gltf_add_skin(gltf_builder *b, const gltf_rig *rig, int root) {
 
 typedef struct clip_builder {
   gltf_builder *b;
-  json_t *channels, *samplers;
+  json_t *clip;
   int times, frame_count;
   float *values; // room for one channel
 } clip_builder;
 
 static void add_channel(clip_builder *c, int node, const char *path, int width, int morph_count) {
-  gltf_builder *b = c->b;
   int count = c->frame_count * (morph_count > 0 ? morph_count : 1);
-  int output = sn_gltf_add_accessor(b, c->values, count, GLTF_FLOAT, width, 0, false);
-  json_t *sampler = json_object(), *channel = json_object(), *target = json_object();
-  sn_gltf_set(b, sampler, "input", json_integer(c->times));
-  sn_gltf_set(b, sampler, "output", json_integer(output));
-  sn_gltf_set(b, sampler, "interpolation", json_string("LINEAR"));
-  sn_gltf_set(b, target, "node", json_integer(node));
-  sn_gltf_set(b, target, "path", json_string(path));
-  sn_gltf_set(b, channel, "sampler", json_integer((json_int_t)json_array_size(c->samplers)));
-  sn_gltf_set(b, channel, "target", target);
-  if (json_array_append_new(c->samplers, sampler) != 0 || json_array_append_new(c->channels, channel) != 0) {
-    b->failed = true;
-  }
+  int output = sn_gltf_add_accessor(c->b, c->values, count, GLTF_FLOAT, width, 0, false);
+  sn_gltf_add_channel(c->b, c->clip, node, path, c->times, output);
 }
 
 // The channel of one property of a node (offset in struct trs), unless it never leaves what the node says anyway.
@@ -402,16 +379,14 @@ static sn_status add_clip(gltf_builder *b, const sn_gltf_out *what, const sn_glt
     times[f] = (float)(early ? clip->seconds : t);
   }
   clip_builder c = {.b = b,
-                    .channels = json_array(),
-                    .samplers = json_array(),
+                    .clip = json_object(),
                     .times = sn_gltf_add_accessor(b, times, clip->frame_count, GLTF_FLOAT, 1, 0, true),
                     .frame_count = clip->frame_count,
                     .values = values};
-  json_t *animation = json_object();
-  if (!clip->name || *clip->name) sn_gltf_set_text(b, animation, "name", clip->name ? clip->name : "clip", "clip");
-  sn_gltf_set(b, animation, "channels", c.channels);
-  sn_gltf_set(b, animation, "samplers", c.samplers);
-  sn_gltf_append(b, "animations", animation);
+  if (!clip->name || *clip->name) sn_gltf_set_text(b, c.clip, "name", clip->name ? clip->name : "clip", "clip");
+  sn_gltf_set(b, c.clip, "channels", json_array());
+  sn_gltf_set(b, c.clip, "samplers", json_array());
+  sn_gltf_append(b, "animations", c.clip);
   sn_status status = sn_gltf_builder_status(b);
   if (status != SN_OK) return status;
   if (clip->poses && what->affine) status = add_affine_clip(&c, clip, rig, scratch);

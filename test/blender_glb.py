@@ -1,5 +1,6 @@
-# In Blender: what it shows of a GLB's first animation, frame by frame, as PC2 in the file's axes and vertex order.
-#   blender -b --factory-startup -P blender_glb.py -- in.glb out.pc2 FRAMES FPS
+# In Blender: what it shows of a GLB's first animation, frame by frame, as PC2 in the file's axes and vertex order. A script that
+# `sinew export --to blender` wrote is run instead.
+#   blender -b --factory-startup -P blender_glb.py -- in.glb|in.py out.pc2 FRAMES FPS
 import struct
 import sys
 import bpy
@@ -10,7 +11,10 @@ numpy.bool = bool  # the importer of Blender 3.4 uses a name that newer versions
 source, target, frames, fps = sys.argv[sys.argv.index("--") + 1:]
 bpy.ops.wm.read_factory_settings(use_empty=True)
 bpy.context.scene.render.fps = int(fps)
-bpy.ops.import_scene.gltf(filepath=source)
+if source.endswith(".py"):
+    exec(compile(open(source).read(), source, "exec"), {"__name__": "__main__", "__file__": source})
+else:
+    bpy.ops.import_scene.gltf(filepath=source)
 # The icosphere that the importer adds as the shape of bones has no armature.
 meshes = [o for o in bpy.context.scene.objects if o.type == "MESH" and o.find_armature()]
 count = sum(len(o.data.vertices) for o in meshes)

@@ -111,6 +111,36 @@ export const edits = {
       skin.inverseBindMatrices = add(doc, matrices, 5126, "MAT4");
     }
   },
+  // Every joint with other axes of its own, turned by 90 degrees about x and then y: the same frames.
+  axes(doc) {
+    const { json } = doc, q = [0.5, 0.5, 0.5, 0.5], back = [-0.5, -0.5, -0.5, 0.5]; // x to y to z to x
+    const times = (a, b) => [
+      a[3] * b[0] + a[0] * b[3] + a[1] * b[2] - a[2] * b[1], a[3] * b[1] - a[0] * b[2] + a[1] * b[3] + a[2] * b[0],
+      a[3] * b[2] + a[0] * b[1] - a[1] * b[0] + a[2] * b[3], a[3] * b[3] - a[0] * b[0] - a[1] * b[1] - a[2] * b[2]];
+    const joints = new Set(json.skins.flatMap((skin) => skin.joints));
+    const inner = new Set([...joints].flatMap((j) => json.nodes[j].children ?? []).filter((c) => joints.has(c)));
+    const turn = { rotation: (j, r) => times(inner.has(j) ? times(back, r) : r, q), translation: (j, t) => (inner.has(j) ? [t[1], t[2], t[0]] : t) };
+    for (const j of joints) {
+      const node = json.nodes[j];
+      node.rotation = turn.rotation(j, node.rotation ?? [0, 0, 0, 1]), node.translation = turn.translation(j, node.translation ?? [0, 0, 0]);
+    }
+    for (const { channels, samplers } of json.animations) {
+      for (const { sampler, target } of channels.filter(({ target }) => joints.has(target.node) && turn[target.path])) {
+        const values = rows(doc, samplers[sampler].output).map((r) => turn[target.path](target.node, r));
+        samplers[sampler].output = add(doc, values, 5126, target.path === "rotation" ? "VEC4" : "VEC3");
+      }
+    }
+    for (const skin of json.skins) {
+      const matrices = rows(doc, skin.inverseBindMatrices).map((m) => m.map((v, e) => (e % 4 < 3 ? m[e - (e % 4) + (((e % 4) + 1) % 3)] : v)));
+      skin.inverseBindMatrices = add(doc, matrices, 5126, "MAT4");
+    }
+  },
+  // A node above the scene that turns it by 90 degrees about x and makes it k times as large.
+  armature(doc, k) {
+    const scene = doc.json.scenes[doc.json.scene ?? 0];
+    doc.json.nodes.push({ name: "Armature", rotation: [Math.SQRT1_2, 0, 0, Math.SQRT1_2], scale: [k, k, k], children: scene.nodes });
+    scene.nodes = [doc.json.nodes.length - 1];
+  },
   // As Dem Bones marks what is not to be solved for: the first joint is locked, the first half of the vertices is white; all
   // weights are on the first joint.
   locks(doc) {

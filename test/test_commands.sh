@@ -22,6 +22,11 @@ run pack psd.sinew -o packed.sinew
 run eval packed.sinew --skeleton arm/skeleton.glb -o packed.pc2
 run bench packed.sinew
 is_there packed.sinew packed.pc2
+run train --method helpers "${set[@]}" -o helpers.sinew
+for file in json:h.json three:h.glb babylon:i.glb blender:j.py godot:k.tscn; do
+  run export helpers.sinew --skeleton arm/skeleton.glb --to ${file%:*} -o ${file#*:}
+  is_there ${file#*:}
+done
 run train --method torque:bones=8 "${set[@]}" --torque arm/torque.csv -o torque.sinew
 run eval torque.sinew --skeleton arm/skeleton.glb --torque arm/torque.csv -o torque.glb
 run train --method affine:bones=6 --rest arm/rest.obj --frames arm/frames.pc2 --controls auto:3 -o affine.sinew

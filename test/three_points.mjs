@@ -8,6 +8,7 @@ import path from "path";
 import { fileURLToPath, pathToFileURL } from "url";
 import { createRequire } from "module";
 import { cache } from "./measure.mjs";
+import { driveHelpers } from "../web/skin/helpers.js";
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "..");
 const three = path.join(root, "node_modules", "three");
@@ -117,10 +118,12 @@ export async function compare(file, pc2, fps = 30, clip = 0, most = Infinity) {
     const action = mixer.clipAction(animation);
     action.setLoop(THREE.LoopOnce, 1), action.clampWhenFinished = true, action.play();
   }
+  const helpers = scene.gltf.userData.sinew && driveHelpers(scene.gltf);
   let max = 0, sum = 0, vertices = 0;
   const count = Math.min(most, truth.frames), list = Array.from({ length: count }, (_, k) => Math.round((k * (truth.frames - 1)) / Math.max(count - 1, 1)));
   for (const f of list) {
     mixer.setTime(start + f / fps);
+    helpers?.update();
     vertices = 0;
     for (const p of points(scene)) {
       if (vertices < truth.count) {

@@ -13,6 +13,11 @@ assert.deepEqual(Object.keys(core).sort(), typed('core.d.ts'));
 const exported = readFileSync(join(at, 'index.js'), 'utf8').match(/export \{([^}]*)\}/)[1].split(',').map(n => n.trim()).filter(Boolean).sort();
 assert.deepEqual(exported, [...typed('core.d.ts'), ...typed('index.d.ts')].sort());
 
+// Helpers need no WebAssembly: they and what they import are a few kilobytes.
+const helpers = readFileSync(join(at, 'helpers.js'), 'utf8'), imported = [...helpers.matchAll(/from "(\.\/[^"]+)"/g)].map(m => readFileSync(join(at, m[1]), 'utf8'));
+assert.deepEqual(Object.keys(await import(join(at, 'helpers.js'))).sort(), typed('helpers.d.ts'));
+assert.ok([helpers, ...imported].join('').length < 10000);
+
 // Evaluations are those that are in the golden models.
 for (const name of readdirSync(join(process.env.SINEW_SOURCE, 'test/golden')).filter(n => n.endsWith('.sinew'))) {
   const model = await loadSinew(readFileSync(join(dir, 'site', name)));

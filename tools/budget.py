@@ -15,7 +15,7 @@ ROOMS = [  # name, aim, folders
     ('command line, session, jobs', 6500, ['src/cli', 'src/session', 'src/job']),
     ('cuda', 3200, ['src/cuda']),
     ('helpers', 2000, ['src/train/helpers', 'src/runtime/drive_helpers.c', 'src/runtime/helper.h']),
-    ('export', 1500, ['src/export']),
+    ('export', 1500, ['src/export', 'src/cli/cmd_export.c']),
     ('the rest', 7600, ['src']),
     ('lab', 7500, ['lab']),
 ]

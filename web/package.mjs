@@ -12,7 +12,7 @@ const web = dirname(fileURLToPath(import.meta.url)), root = dirname(web), skin =
 rmSync(folder, { recursive: true, force: true });
 mkdirSync(folder, { recursive: true });
 await build({
-  entryPoints: [join(skin, 'index.js'), join(skin, 'core.js')], outdir: folder, bundle: true, splitting: true, format: 'esm', charset: 'utf8',
+  entryPoints: ['index.js', 'core.js', 'helpers.js'].map(name => join(skin, name)), outdir: folder, bundle: true, splitting: true, format: 'esm', charset: 'utf8',
   target: ['es2022'], external: ['three'], loader: { '.wasm': 'binary', '.wgsl': 'text' }, alias: { 'sinew-wasm': wasm }, absWorkingDir: root,
   legalComments: 'none',
 });

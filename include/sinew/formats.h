@@ -331,6 +331,7 @@ typedef struct sn_gltf_clip_out {
   double seconds;             // the last frame is at this time where that is earlier than its own; 0: at its own
 } sn_gltf_clip_out;
 
+struct json_t;
 typedef struct sn_gltf_out {
   const sn_gltf *base;
   const sn_mesh *mesh;        // in the vertex order of base's flattened mesh, where there is a base
@@ -348,6 +349,10 @@ typedef struct sn_gltf_out {
   const char *const *morph_names; // may be NULL
   bool affine;                    // joint poses may have shear: two nodes per joint; skeleton parents are ignored
   const sn_mat3 *turn;            // `base` alone: a node above its scene turns and scales it
+  int new_joints;                 // joints at the end that `base` has not: children of their parents' nodes
+  // Adds to the finished JSON, `nodes` are the joints'; false where memory is short. May be NULL.
+  bool (*finish)(void *user, struct json_t *root, const int *nodes);
+  void *user;
 } sn_gltf_out;
 
 // Mesh, skeleton, skin and clips as binary FBX, with the texture coordinates and materials (names and colours) of `base`; no

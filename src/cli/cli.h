@@ -69,7 +69,7 @@ struct cli_command {
 };
 
 extern const cli_command sn_cli_gen, sn_cli_rig, sn_cli_train, sn_cli_eval, sn_cli_compare, sn_cli_bench, sn_cli_view,
-  sn_cli_info, sn_cli_convert, sn_cli_demo, sn_cli_stats, sn_cli_batch, sn_cli_pack;
+  sn_cli_info, sn_cli_convert, sn_cli_demo, sn_cli_stats, sn_cli_batch, sn_cli_pack, sn_cli_export;
 
 // Parses and runs one command line (argv[0] is the program); the exit status.
 int sn_cli_run(int argc, char **argv);

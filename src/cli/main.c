@@ -11,9 +11,10 @@
 #include "cli/team.h"
 #include "lab/baselines/baselines.h"
 
-static const cli_command *const commands[] = {
-  &sn_cli_gen,  &sn_cli_rig,     &sn_cli_train, &sn_cli_eval,  &sn_cli_compare, &sn_cli_bench, &sn_cli_view,
-  &sn_cli_info, &sn_cli_convert, &sn_cli_demo,  &sn_cli_stats, &sn_cli_batch,   &sn_cli_pack,  NULL};
+static const cli_command *const commands[] = {&sn_cli_gen,     &sn_cli_rig,    &sn_cli_train, &sn_cli_eval,
+                                              &sn_cli_compare, &sn_cli_bench,  &sn_cli_view,  &sn_cli_info,
+                                              &sn_cli_convert, &sn_cli_demo,   &sn_cli_stats, &sn_cli_batch,
+                                              &sn_cli_pack,    &sn_cli_export, NULL};
 
 int sn_cli_run(int argc, char **argv) {
   cli c;

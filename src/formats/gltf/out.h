@@ -95,6 +95,9 @@ typedef struct gltf_rig {
 
 // New nodes for the skeleton below a root node "skeleton", whose index is returned.
 int sn_gltf_new_rig(gltf_builder *b, const sn_gltf_out *what, gltf_rig *rig);
+// nodes, parents, chain and order of the rig's first joints: the nodes of `base` with these names. False where one has none of its
+// own. `joint_of_node` has room for the base's nodes.
+bool sn_gltf_find_joints(const sn_gltf *base, char *const *names, int count, const gltf_rig *rig, int *joint_of_node);
 // The nodes of `base` that have the names of the skeleton's joints; false where some are missing.
 bool sn_gltf_kept_rig(gltf_builder *b, const sn_gltf_out *what, gltf_rig *rig);
 // The skin; `root` -1 for none.

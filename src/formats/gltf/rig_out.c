@@ -116,13 +116,14 @@ static void keep_sign(trs *here, const trs *last) {
   for (int k = 0; k < 4; k++) here->rotation[k] = -here->rotation[k];
 }
 
-static void rest_of_tree(gltf_builder *b, const gltf_rig *rig) {
+// Of the joints from `first` on.
+static void rest_of_tree(gltf_builder *b, const gltf_rig *rig, int first) {
   sn_affine *globals = GLTF_NEW(b, &b->memory, sn_affine, rig->joint_count);
   trs *locals = GLTF_NEW(b, &b->memory, trs, rig->joint_count);
   if (!locals) return;
   double loss;
   tree_locals(rig, NULL, globals, locals, &loss); // a sheared rest pose is only shown where no clip plays
-  for (int j = 0; j < rig->joint_count; j++) set_trs(b, rig->nodes[j], &locals[j]);
+  for (int j = first; j < rig->joint_count; j++) set_trs(b, rig->nodes[j], &locals[j]);
 }
 
 // ---- poses of free affine joints ------------------------------------------------------------------------------------
@@ -187,7 +188,7 @@ int sn_gltf_new_rig(gltf_builder *b, const sn_gltf_out *what, gltf_rig *rig) {
     choose_variants(b, what, rig);
     rest_of_affine(b, rig);
   } else {
-    rest_of_tree(b, rig);
+    rest_of_tree(b, rig, 0);
   }
   return root;
 }
@@ -210,25 +211,35 @@ static int find_joint_node(const sn_gltf *base, const char *name) {
   return -1;
 }
 
-bool sn_gltf_kept_rig(gltf_builder *b, const sn_gltf_out *what, gltf_rig *rig) {
-  const sn_gltf *base = what->base;
-  int n = what->skeleton->joint_count, placed = 0;
-  if (what->affine) return false;
-  allocate_rig(b, what, rig);
-  int *joint_of_node = GLTF_NEW(b, &b->memory, int, base->node_count);
-  if (!joint_of_node) return false;
+bool sn_gltf_find_joints(const sn_gltf *base, char *const *names, int count, const gltf_rig *rig,
+                         int *joint_of_node) {
+  int placed = 0;
   for (int k = 0; k < base->node_count; k++) joint_of_node[k] = -1;
-  for (int j = 0; j < n; j++) {
-    int node = find_joint_node(base, what->skeleton->names[j]);
+  for (int j = 0; j < count; j++) {
+    int node = find_joint_node(base, names[j]);
     if (node < 0 || joint_of_node[node] >= 0) return false;
     rig->nodes[j] = node, joint_of_node[node] = j;
   }
-  for (int j = 0; j < n; j++) rig->chain[j] = chain_above(base, joint_of_node, rig->nodes[j], &rig->parents[j]);
+  for (int j = 0; j < count; j++) rig->chain[j] = chain_above(base, joint_of_node, rig->nodes[j], &rig->parents[j]);
   for (int at = 0; at < base->node_count; at++) {
     if (joint_of_node[base->order[at]] >= 0) rig->order[placed++] = joint_of_node[base->order[at]];
   }
+  return true;
+}
+
+bool sn_gltf_kept_rig(gltf_builder *b, const sn_gltf_out *what, gltf_rig *rig) {
+  const sn_skeleton *skeleton = what->skeleton;
+  int n = skeleton->joint_count, kept = n - what->new_joints;
+  if (what->affine) return false;
+  allocate_rig(b, what, rig);
+  int *joint_of_node = GLTF_NEW(b, &b->memory, int, what->base->node_count);
+  if (!joint_of_node || !sn_gltf_find_joints(what->base, skeleton->names, kept, rig, joint_of_node)) return false;
+  for (int j = kept; j < n; j++) {
+    rig->order[j] = j;
+    rig->nodes[j] = add_node(b, skeleton->names[j], "", rig->nodes[skeleton->parents[j]]);
+  }
   // With clips nodes keep their static pose, which the document's other animations stand on.
-  if (what->clip_count == 0) rest_of_tree(b, rig);
+  if (what->clip_count == 0) rest_of_tree(b, rig, what->new_joints > 0 ? kept : 0);
   return true;
 }
 

@@ -123,6 +123,11 @@ static void set_generator(gltf_builder *b) {
   sn_gltf_set(b, asset, "generator", json_string("Sinew " SN_VERSION));
 }
 
+static void finish(gltf_builder *b, const sn_gltf_out *what, const gltf_rig *rig) {
+  if (b->status == SN_OK && what->finish && !what->finish(what->user, b->root, rig->nodes))
+    b->status = sn_fail(b->ctx, SN_NO_MEMORY, "no memory for the document");
+}
+
 static void build_new(gltf_builder *b, const sn_gltf_out *given) {
   sn_gltf_out units = *given, *what = &units;
   json_t *roots = json_array(), *scene = json_object();
@@ -144,6 +149,7 @@ static void build_new(gltf_builder *b, const sn_gltf_out *given) {
     sn_gltf_add_skin(b, &rig, root);
   }
   sn_gltf_add_clips(b, what, &rig, &meshes);
+  finish(b, what, &rig);
 }
 
 // A node with the matrix of `turn` above the roots of the scene.
@@ -194,6 +200,7 @@ static void build_kept(gltf_builder *b, const sn_gltf_out *what) {
   }
   sn_gltf_add_skin(b, &rig, root);
   sn_gltf_add_clips(b, &full, &rig, &meshes);
+  finish(b, what, &rig);
   sn_gltf_keep_data(b, base);
   sn_mesh_free(&own);
 }

@@ -1,0 +1,12 @@
+# The scripts that `sinew export` writes, as text in C.
+set(export_texts ${CMAKE_BINARY_DIR}/export_texts.c)
+set(export_code "")
+foreach(file examples/helpers/helpers.py src/export/blender.py src/export/godot.gd)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+  get_filename_component(name ${file} NAME)
+  string(REPLACE "." "_" name ${name})
+  file(READ ${file} bytes HEX)
+  string(REGEX REPLACE "(..)" "0x\\1," bytes "${bytes}")
+  string(APPEND export_code "extern const char sn_export_${name}[];\nconst char sn_export_${name}[] = {${bytes}0};\n")
+endforeach()
+file(CONFIGURE OUTPUT ${export_texts} CONTENT "${export_code}" @ONLY)

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+// The helper joints of a driver table (docs/reference/driver-table.md) in plain C. Quaternions are x, y, z, w.
+#ifndef HELPERS_H
+#define HELPERS_H
+
+#include <math.h>
+
+typedef struct helper_driver {
+  float before[4], after[4], rest[3];
+} helper_driver;
+
+typedef struct helper_function {
+  int driver;
+  float mix[9][7];
+} helper_function;
+
+typedef struct helper {
+  float translation[3], rotation[4], low[7], high[7];
+  int function_count;
+  const helper_function *functions;
+} helper;
+
+// A node in its parent's.
+typedef struct helper_place {
+  float translation[3], rotation[4], scale;
+} helper_place;
+
+static inline void helper_times(const float a[4], const float b[4], float out[4]) {
+  out[0] = a[3] * b[0] + a[0] * b[3] + a[1] * b[2] - a[2] * b[1];
+  out[1] = a[3] * b[1] - a[0] * b[2] + a[1] * b[3] + a[2] * b[0];
+  out[2] = a[3] * b[2] + a[0] * b[1] - a[1] * b[0] + a[2] * b[3];
+  out[3] = a[3] * b[3] - a[0] * b[0] - a[1] * b[1] - a[2] * b[2];
+}
+
+// The terms of a driver whose joint has the local rotation q: of its rotation vector minus that of the rest pose.
+static inline void helper_terms(const helper_driver *driver, const float q[4], float out[9]) {
+  float inner[4], r[4], p[3];
+  helper_times(driver->before, q, inner);
+  helper_times(inner, driver->after, r);
+  float sine = sqrtf(r[0] * r[0] + r[1] * r[1] + r[2] * r[2]);
+  float factor = sine > 1e-6f ? 2 * atan2f(sine, fabsf(r[3])) / sine : 2;
+  for (int c = 0; c < 3; c++) p[c] = (r[3] < 0 ? -factor : factor) * r[c] - driver->rest[c];
+  out[0] = p[0], out[1] = p[1], out[2] = p[2];
+  out[3] = p[0] * p[0], out[4] = p[0] * p[1], out[5] = p[0] * p[2];
+  out[6] = p[1] * p[1], out[7] = p[1] * p[2], out[8] = p[2] * p[2];
+}
+
+// `terms` of all drivers of the table.
+static inline helper_place helper_evaluate(const helper *h, const float (*terms)[9]) {
+  float sum[7] = {0}, moved[4], inner[4];
+  for (int f = 0; f < h->function_count; f++)
+    for (int k = 0; k < 9; k++)
+      for (int c = 0; c < 7; c++) sum[c] += terms[h->functions[f].driver][k] * h->functions[f].mix[k][c];
+  for (int c = 0; c < 7; c++) sum[c] = fminf(fmaxf(sum[c], h->low[c]), h->high[c]);
+  float length = sqrtf(1 + (sum[3] * sum[3] + sum[4] * sum[4] + sum[5] * sum[5]) / 4);
+  float turn[4] = {sum[3] / 2 / length, sum[4] / 2 / length, sum[5] / 2 / length, 1 / length};
+  const float shift[4] = {sum[0], sum[1], sum[2], 0}, *q = h->rotation, back[4] = {-q[0], -q[1], -q[2], q[3]};
+  helper_place out = {.scale = 1 + sum[6]};
+  helper_times(q, shift, inner);
+  helper_times(inner, back, moved);
+  helper_times(q, turn, out.rotation);
+  for (int c = 0; c < 3; c++) out.translation[c] = h->translation[c] + moved[c];
+  return out;
+}
+
+#endif

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+// sinew export: a model of `helpers` for tools that do not have Sinew.
+#include <string.h>
+
+#include "cli/models.h"
+#include "export/export.h"
+
+static int run(cli *c) {
+  cli_model opened;
+  sn_export_result done;
+  sn_export_job job = {.model = &opened.model,
+                       .model_name = c->arguments[0],
+                       .skeleton = sn_cli_text(c, "--skeleton"),
+                       .tool = sn_cli_text(c, "--to"),
+                       .path = sn_cli_text(c, "-o")};
+  if (!job.tool) return sn_cli_misuse("export: for which tool? Give --to %s", sn_export_tools);
+  if (!job.skeleton) return sn_cli_misuse("export: whose joints? Give --skeleton FILE, that of the training");
+  if (!job.path) return sn_cli_misuse("export: where to? Give -o FILE");
+  if (!sn_cli_has_folder(c, job.path)) return sn_cli_fail(c);
+  int result = sn_cli_open_as_file(c, job.model_name, &opened);
+  if (result != exit_done) return result;
+  sn_status status = sn_export(&c->ctx, &job, &done);
+  if (status == SN_OK) {
+    sn_cli_say(c, "%s: %d helpers, driven by %d joints\n", job.path, done.helpers, done.drivers);
+    for (int k = 0; k < 2 && done.also[k]; k++) sn_cli_say(c, "%s\n", done.also[k]);
+    if (!done.has_materials && strcmp(job.tool, "json") != 0)
+      sn_cli_say(
+        c,
+        "note: %s does not have the model's mesh, so the character has no materials and no clips: train with "
+        "--rest of that file to keep them\n",
+        job.skeleton);
+    c->result =
+      json_pack("{si si sb}", "helpers", done.helpers, "drivers", done.drivers, "materials", done.has_materials);
+  }
+  sn_cli_close_model(&opened);
+  return status == SN_OK ? exit_done : sn_cli_fail(c);
+}
+
+static const cli_option options[] = {
+  {"--skeleton", "FILE", NULL, "character that the model was trained with: .glb, .gltf or .fbx", cli_input},
+  {"--to", "TOOL", NULL, "json, three, blender, godot or babylon", cli_output},
+  {"-o", "FILE", NULL, "file to write: .json, .glb (three, babylon), .py (blender) or .tscn (godot)", cli_output},
+  {0},
+};
+
+const cli_command sn_cli_export = {
+  .name = "export",
+  .usage = "MODEL.sinew --skeleton FILE --to TOOL -o FILE",
+  .summary = "write a model of `helpers` as joints and drivers for other tools",
+  .details =
+    "The helpers become plain joints of the character, and a table says how its other joints drive them. The files "
+    "need "
+    "nothing of Sinew. blender: a script that imports the .glb beside it; godot: a scene, its script and its .glb; "
+    "babylon: a .glb that drives itself (KHR_interactivity); three: a .glb for driveHelpers of the package "
+    "sinew-skin; json: the table.",
+  .example = "sinew gen arm -o arm\n"
+             "sinew train --method helpers --rest arm/skeleton.glb --frames arm/frames.pc2 \\\n"
+             "  --skeleton arm/skeleton.glb -o arm.sinew\n"
+             "sinew export arm.sinew --skeleton arm/skeleton.glb --to blender -o arm.py",
+  .options = options,
+  .least_arguments = 1,
+  .most_arguments = 1,
+  .run = run,
+};

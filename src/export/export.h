@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+// Models of `helpers` for tools without Sinew: one driver table, read from the model, and a writer per tool.
+#ifndef SINEW_EXPORT_EXPORT_H
+#define SINEW_EXPORT_EXPORT_H
+
+#include <jansson.h>
+
+#include "formats/gltf/out.h"
+#include "runtime/format.h"
+#include "sinew/model.h"
+
+// The rotation vector of before * q * after, minus `rest`, is what functions take; q is the local rotation of the joint's node.
+typedef struct sn_table_driver {
+  int joint, parent; // parent: the joint above it, -1 for none
+  sn_quat before, after;
+  float rest[3];
+} sn_table_driver;
+
+// Nine terms of a driver (x y z xx xy xz yy yz zz) times a row of channels each; channels are those of sn_rt_helper.
+typedef struct sn_table_function {
+  int driver;
+  float mix[SN_RT_QUADRATIC][SN_RT_HELPER_CHANNELS];
+} sn_table_function;
+
+// The node, a child of its parent joint's, is rest * (what the channels say); `rest` has no scale.
+typedef struct sn_table_helper {
+  int parent, first_function, function_count;
+  sn_vec3 translation;
+  sn_quat rotation;
+  float low[SN_RT_HELPER_CHANNELS], high[SN_RT_HELPER_CHANNELS];
+} sn_table_helper;
+
+typedef struct sn_table {
+  int joint_count, driver_count, function_count, helper_count;
+  sn_table_driver *drivers;
+  sn_table_function *functions;
+  sn_table_helper *helpers;
+  sn_skeleton skeleton; // the joints, where the skeleton file has them, then the helpers
+  sn_arena memory;
+} sn_table;
+
+// `base`: the document of the skeleton; `kept`: nodes are its own, else new ones that stand in each other as the joints do.
+sn_status sn_table_read(sn_context *ctx, const sn_rt_model *model, const sn_gltf *base, bool kept, sn_table *out);
+void sn_table_free(sn_table *table);
+json_t *sn_table_json(const sn_table *table); // NULL: no memory
+
+// KHR_interactivity: every tick, the helpers' nodes from those of the drivers. `nodes` are of the table's skeleton.
+json_t *sn_babylon_graph(const sn_table *table, const int *nodes);
+
+// "json|three|blender|godot|babylon", for messages.
+extern const char *const sn_export_tools;
+
+typedef struct sn_export_job {
+  const sn_rt_model *model;
+  const char *model_name, *skeleton, *tool, *path;
+} sn_export_job;
+
+typedef struct sn_export_result {
+  int helpers, drivers;
+  bool has_materials;  // the character is the skeleton's file with the new skin
+  const char *also[2]; // other files that were written; NULL: none
+  char names[2][4096];
+} sn_export_result;
+
+sn_status sn_export(sn_context *ctx, const sn_export_job *job, sn_export_result *out);
+
+#endif

@@ -1,0 +1,47 @@
+// Numbers of a driver table and of poses on standard input (export_reference.mjs), what examples/helpers/helpers.h makes of them on
+// standard output.
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "helpers.h"
+
+static void floats(float *out, int count) {
+  for (int k = 0; k < count; k++)
+    if (scanf("%f", out + k) != 1) exit(1);
+}
+
+static int integer(void) {
+  int n;
+  if (scanf("%d", &n) != 1) exit(1);
+  return n;
+}
+
+int main(void) {
+  static helper_driver drivers[64];
+  static helper helpers[64];
+  static helper_function functions[64][4];
+  static float terms[64][9];
+  int driver_count = integer(), helper_count = integer(), pose_count = integer();
+  for (int d = 0; d < driver_count; d++)
+    floats(drivers[d].before, 4), floats(drivers[d].after, 4), floats(drivers[d].rest, 3);
+  for (int h = 0; h < helper_count; h++) {
+    floats(helpers[h].translation, 3), floats(helpers[h].rotation, 4), floats(helpers[h].low, 7),
+      floats(helpers[h].high, 7);
+    helpers[h].function_count = integer(), helpers[h].functions = functions[h];
+    for (int f = 0; f < helpers[h].function_count; f++)
+      functions[h][f].driver = integer(), floats(functions[h][f].mix[0], 63);
+  }
+  for (int p = 0; p < pose_count; p++) {
+    for (int d = 0; d < driver_count; d++) {
+      float q[4];
+      floats(q, 4);
+      helper_terms(drivers + d, q, terms[d]);
+    }
+    for (int h = 0; h < helper_count; h++) {
+      helper_place at = helper_evaluate(helpers + h, (const float(*)[9])terms);
+      const float *t = at.translation, *q = at.rotation;
+      printf("%.9g %.9g %.9g %.9g %.9g %.9g %.9g %.9g\n", t[0], t[1], t[2], q[0], q[1], q[2], q[3], at.scale);
+    }
+  }
+  return 0;
+}

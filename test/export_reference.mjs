@@ -1,0 +1,26 @@
+// The reference evaluations of a driver table agree to 1e-5 on random poses, any sign of their quaternions, the rest pose among them:
+//   node export_reference.mjs TABLE.json C_PROGRAM PYTHON_SCRIPT FOLDER
+// That of JavaScript is held against the runtime by three_points.mjs.
+import fs from "fs";
+import { execFileSync } from "child_process";
+import { evaluateHelpers } from "../web/skin/helpers.js";
+
+const [file, program, script, folder] = process.argv.slice(2), table = JSON.parse(fs.readFileSync(file));
+let seed = 7;
+const random = () => ((seed = (seed * 48271) % 2147483647) / 2147483647) * 2 - 1;
+const unit = (q) => q.map((x) => x / Math.hypot(...q));
+const poses = Array.from({ length: 40 }, (_, p) => table.drivers.map(() => (p ? unit([random(), random(), random(), p < 20 ? 3 : random()]) : [0, 0, 0, 1])));
+fs.writeFileSync("poses.json", JSON.stringify(poses));
+const numbers = [table.drivers.length, table.helpers.length, poses.length, ...table.drivers.flatMap((d) => [...d.before, ...d.after, ...d.rest]),
+  ...table.helpers.flatMap((h) => [...h.translation, ...h.rotation, ...h.low, ...h.high, h.functions.length, ...h.functions.flatMap((f) => [f.driver, ...f.mix.flat()])]),
+  ...poses.flat(2)];
+const mine = poses.flatMap((pose) => evaluateHelpers(table, pose)).map((at) => [...at.translation, ...at.rotation, at.scale]);
+const size = Math.max(...mine.flat().map(Math.abs)), moving = mine.some((row, k) => Math.abs(row[3] - mine[k % table.helpers.length][3]) > 1e-2);
+const clamped = mine.some((row, k) => Math.abs(row[7] - 1 - table.helpers[k % table.helpers.length].high[6]) < 1e-9);
+const run = (input, ...args) => execFileSync(...args, { input, encoding: "utf8" }).trim().split("\n").map((line) => line.split(" ").map(Number));
+const others = { c: run(numbers.join(" "), program, []), python: run("", "python3", [script, folder, file, "poses.json"]) };
+for (const [name, rows] of Object.entries(others)) {
+  const most = Math.max(...mine.flatMap((row, k) => row.map((x, c) => Math.abs(x - rows[k][c]))));
+  console.log(name, most / size);
+  if (!(most <= 1e-5 * size) || rows.length !== mine.length || !moving || !clamped) process.exit(1);
+}

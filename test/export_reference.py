@@ -1,0 +1,12 @@
+# python3 export_reference.py FOLDER TABLE.json POSES.json: what helpers.py of that folder makes of the poses, a line per helper.
+import json
+import sys
+
+sys.path.insert(0, sys.argv[1])
+sys.dont_write_bytecode = True
+import helpers
+
+table, poses = (json.load(open(path)) for path in sys.argv[2:])
+for pose in poses:
+    for translation, rotation, scale in helpers.evaluate(table, pose):
+        print(*translation, *rotation, scale)

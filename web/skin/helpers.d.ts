@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+import type { Object3D } from 'three';
+
+/** docs/reference/driver-table.md. Quaternions are [x, y, z, w]. */
+export interface DriverTable {
+  version: 1;
+  drivers: { joint: string; before: number[]; after: number[]; rest: number[] }[];
+  helpers: {
+    name: string; parent: string; translation: number[]; rotation: number[]; low: number[]; high: number[];
+    functions: { driver: number; mix: number[][] }[];
+  }[];
+}
+export interface HelperPlace { translation: number[]; rotation: number[]; scale: number }
+
+/** Where the helpers' nodes are in their parents', for one local rotation per driver of the table. */
+export function evaluateHelpers(table: DriverTable, rotations: number[][]): HelperPlace[];
+
+/** Drives the helper joints of what GLTFLoader loaded; the table is that of the file unless given. Call update() after the mixer's. */
+export function driveHelpers(gltf: { scene: Object3D; userData?: Record<string, any> }, table?: DriverTable): { table: DriverTable; update(): void };

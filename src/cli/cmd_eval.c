@@ -245,9 +245,30 @@ static sn_status load_controls(cli *c, const sn_rt_model *model, sn_examples *ou
   return status == SN_OK ? sn_frames_check(&c->ctx, &out->frames) : status;
 }
 
+// One pose per value, as a clip of its name: that value as large as in training, the others at 0.
+static sn_status pose_values(cli *c, const sn_rt_model *model, sn_examples *out) {
+  int count = (int)model->info.value_count;
+  sn_status status = sn_values_new(&c->ctx, count, count, &out->values);
+  out->clip_start = SN_NEW(&c->ctx, &c->memory, int, count + 1);
+  out->clip_names = SN_NEW(&c->ctx, &c->memory, const char *, count);
+  if (status != SN_OK || !out->clip_start || !out->clip_names) return c->ctx.error.status;
+  out->clip_count = out->clip_start[count] = count;
+  for (int v = 0; v < count; v++) {
+    float range[2] = {0};
+    sn_rt_value_range(model, (uint32_t)v, range);
+    out->clip_start[v] = v, out->clip_names[v] = sn_rt_value_name(model, (uint32_t)v);
+    out->values.names[v] = sn_arena_text(&c->ctx, &out->values.memory, out->clip_names[v]);
+    if (!out->values.names[v]) return c->ctx.error.status;
+    for (int f = 0; f < count; f++)
+      out->values.values[f * count + v] = fmin(fmax(f == v ? HUGE_VAL : 0, (double)range[0]), (double)range[1]);
+  }
+  return SN_OK;
+}
+
 // Values alone; the true frames, where there are any, are in the same examples.
-static sn_status load_values(cli *c, sn_examples *out) {
+static sn_status load_values(cli *c, const sn_rt_model *model, sn_examples *out) {
   bool given = sn_cli_given(c, "--values") || sn_cli_given(c, "--frames");
+  if (!given && sn_cli_is_scene(sn_cli_text(c, "-o"))) return pose_values(c, model, out);
   sn_status status = given ? sn_cli_load(c, out) : SN_OK;
   if (status == SN_OK && out->values.count == 0)
     status = sn_fail(&c->ctx, SN_BAD_INPUT, "%s is driven by named values: give --values FILE.csv", c->arguments[0]);
@@ -260,7 +281,7 @@ static sn_status load_input(cli *c, const sn_rt_model *model, sn_examples *input
     sn_status status = load_controls(c, model, input);
     return status == SN_OK && sn_cli_given(c, "--frames") ? sn_cli_load(c, truth) : status;
   }
-  if (model->info.joint_count == 0 && model->info.value_count > 0) return load_values(c, input);
+  if (model->info.joint_count == 0 && model->info.value_count > 0) return load_values(c, model, input);
   if (sn_cli_given(c, "--skeleton")) {
     sn_status status = sn_cli_load(c, input);
     return status == SN_OK ? sn_cli_retarget(c, model, input) : status;
@@ -320,8 +341,8 @@ const cli_command sn_cli_eval = {
   .usage = "MODEL.sinew --skeleton FILE | --values FILE.csv | --controls FILE.pc2 -o FILE",
   .summary = "evaluate a model for the poses of a clip",
   .details =
-    "A .glb or .fbx holds a skin with its animation (linear blends only); .pc2, .mdd, .abc and .obj hold the "
-    "deformed vertices.",
+    "A .glb or .fbx holds a skin with its animation (linear blends only), of a model on values without --values a "
+    "clip per value; .pc2, .mdd, .abc and .obj hold the deformed vertices.",
   .example = "sinew gen arm -o arm\n"
              "sinew train --method lbs:weights=given --rest arm/rest.obj --skeleton arm/skeleton.glb \\\n"
              "  -o arm.sinew\n"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // `helpers`: the skeleton and helper joints that it drives, with linear blending (after Mukai and Kuriyama 2016).
-#include "train/helpers/helpers.h"
+#include "train/helpers/faces.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 
 typedef struct sn_helper_options {
   sn_skin_options skin;
-  int helpers;
+  int helpers, numbers;
 } sn_helper_options;
 
 enum { most_frames = 256, most_sample = 3000, rounds = 4, sweeps = 2 };
@@ -18,8 +18,7 @@ static const double worth = 0.1; // of an influence: what it takes off the squar
 
 // ---- what is given -----------------------------------------------------------------------------------------------------------
 
-// Every so many of `count`, at most `most`.
-static int *spread(sn_context *ctx, sn_arena *memory, int count, int most, int *chosen) {
+int *sn_helper_spread(sn_context *ctx, sn_arena *memory, int count, int most, int *chosen) {
   *chosen = count < most ? count : most;
   int *out = SN_NEW(ctx, memory, int, *chosen);
   for (int k = 0; out && k < *chosen; k++) out[k] = (int)((int64_t)k * count / *chosen);
@@ -27,8 +26,8 @@ static int *spread(sn_context *ctx, sn_arena *memory, int count, int most, int *
 }
 
 static sn_status choose_frames(sn_helper_solve *s, const sn_keys *keys) {
-  int *every = spread(s->ctx, s->memory, keys->count, most_frames, &s->frame_count);
-  s->sample = spread(s->ctx, s->memory, s->examples->rest.vertex_count, most_sample, &s->sample_count);
+  int *every = sn_helper_spread(s->ctx, s->memory, keys->count, most_frames, &s->frame_count);
+  s->sample = sn_helper_spread(s->ctx, s->memory, s->examples->rest.vertex_count, most_sample, &s->sample_count);
   if (!every || !s->sample) return s->ctx->error.status;
   for (int f = 0; f < s->frame_count; f++) every[f] = keys->frames[every[f]];
   s->keys = (sn_keys){.count = s->frame_count, .frames = every};
@@ -215,7 +214,8 @@ static sn_status build(sn_helper_solve *s, const sn_keys *keys, sn_model *out) {
 static sn_status build_without(sn_helper_solve *s, const char *why, sn_model *out, sn_train_report *report) {
   sn_model_desc desc = sn_model_desc_default();
   desc.rest = &s->examples->rest, desc.skeleton = &s->examples->skeleton, desc.skin = &s->base;
-  snprintf(report->note, sizeof report->note, "no helpers: %s", why);
+  size_t used = strlen(report->note);
+  snprintf(report->note + used, sizeof report->note - used, "%sno helpers: %s", used ? "; " : "", why);
   return sn_train_build(s->ctx, s->examples, desc, out);
 }
 
@@ -243,14 +243,20 @@ static sn_status solve(sn_helper_solve *s, const sn_keys *keys, sn_model *out, s
 static sn_status train(sn_context *ctx, const void *options, const sn_examples *examples, const sn_keys *keys,
                        sn_model *out, sn_train_report *report) {
   const sn_helper_options *o = options;
+  int helpers = o->helpers < examples->rest.vertex_count ? o->helpers : examples->rest.vertex_count;
+  if (helpers < o->helpers)
+    snprintf(report->note, sizeof report->note, "helpers=%d: the mesh has %d vertices, and at most as many helpers",
+             o->helpers, helpers);
+  if (examples->values.count > 0)
+    return sn_faces_train(ctx, &(sn_face_options){helpers, o->skin.influences, o->numbers}, examples, keys, out,
+                          report);
   sn_arena memory = sn_arena_new(ctx);
   sn_helper_solve s = {.ctx = ctx,
                        .memory = &memory,
                        .examples = examples,
                        .joint_count = examples->skeleton.joint_count,
                        .influences = o->skin.influences,
-                       .helper_count = o->helpers};
-  if (s.helper_count > examples->rest.vertex_count) s.helper_count = examples->rest.vertex_count;
+                       .helper_count = helpers};
   sn_status status =
     sn_train_skin(ctx, &(sn_skin_task){&o->skin, examples, SN_RT_BLEND_LINEAR, keys}, &s.base, report);
   if (status == SN_OK) status = solve(&s, keys, out, report);
@@ -263,6 +269,8 @@ static sn_status train(sn_context *ctx, const void *options, const sn_examples *
 static const sn_option own[] = {
   {"helpers", SN_OPTION_INT, offsetof(sn_helper_options, helpers), "24", 1, 256, NULL, SN_OPTION_COMMON,
    "helper joints at most"},
+  {"numbers", SN_OPTION_INT, offsetof(sn_helper_options, numbers), "0", 0, 1e6, NULL, SN_OPTION_COMMON,
+   "with values: numbers in all bones' transforms together at most; 0: no limit"},
   {0},
 };
 static const sn_option_group groups[] = {
@@ -274,6 +282,7 @@ const sn_method sn_method_helpers = {
   .summary = "linear blend skinning with helper joints: plain bones for any engine",
   .options = groups,
   .needs_skeleton = true,
+  .takes_values = true,
   .wants_skin = true,
   .vertex_bytes = 170,
   .train = train,

@@ -38,6 +38,19 @@ typedef struct sn_helper_solve {
   double diagonal, worth; // worth: of an influence, in squared distance over all frames
 } sn_helper_solve;
 
+// Clusters of points whose last three numbers are their place (k-means), which is scaled so that vertices far apart differ as
+// much as the rest of their numbers are large.
+typedef struct sn_helper_clusters {
+  int dims, count, point_count;
+  float *points; // point_count * dims
+  double *means; // count * dims
+  int *owner;    // of every point
+} sn_helper_clusters;
+sn_status sn_helper_cluster(sn_context *ctx, sn_arena *memory, sn_helper_clusters *c, double diagonal);
+
+// Every so many of `count`, at most `most`.
+int *sn_helper_spread(sn_context *ctx, sn_arena *memory, int count, int most, int *chosen);
+
 static inline sn_affine *sn_helper_palette(const sn_helper_solve *s, int frame) {
   return s->palette + (size_t)frame * (size_t)(s->joint_count + s->helper_count);
 }

@@ -6,25 +6,14 @@
 
 #include "cli/models.h"
 
-static sn_status all_frames(sn_context *ctx, int count, sn_keys *out) {
-  return sn_keys_parse(ctx, "all", count, 0, out, NULL);
-}
-
-// The palette as joints of a flat skeleton: what glTF sees of half-way joints and of drives with bones of their own.
-static sn_status palette_skeleton(cli *c, const sn_rt_model *model, const sn_examples *examples,
-                                  sn_skeleton *skeleton, sn_poses *poses) {
+// Joints by the model's own tree; or the palette as joints of a flat skeleton, what glTF sees of half-way joints and of drives with
+// bones of their own. Both in the poses of the examples.
+static sn_status make_skeleton(cli *c, const sn_rt_model *model, const sn_examples *examples, sn_skeleton *skeleton,
+                               sn_poses *poses) {
   int count = (int)model->info.palette_count;
-  sn_status status = sn_skeleton_new(&c->ctx, count, skeleton);
-  if (status == SN_OK) status = sn_assess_palettes(&c->ctx, model, examples, poses);
-  return status;
-}
-
-// Joints by the model's own tree, in the pose of the examples' joints of the same names.
-static sn_status joint_skeleton(cli *c, const sn_rt_model *model, const sn_examples *examples, sn_skeleton *skeleton,
-                                sn_poses *poses) {
-  sn_status status = sn_model_skeleton(&c->ctx, model, skeleton);
-  if (status == SN_OK) status = sn_assess_palettes(&c->ctx, model, examples, poses);
-  return status;
+  sn_status status = count == (int)model->info.joint_count ? sn_model_skeleton(&c->ctx, model, skeleton)
+                                                           : sn_skeleton_new(&c->ctx, count, skeleton);
+  return status == SN_OK ? sn_assess_palettes(&c->ctx, model, examples, poses) : status;
 }
 
 // Where there are more fields than frames, a morph target per frame instead: what the fields add up to there, with the weight 1.
@@ -122,7 +111,7 @@ static sn_status write_gltf(cli *c, const char *path, const sn_rt_model *model, 
   sn_status status = morph_targets(c, path, model, examples, &fields, &weights);
   if (status == SN_OK) status = sn_model_mesh(&c->ctx, model, &mesh);
   if (status == SN_OK) status = sn_model_skin(&c->ctx, model, &skin);
-  if (status == SN_OK) status = (joints ? joint_skeleton : palette_skeleton)(c, model, examples, &skeleton, &poses);
+  if (status == SN_OK) status = make_skeleton(c, model, examples, &skeleton, &poses);
   if (status == SN_OK) status = read_base(c, model, &base, &normals);
   if (status == SN_OK) status = rest_tangents(c, model, &tangents);
   int clip_count = examples->clip_count > 0 ? examples->clip_count : 1;
@@ -158,7 +147,7 @@ static sn_status write_frames(cli *c, const char *path, const sn_rt_model *model
   sn_keys keys = {0};
   sn_frames frames = {0};
   sn_mesh mesh = {0};
-  sn_status status = all_frames(&c->ctx, sn_assess_frame_count(model, examples), &keys);
+  sn_status status = sn_keys_parse(&c->ctx, "all", sn_assess_frame_count(model, examples), 0, &keys, NULL);
   if (status == SN_OK) status = sn_assess_evaluate(&c->ctx, model, examples, &keys, &frames, NULL);
   if (status == SN_OK) status = sn_frames_check(&c->ctx, &frames);
   if (status == SN_OK) status = sn_model_mesh(&c->ctx, model, &mesh);
@@ -185,7 +174,7 @@ static sn_status score(cli *c, const sn_rt_model *model, const sn_examples *inpu
   sn_frames positions = {0}, normals = {0};
   sn_errors errors = {0};
   int count = truth->frames.frame_count;
-  sn_status status = all_frames(&c->ctx, count, &keys);
+  sn_status status = sn_keys_parse(&c->ctx, "all", count, 0, &keys, NULL);
   if (status == SN_OK && sn_assess_frame_count(model, input) != count) {
     status = sn_fail(&c->ctx, SN_BAD_INPUT, "%d frames of input, but %d true ones",
                      sn_assess_frame_count(model, input), count);

@@ -571,7 +571,9 @@ static sn_status write(corrector *c, const sn_corrections *corrections, const sn
                           corrections, base->desc, out);
 }
 
+// Values are kept within their range, and so are sums of polynomials in them.
 static sn_status limit(corrector *c, sn_corrections *corrections) {
+  if (c->residuals.joint_count == 0) return SN_OK;
   sn_status status = sn_corrections_limit(c->ctx, &c->memory, &c->residuals, corrections);
   if (status == SN_OK && c->options->order == SN_ORDER_INVERSE && has_own_bones(&c->model))
     status = limit_after_blend(c, corrections);

@@ -96,10 +96,9 @@ static sn_status read_base(cli *c, const sn_rt_model *model, sn_gltf **base, flo
 
 // A linear blend is exactly a glTF skin.
 static sn_status write_gltf(cli *c, const char *path, const sn_rt_model *model, const sn_examples *examples) {
-  if (model->info.blend != SN_RT_BLEND_LINEAR) {
+  if (model->info.blend != SN_RT_BLEND_LINEAR)
     return sn_fail(&c->ctx, SN_UNSUPPORTED,
                    "%s: glTF has linear skins only; write the deformed vertices instead: -o out.pc2", path);
-  }
   sn_mesh mesh = {0};
   sn_skin skin = {0};
   sn_skeleton skeleton = {0};
@@ -107,7 +106,6 @@ static sn_status write_gltf(cli *c, const char *path, const sn_rt_model *model, 
   sn_displacements fields = {0};
   float *weights = NULL, (*tangents)[4] = NULL, (*normals)[3] = NULL;
   sn_gltf *base = NULL;
-  bool joints = model->info.palette_count == model->info.joint_count; // else bones, or the one still matrix
   sn_status status = morph_targets(c, path, model, examples, &fields, &weights);
   if (status == SN_OK) status = sn_model_mesh(&c->ctx, model, &mesh);
   if (status == SN_OK) status = sn_model_skin(&c->ctx, model, &skin);
@@ -131,7 +129,7 @@ static sn_status write_gltf(cli *c, const char *path, const sn_rt_model *model, 
                        .fps = sn_cli_rate(c, &examples->frames),
                        .morph_count = fields.count,
                        .morph_deltas = (const float(*)[3])fields.deltas,
-                       .affine = !joints};
+                       .affine = model->info.palette_count != model->info.joint_count};
     status = sn_gltf_write(&c->ctx, path, &out);
   }
   sn_gltf_free(base);
@@ -163,8 +161,7 @@ static sn_status write_frames(cli *c, const char *path, const sn_rt_model *model
 
 static void report_score(cli *c, const sn_metrics *m) {
   sn_cli_say(c, "rms %.4f %% of the diagonal, largest %.3f %%", m->rms_pct_diag, m->max_pct_diag);
-  if (isfinite(m->ee)) sn_cli_say(c, ", enveloping error %.4f", m->ee);
-  sn_cli_say(c, "\n");
+  sn_cli_say(c, isfinite(m->ee) ? ", enveloping error %.4f\n" : "\n", m->ee);
   json_object_set_new(c->result, "all", sn_report_metrics(m));
 }
 
@@ -213,13 +210,12 @@ static sn_status pick_controls(cli *c, const sn_rt_model *model, sn_frames *fram
 static sn_status load_controls(cli *c, const sn_rt_model *model, sn_examples *out) {
   const char *path = sn_cli_text(c, "--controls");
   int points = (int)model->info.control_count;
-  if (!path || !sn_cli_is_point_cache(path)) {
+  if (!path || !sn_cli_is_point_cache(path))
     return sn_fail(
       &c->ctx, SN_BAD_INPUT,
       "%s is driven by %d control points: give --controls FILE.pc2 with their positions at every frame, or "
       "with the whole mesh, which has them",
       c->arguments[0], points);
-  }
   sn_adjust adjust[SN_FILE_KINDS];
   sn_status status = sn_cli_adjust(c, adjust);
   sn_choice choice = {.adjust = adjust[SN_FILE_FRAMES]};
@@ -239,14 +235,12 @@ static sn_status pose_values(cli *c, const sn_rt_model *model, sn_examples *out)
   int count = (int)model->info.value_count;
   sn_status status = sn_values_new(&c->ctx, count, count, &out->values);
   out->clip_start = SN_NEW(&c->ctx, &c->memory, int, count + 1);
-  out->clip_names = SN_NEW(&c->ctx, &c->memory, const char *, count);
-  if (status != SN_OK || !out->clip_start || !out->clip_names) return c->ctx.error.status;
-  out->clip_count = out->clip_start[count] = count;
+  if (status != SN_OK || !out->clip_start) return c->ctx.error.status;
+  out->clip_count = out->clip_start[count] = count, out->clip_names = (const char **)out->values.names;
   for (int v = 0; v < count; v++) {
     float range[2] = {0};
-    sn_rt_value_range(model, (uint32_t)v, range);
-    out->clip_start[v] = v, out->clip_names[v] = sn_rt_value_name(model, (uint32_t)v);
-    out->values.names[v] = sn_arena_text(&c->ctx, &out->values.memory, out->clip_names[v]);
+    sn_rt_value_range(model, (uint32_t)v, range), out->clip_start[v] = v;
+    out->values.names[v] = sn_arena_text(&c->ctx, &out->values.memory, sn_rt_value_name(model, (uint32_t)v));
     if (!out->values.names[v]) return c->ctx.error.status;
     for (int f = 0; f < count; f++)
       out->values.values[f * count + v] = fmin(fmax(f == v ? HUGE_VAL : 0, (double)range[0]), (double)range[1]);

@@ -35,7 +35,7 @@ SN_RT_BOTH void sn_rt_helper_local(const float centre[3], const float channels[S
   }
 }
 
-// What the values add, linear in them: t + r x (x - centre) + s (x - centre), s along the axes. Returns where the next helper's begin.
+// What the values add, linear in them: t + r x (x - centre) + s (x - centre), s along the axes. Returns the next helper's.
 SN_RT_BOTH const sn_rt_linear *sn_rt_helper_linear(const sn_rt_linear *at, const sn_rt_linear *end, uint32_t helper,
                                                    const float *values, float out[SN_RT_LINEAR_PLACES]) {
   for (int c = 0; c < SN_RT_LINEAR_PLACES; c++) out[c] = 0;

@@ -12,11 +12,12 @@
 
 enum { most_sample = 30000, rounds = 20, rounds_of_choice = 4, least_neighbours = 8, most_bones = 257 };
 
-static const double ridge = 1e-6;  // of the weights on bones that move, relative to the mean vertex's energy
-static const double worth = 0.01;  // of an influence: what it takes off the squared error, over that of the mean vertex
-static const double added = 0.05;  // of all bones, in every round that adds some
+static const double ridge = 1e-6; // of the weights on bones that move, relative to the mean vertex's energy
+static const double worth =
+  0.01; // of an influence: what it takes off the squared error, over that of the mean vertex
+static const double added = 0.05;     // of all bones, in every round that adds some
 static const double no_motion = 1e-7; // of all vertices, a part of the diagonal
-static const double near_by = 0.1; // a new bone begins with this part of the mean bone's vertices
+static const double near_by = 0.1;    // a new bone begins with this part of the mean bone's vertices
 
 // ---- the shapes -----------------------------------------------------------------------------------------------------------------
 
@@ -46,17 +47,20 @@ static sn_status find_values(sn_face_solve *s, sn_train_report *report) {
     }
     float *range = s->ranges[s->shape_count];
     range[0] = (float)(values->rest[v] + low), range[1] = (float)(values->rest[v] + high);
-    if (range[1] > range[0]) s->values[s->shape_count++] = v;
-    else if (idle++ == 0) name = values->names[v];
+    if (range[1] > range[0])
+      s->values[s->shape_count++] = v;
+    else if (idle++ == 0)
+      name = values->names[v];
   }
   if (s->shape_count == 0)
-    return sn_fail(s->ctx, SN_BAD_INPUT,
-                   "none of the %d values ('%s', ...) changes in the training frames: train on frames that change them "
-                   "(`keys`)",
-                   values->count, name);
+    return sn_fail(
+      s->ctx, SN_BAD_INPUT,
+      "none of the %d values ('%s', ...) changes in the training frames: train on frames that change them "
+      "(`keys`)",
+      values->count, name);
   char text[256];
-  snprintf(text, sizeof text, "%d of %d values ('%.80s'%s) never change in training: the model does not have them", idle,
-           values->count, name, idle > 1 ? ", ..." : "");
+  snprintf(text, sizeof text, "%d of %d values ('%.80s'%s) never change in training: the model does not have them",
+           idle, values->count, name, idle > 1 ? ", ..." : "");
   if (idle > 0) add_note(report, text);
   return SN_OK;
 }
@@ -68,8 +72,7 @@ static sn_status find_regression(sn_face_solve *s) {
   s->regression = SN_NEW(s->ctx, s->memory, double, shapes *frames);
   if (!gram || !s->regression) return s->ctx->error.status;
   for (size_t a = 0; a < shapes; a++)
-    for (size_t k = 0; k < frames; k++)
-      s->regression[a * frames + k] = value_at(s, s->keys->frames[k], s->values[a]);
+    for (size_t k = 0; k < frames; k++) s->regression[a * frames + k] = value_at(s, s->keys->frames[k], s->values[a]);
   for (size_t a = 0; a < shapes; a++)
     for (size_t b = 0; b <= a; b++)
       for (size_t k = 0; k < frames; k++)
@@ -180,7 +183,8 @@ static int find_candidates(const sn_face_solve *s, const vertex *v, sn_simplex *
     for (size_t d = 0; d < dims; d++) v->residual[d] -= v->weights[k] * motion[d];
     q->w[count] = (double)v->weights[k], bones[count++] = v->bones[k];
   }
-  for (int k = 0; k < count; k++) mean += q->w[k] * (double)dot(v->residual, v->motions + (size_t)bones[k] * dims, dims);
+  for (int k = 0; k < count; k++)
+    mean += q->w[k] * (double)dot(v->residual, v->motions + (size_t)bones[k] * dims, dims);
   int first = count;
   double gains[SN_SIMPLEX_MAX];
   for (int h = 0; h < s->bone_count; h++) {
@@ -315,9 +319,8 @@ static void place_bones(sn_face_solve *s) {
 static sn_status seed(sn_face_solve *s) {
   sn_arena scratch = sn_arena_new(s->ctx);
   size_t dims = 3 * (size_t)s->shape_count;
-  sn_helper_clusters c = {.dims = (int)dims + 3,
-                          .count = (s->options->helpers + 1) / 2,
-                          .point_count = s->sample_count};
+  sn_helper_clusters c = {
+    .dims = (int)dims + 3, .count = (s->options->helpers + 1) / 2, .point_count = s->sample_count};
   c.points = SN_NEW(s->ctx, &scratch, float, (dims + 3) * (size_t)s->sample_count);
   sn_status status = c.points ? SN_OK : s->ctx->error.status;
   for (int n = 0; status == SN_OK && n < s->sample_count; n++) {
@@ -348,8 +351,10 @@ static int worst_vertex(const sn_face_solve *s, const pass *p, bool largest) {
       for (int l = 1; l < s->skin.influences; l++)
         if (weights[l] > weights[k]) k = l;
       int own = s->skin.joints[(size_t)n * (size_t)s->skin.influences + (size_t)k];
-      if (turn == 0) sums[own] += by[n];
-      else if ((largest || own == bone) && by[n] > most) most = by[n], best = n;
+      if (turn == 0)
+        sums[own] += by[n];
+      else if ((largest || own == bone) && by[n] > most)
+        most = by[n], best = n;
     }
     for (int h = 0; turn == 0 && h < s->bone_count; h++)
       if (bone < 0 || sums[h] > sums[bone]) bone = h;
@@ -394,7 +399,8 @@ static sn_status add_bone(sn_face_solve *s, pass *p, int worst, neighbour *near)
       }
     p->sums[near[k].n] = p->most[near[k].n] = 0;
   }
-  for (int c = 0; c < SN_FACE_CHANNELS; c++) a[c * (SN_FACE_CHANNELS + 1)] += 1e-4 * a[c * (SN_FACE_CHANNELS + 1)] + 1e-30;
+  for (int c = 0; c < SN_FACE_CHANNELS; c++)
+    a[c * (SN_FACE_CHANNELS + 1)] += 1e-4 * a[c * (SN_FACE_CHANNELS + 1)] + 1e-30;
   sn_spd_solve(SN_FACE_CHANNELS, SN_FACE_CHANNELS, a, shapes, right);
   for (int f = 0; f < shapes; f++)
     for (int c = 0; c < SN_FACE_CHANNELS; c++) sn_face_x(s, h, f)[c] = right[c * shapes + f];
@@ -425,7 +431,8 @@ static sn_status alternate(sn_face_solve *s, double *least) {
   }
   if (status == SN_OK) status = run_pass(&p, weigh_range);
   while (status == SN_OK && s->bone_count <= s->options->helpers) {
-    if (!sn_progress(s->ctx, "adding bones", (double)s->bone_count / s->options->helpers)) return s->ctx->error.status;
+    if (!sn_progress(s->ctx, "adding bones", (double)s->bone_count / s->options->helpers))
+      return s->ctx->error.status;
     status = grow(s, near, &p);
     if (status == SN_OK) status = run_pass(&p, weigh_range);
     place_bones(s);
@@ -555,10 +562,11 @@ static sn_status solve(sn_face_solve *s, sn_skin *all, sn_model *out, sn_train_r
 sn_status sn_faces_train(sn_context *ctx, const sn_face_options *options, const sn_examples *examples,
                          const sn_keys *keys, sn_model *out, sn_train_report *report) {
   if (examples->skeleton.joint_count > 1)
-    return sn_fail(ctx, SN_BAD_INPUT,
-                   "method helpers takes values without a skeleton or with one joint, and this skeleton has %d joints: "
-                   "leave out `values`, or `skeleton`",
-                   examples->skeleton.joint_count);
+    return sn_fail(
+      ctx, SN_BAD_INPUT,
+      "method helpers takes values without a skeleton or with one joint, and this skeleton has %d joints: "
+      "leave out `values`, or `skeleton`",
+      examples->skeleton.joint_count);
   sn_arena memory = sn_arena_new(ctx);
   sn_skin all = {0};
   sn_face_solve s = {.ctx = ctx, .memory = &memory, .examples = examples, .keys = keys, .options = options};

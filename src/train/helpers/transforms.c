@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Transforms of a face's bones for given weights: least squares over all bones at once, the same matrix A for every shape. Numbers are
-// removed one by one, each time the one whose removal raises the squared error least (x_k^2 / (A^-1)_kk, the others adapted).
+// Transforms of a face's bones for given weights: least squares over all bones at once, the same matrix A for every shape. Numbers
+// are removed one by one, each time that whose removal raises the squared error least (x_k^2 / (A^-1)_kk, the others adapted).
 #include "train/helpers/faces.h"
 
 #include <math.h>
@@ -107,8 +107,7 @@ static void remove_all(const transforms *t, int shape, double *z) {
   memcpy(z, t->inverse, m * m * sizeof *z);
   for (size_t k = 0; k < m; k++) {
     x[k] = 0, out[k].unknown = (int)k;
-    for (size_t l = 0; l < m; l++)
-      x[k] += z[k * m + l] * t->right[l * (size_t)t->s->shape_count + (size_t)shape];
+    for (size_t l = 0; l < m; l++) x[k] += z[k * m + l] * t->right[l * (size_t)t->s->shape_count + (size_t)shape];
   }
   for (int last = t->m - 1; last >= 0; last--) { // out[0..last] are the live ones, behind them the removed
     int best = 0;
@@ -173,8 +172,7 @@ static void solve_shape(const transforms *t, int shape, double *space, int *inde
     for (int c = 0; c <= r; c++) space[r * count + c] = t->a[(size_t)index[r] * m + (size_t)index[c]];
   }
   sn_spd_solve(count, count, space, 1, b);
-  for (int h = 1; h < s->bone_count; h++)
-    memset(sn_face_x(s, h, shape), 0, SN_FACE_CHANNELS * sizeof(double));
+  for (int h = 1; h < s->bone_count; h++) memset(sn_face_x(s, h, shape), 0, SN_FACE_CHANNELS * sizeof(double));
   for (int r = 0; r < count; r++)
     sn_face_x(s, 1 + index[r] / SN_FACE_CHANNELS, shape)[index[r] % SN_FACE_CHANNELS] = b[r];
 }

@@ -62,6 +62,8 @@ static inline double sn_helper_feature_scale(int term) { return term < 3 ? 1 : 0
 sn_status sn_helpers_seed(sn_helper_solve *s);
 // The motion of helper h, from the residuals of `count` vertices of the sample (`rows`) that have these weights on it.
 sn_status sn_helper_move(sn_helper_solve *s, int h, int count, const int *rows, const double *weights);
+// Channels and matrices of helper h in all frames, by its functions. `bounded`: within its range, as the runtime has them.
+void sn_helper_apply(sn_helper_solve *s, int h, bool bounded);
 // Weights on joints and helpers: of the sample, or of all vertices.
 sn_status sn_helpers_weigh(sn_helper_solve *s, bool all);
 // Residuals of the sample with the present motion and weights.

@@ -26,11 +26,6 @@ static double value_at(const sn_face_solve *s, int frame, int v) {
   return values->values[(size_t)frame * (size_t)values->count + (size_t)v] - values->rest[v];
 }
 
-static void add_note(sn_train_report *report, const char *text) {
-  size_t used = strlen(report->note);
-  snprintf(report->note + used, sizeof report->note - used, "%s%s", used ? "; " : "", text);
-}
-
 // The values that change, and their ranges; of the others a note.
 static sn_status find_values(sn_face_solve *s, sn_train_report *report) {
   const sn_values *values = &s->examples->values;
@@ -61,7 +56,7 @@ static sn_status find_values(sn_face_solve *s, sn_train_report *report) {
   char text[256];
   snprintf(text, sizeof text, "%d of %d values ('%.80s'%s) never change in training: the model does not have them",
            idle, values->count, name, idle > 1 ? ", ..." : "");
-  if (idle > 0) add_note(report, text);
+  if (idle > 0) sn_helper_note(report, text);
   return SN_OK;
 }
 
@@ -310,9 +305,8 @@ static void place_bones(sn_face_solve *s) {
       for (int c = 0; c < 3; c++)
         s->centres[s->skin.joints[at]][c] += weight * (double)s->examples->rest.positions[s->sample[n]][c];
     }
-  for (int h = 0; h < s->bone_count; h++) {
+  for (int h = 0; h < s->bone_count; h++)
     for (int c = 0; c < 3; c++) s->centres[h][c] = sums[h] > 0 ? (double)(float)(s->centres[h][c] / sums[h]) : 0;
-  }
   memset(sums, 0, (size_t)s->bone_count * sizeof *sums);
 }
 
@@ -338,26 +332,23 @@ static sn_status seed(sn_face_solve *s) {
   return status;
 }
 
-// The vertex with the largest error; or, of the vertices of the bone with the largest squared error, that with the largest.
+static int main_bone(const sn_skin *skin, int n) {
+  size_t row = (size_t)n * (size_t)skin->influences, best = row;
+  for (size_t at = row + 1; at < row + (size_t)skin->influences; at++)
+    if (skin->weights[at] > skin->weights[best]) best = at;
+  return skin->joints[best];
+}
+
+// The vertex with the largest error; or that with the largest squared error of the bone with the largest.
 static int worst_vertex(const sn_face_solve *s, const pass *p, bool largest) {
-  int best = 0, bone = -1;
-  double sums[most_bones] = {0};
-  for (int turn = largest; turn < 2; turn++) {
-    const double *by = largest ? p->most : p->sums;
-    double most = -1;
-    for (int n = 0; n < s->sample_count; n++) {
-      const float *weights = s->skin.weights + (size_t)n * (size_t)s->skin.influences;
-      int k = 0;
-      for (int l = 1; l < s->skin.influences; l++)
-        if (weights[l] > weights[k]) k = l;
-      int own = s->skin.joints[(size_t)n * (size_t)s->skin.influences + (size_t)k];
-      if (turn == 0)
-        sums[own] += by[n];
-      else if ((largest || own == bone) && by[n] > most)
-        most = by[n], best = n;
-    }
-    for (int h = 0; turn == 0 && h < s->bone_count; h++)
-      if (bone < 0 || sums[h] > sums[bone]) bone = h;
+  double sums[most_bones] = {0}, most = -1;
+  int best = 0, bone = 0;
+  for (int n = 0; n < s->sample_count; n++) sums[main_bone(&s->skin, n)] += p->sums[n];
+  for (int h = 0; h < s->bone_count; h++)
+    if (sums[h] > sums[bone]) bone = h;
+  for (int n = 0; n < s->sample_count; n++) {
+    double error = largest ? p->most[n] : p->sums[n];
+    if (error > most && (largest || main_bone(&s->skin, n) == bone)) most = error, best = n;
   }
   return best;
 }
@@ -372,49 +363,29 @@ static int by_distance(const void *a, const void *b) {
   return x->distance != y->distance ? (x->distance < y->distance ? -1 : 1) : x->n - y->n;
 }
 
-// One more bone, which does what the vertices around `worst` do; their errors are done with.
-static sn_status add_bone(sn_face_solve *s, pass *p, int worst, neighbour *near) {
-  int count = (int)(near_by * s->sample_count / s->options->helpers), shapes = s->shape_count, h = s->bone_count;
-  double a[SN_FACE_CHANNELS * SN_FACE_CHANNELS] = {0}, j[3][SN_FACE_CHANNELS], *centre = s->centres[h];
-  double *right = SN_NEW(s->ctx, s->memory, double, SN_FACE_CHANNELS *shapes);
-  if (!right) return s->ctx->error.status;
-  if (count < least_neighbours) count = least_neighbours;
-  if (count > s->sample_count) count = s->sample_count;
+// One more bone: the vertices around `worst` follow it alone until weights are solved again; their errors are done with.
+static void add_bone(sn_face_solve *s, const pass *p, int worst, neighbour *near) {
+  int count = (int)fmax(near_by * s->sample_count / s->options->helpers, least_neighbours);
   const float(*rest)[3] = (const float(*)[3])s->examples->rest.positions;
   for (int n = 0; n < s->sample_count; n++) {
     sn_vec3 d = sn_vec3_sub(sn_vec3_from(rest[s->sample[n]]), sn_vec3_from(rest[s->sample[worst]]));
     near[n] = (neighbour){sn_vec3_dot(d, d), n};
   }
   qsort(near, (size_t)s->sample_count, sizeof *near, by_distance);
-  for (int c = 0; c < 3; c++) centre[c] = 0;
-  for (int k = 0; k < count; k++)
-    for (int c = 0; c < 3; c++) centre[c] += (double)rest[s->sample[near[k].n]][c] / count;
-  for (int k = 0; k < count; k++) {
-    const float *target = s->targets + (size_t)near[k].n * 3 * (size_t)shapes;
-    sn_face_jacobian(rest[s->sample[near[k].n]], centre, j);
-    for (int c = 0; c < SN_FACE_CHANNELS; c++)
-      for (int r = 0; r < 3; r++) {
-        for (int d = 0; d <= c; d++) a[c * SN_FACE_CHANNELS + d] += j[r][c] * j[r][d];
-        for (int f = 0; f < shapes; f++) right[c * shapes + f] += j[r][c] * (double)target[3 * f + r];
-      }
+  for (int k = 0; k < count && k < s->sample_count; k++) {
+    size_t row = (size_t)near[k].n * (size_t)s->skin.influences;
+    memset(s->skin.weights + row, 0, (size_t)s->skin.influences * sizeof *s->skin.weights);
+    s->skin.joints[row] = (uint16_t)s->bone_count, s->skin.weights[row] = 1;
     p->sums[near[k].n] = p->most[near[k].n] = 0;
   }
-  for (int c = 0; c < SN_FACE_CHANNELS; c++)
-    a[c * (SN_FACE_CHANNELS + 1)] += 1e-4 * a[c * (SN_FACE_CHANNELS + 1)] + 1e-30;
-  sn_spd_solve(SN_FACE_CHANNELS, SN_FACE_CHANNELS, a, shapes, right);
-  for (int f = 0; f < shapes; f++)
-    for (int c = 0; c < SN_FACE_CHANNELS; c++) sn_face_x(s, h, f)[c] = right[c * shapes + f];
   s->bone_count++;
-  return SN_OK;
 }
 
-static sn_status grow(sn_face_solve *s, neighbour *near, pass *p) {
-  int more = (int)fmax(2, added * s->options->helpers);
-  sn_status status = run_pass(p, measure_range);
-  for (int k = 0; status == SN_OK && k < more && s->bone_count <= s->options->helpers; k++)
-    status = add_bone(s, p, worst_vertex(s, p, k % 2), near);
+// The transforms, `choose` as in sn_face_transforms, then the weights.
+static sn_status step(sn_face_solve *s, pass *p, bool choose) {
+  sn_status status = sn_face_transforms(s, choose);
   set_moves(s);
-  return status;
+  return status == SN_OK ? run_pass(p, weigh_range) : status;
 }
 
 // `least`: what an influence must take off the squared error.
@@ -423,27 +394,21 @@ static sn_status alternate(sn_face_solve *s, double *least) {
   neighbour *near = SN_NEW(s->ctx, s->memory, neighbour, s->sample_count);
   p.sums = SN_NEW(s->ctx, s->memory, double, s->sample_count);
   p.most = SN_NEW(s->ctx, s->memory, double, s->sample_count);
+  int more = (int)fmax(2, added * s->options->helpers);
   sn_status status = near && p.sums && p.most ? seed(s) : s->ctx->error.status;
-  if (status == SN_OK) {
+  for (;;) {
     place_bones(s);
-    status = sn_face_transforms(s, false);
-    set_moves(s);
-  }
-  if (status == SN_OK) status = run_pass(&p, weigh_range);
-  while (status == SN_OK && s->bone_count <= s->options->helpers) {
+    if (status == SN_OK) status = step(s, &p, false);
+    if (status != SN_OK || s->bone_count > s->options->helpers) break;
     if (!sn_progress(s->ctx, "adding bones", (double)s->bone_count / s->options->helpers))
       return s->ctx->error.status;
-    status = grow(s, near, &p);
-    if (status == SN_OK) status = run_pass(&p, weigh_range);
-    place_bones(s);
-    if (status == SN_OK) status = sn_face_transforms(s, false);
-    set_moves(s);
+    status = run_pass(&p, measure_range);
+    for (int k = 0; k < more && s->bone_count <= s->options->helpers; k++)
+      add_bone(s, &p, worst_vertex(s, &p, k % 2), near);
   }
   for (int round = 0; status == SN_OK && round < rounds; round++) {
     if (!sn_progress(s->ctx, "moving bones", (double)round / rounds)) return s->ctx->error.status;
-    status = sn_face_transforms(s, s->options->numbers > 0 && round % rounds_of_choice == 0);
-    set_moves(s);
-    if (status == SN_OK) status = run_pass(&p, weigh_range);
+    status = step(s, &p, s->options->numbers > 0 && round % rounds_of_choice == 0);
   }
   if (status == SN_OK) status = run_pass(&p, measure_range);
   for (int n = 0; n < s->sample_count; n++) *least += worth * p.sums[n] / s->sample_count;
@@ -451,20 +416,6 @@ static sn_status alternate(sn_face_solve *s, double *least) {
 }
 
 // ---- the model ----------------------------------------------------------------------------------------------------------------
-
-// The still bone, which is the joint where there is one, and those that have weight.
-static int number_bones(const sn_face_solve *s, const sn_skin *all, int *new_of) {
-  size_t count = (size_t)all->vertex_count * (size_t)all->influences;
-  int bones = 0;
-  for (int h = 0; h < s->bone_count; h++) new_of[h] = h == 0 ? 0 : -1;
-  for (size_t n = 0; n < count; n++)
-    if (all->weights[n] > 0) new_of[all->joints[n]] = 0;
-  for (int h = 0; h < s->bone_count; h++)
-    if (new_of[h] == 0) new_of[h] = bones++;
-  for (size_t n = 0; n < count; n++)
-    if (all->weights[n] > 0) all->joints[n] = (uint16_t)new_of[all->joints[n]];
-  return bones;
-}
 
 typedef struct written {
   sn_rt_helper *helpers;
@@ -512,7 +463,7 @@ static sn_status build(sn_face_solve *s, sn_skin *all, sn_model *out, sn_train_r
   void *references = NULL;
   size_t reference_size = 0;
   if (!new_of || !names) return s->ctx->error.status;
-  bones = number_bones(s, all, new_of);
+  bones = sn_helper_number(all, 1, s->bone_count, new_of); // the still one is the joint, where there is one
   sn_status status = write_bones(s, new_of, &w);
   if (status == SN_OK && e->skeleton.joint_count > 0)
     status = sn_turns_make(s->ctx, s->memory, &e->skeleton, &e->poses, s->keys, &turns);
@@ -531,10 +482,9 @@ static sn_status build(sn_face_solve *s, sn_skin *all, sn_model *out, sn_train_r
   if (turns) desc.skeleton = &e->skeleton;
   desc.value_count = s->shape_count, desc.value_names = names, desc.value_ranges = (const float(*)[2])s->ranges;
   desc.sections = sections, desc.section_count = 2 + (turns != NULL);
-  size_t used = strlen(report->learned);
-  snprintf(report->learned + used, sizeof report->learned - used,
-           "%s%d shapes as %d bones with %zu numbers, and one that does not move", used ? "; " : "", s->shape_count,
-           bones - 1, w.number_count);
+  snprintf(report->learned, sizeof report->learned,
+           "%d shapes as %d bones with %zu numbers, and one that does not move", s->shape_count, bones - 1,
+           w.number_count);
   return sn_train_build(s->ctx, e, desc, out);
 }
 
@@ -544,7 +494,7 @@ static sn_status solve(sn_face_solve *s, sn_skin *all, sn_model *out, sn_train_r
   if (status == SN_OK) status = sn_skin_new(s->ctx, s->examples->rest.vertex_count, s->options->influences, all);
   if (status != SN_OK) return status;
   if (!(s->mean_energy > pow(no_motion * s->diagonal, 2) * s->shape_count)) {
-    add_note(report, "no helpers: the values move no vertex");
+    sn_helper_note(report, "no helpers: the values move no vertex");
     s->bone_count = 1;
     sn_skin_normalize(all); // all on bone 0
     return build(s, all, out, report);

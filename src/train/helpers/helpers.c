@@ -210,19 +210,17 @@ static sn_status choose_count(sn_context *ctx, const sn_skin_options *skin, cons
 
 // ---- the model --------------------------------------------------------------------------------
 
-// Helpers without weight are dropped.
-static void drop_unused(sn_helper_solve *s, int *new_of) {
-  size_t count = (size_t)s->skin.vertex_count * (size_t)s->skin.influences;
-  int kept = 0;
-  for (int h = 0; h < s->helper_count; h++) new_of[h] = -1;
-  for (size_t n = 0; n < count; n++)
-    if (s->skin.weights[n] > 0 && s->skin.joints[n] >= s->joint_count) new_of[s->skin.joints[n] - s->joint_count] = 0;
-  for (int h = 0; h < s->helper_count; h++)
-    if (new_of[h] == 0) s->helpers[kept] = s->helpers[h], new_of[h] = kept++;
-  for (size_t n = 0; n < count; n++)
-    if (s->skin.weights[n] > 0 && s->skin.joints[n] >= s->joint_count)
-      s->skin.joints[n] = (uint16_t)(s->joint_count + new_of[s->skin.joints[n] - s->joint_count]);
-  s->helper_count = kept;
+int sn_helper_number(const sn_skin *skin, int kept, int count, int *new_of) {
+  size_t all = (size_t)skin->vertex_count * (size_t)skin->influences;
+  int next = 0;
+  for (int e = 0; e < count; e++) new_of[e] = e < kept ? 0 : -1;
+  for (size_t n = 0; n < all; n++)
+    if (skin->weights[n] > 0) new_of[skin->joints[n]] = 0;
+  for (int e = 0; e < count; e++)
+    if (new_of[e] == 0) new_of[e] = next++;
+  for (size_t n = 0; n < all; n++)
+    if (skin->weights[n] > 0) skin->joints[n] = (uint16_t)new_of[skin->joints[n]];
+  return next;
 }
 
 typedef struct written {
@@ -297,29 +295,32 @@ static sn_status build(sn_helper_solve *s, const sn_keys *keys, sn_model *out) {
 static sn_status build_without(sn_helper_solve *s, const char *why, sn_model *out, sn_train_report *report) {
   sn_model_desc desc = sn_model_desc_default();
   desc.rest = &s->examples->rest, desc.skeleton = &s->examples->skeleton, desc.skin = &s->base;
-  size_t used = strlen(report->note);
-  snprintf(report->note + used, sizeof report->note - used, "%sno helpers: %s", used ? "; " : "", why);
+  sn_helper_note(report, why);
   return sn_train_build(s->ctx, s->examples, desc, out);
 }
 
 static sn_status solve(sn_helper_solve *s, const sn_keys *keys, sn_model *out, sn_train_report *report) {
-  if (s->helper_count == 0) return build_without(s, "cross-validation finds no use for them", out, report);
+  if (s->helper_count == 0)
+    return build_without(s, "no helpers: cross-validation finds no use for them", out, report);
   sn_status status = prepare(s, keys);
   if (status != SN_OK) return status;
   double before = rms_residual(s);
   if (!(before > no_residual * s->diagonal))
-    return build_without(s, "linear blending leaves no residual", out, report);
-  int *new_of = SN_NEW(s->ctx, s->memory, int, s->helper_count);
+    return build_without(s, "no helpers: linear blending leaves no residual", out, report);
+  int *new_of = SN_NEW(s->ctx, s->memory, int, s->joint_count + s->helper_count);
   status = new_of ? alternate(s) : s->ctx->error.status;
   if (status != SN_OK) return status;
   sn_helpers_residuals(s, &s->skin);
   double after = rms_residual(s);
-  drop_unused(s, new_of);
-  if (s->helper_count == 0) return build_without(s, "no joint that moves explains the residual", out, report);
-  size_t used = strlen(report->learned);
-  snprintf(report->learned + used, sizeof report->learned - used,
-           "%s%d helper joints; residual in training %.3g %% of the diagonal, %.3g %% without", used ? "; " : "",
-           s->helper_count, 100 * after / s->diagonal, 100 * before / s->diagonal);
+  int used_count = sn_helper_number(&s->skin, s->joint_count, s->joint_count + s->helper_count, new_of);
+  for (int h = 0; h < s->helper_count; h++)
+    if (new_of[s->joint_count + h] >= 0) s->helpers[new_of[s->joint_count + h] - s->joint_count] = s->helpers[h];
+  s->helper_count = used_count - s->joint_count;
+  if (s->helper_count == 0)
+    return build_without(s, "no helpers: no joint that moves explains the residual", out, report);
+  snprintf(report->learned, sizeof report->learned,
+           "%d helper joints; residual in training %.3g %% of the diagonal, %.3g %% without", s->helper_count,
+           100 * after / s->diagonal, 100 * before / s->diagonal);
   return build(s, keys, out);
 }
 
@@ -344,8 +345,7 @@ static bool has_fewer(sn_context *ctx, const sn_examples *examples, const sn_lim
   if (sn_model_open(ctx, "model", model->bytes, model->size, &opened) != SN_OK) return false;
   if (l->time > 0 && l->ratio_of && l->ratio_of(ctx, &opened, examples, &ratio) != SN_OK) return false;
   int less = 0;
-  for (int k = 0; k < count_choices; k++)
-    if (choices[k] < *helpers) less = choices[k];
+  for (int k = 0; k < count_choices && choices[k] < *helpers; k++) less = choices[k];
   if (less == 0 || (!(l->bytes > 0 && (double)model->size > l->bytes) && !(l->time > 0 && ratio > l->time)))
     return false;
   *helpers = less;
@@ -375,8 +375,7 @@ static sn_status train(sn_context *ctx, const void *options, const sn_examples *
     status = sn_train_skin(ctx, &(sn_skin_task){&skin, examples, SN_RT_BLEND_LINEAR, keys}, &s.base, NULL);
   helpers = s.helper_count;
   do {
-    sn_model_free(out), sn_skin_free(&s.skin);
-    s.helper_count = helpers;
+    sn_model_free(out), sn_skin_free(&s.skin), s.helper_count = helpers;
     if (status == SN_OK) status = solve(&s, keys, out, report);
   } while (status == SN_OK && o->helpers == 0 && has_fewer(ctx, examples, &report->limits, out, &helpers));
   sn_skin_free(&s.base);

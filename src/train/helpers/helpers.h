@@ -3,6 +3,8 @@
 #ifndef SINEW_TRAIN_HELPERS_HELPERS_H
 #define SINEW_TRAIN_HELPERS_HELPERS_H
 
+#include <stdio.h>
+
 #include "runtime/helper.h"
 #include "train/folds.h"
 #include "train/near.h"
@@ -50,6 +52,14 @@ sn_status sn_helper_cluster(sn_context *ctx, sn_arena *memory, sn_helper_cluster
 
 // Every so many of `count`, at most `most`.
 int *sn_helper_spread(sn_context *ctx, sn_arena *memory, int count, int most, int *chosen);
+
+// Numbers the palette entries that have weight, and the first `kept`, anew; -1: dropped. Returns how many there are.
+int sn_helper_number(const sn_skin *skin, int kept, int count, int *new_of);
+
+static inline void sn_helper_note(sn_train_report *report, const char *text) {
+  size_t used = strlen(report->note);
+  snprintf(report->note + used, sizeof report->note - used, "%s%s", used ? "; " : "", text);
+}
 
 static inline sn_affine *sn_helper_palette(const sn_helper_solve *s, int frame) {
   return s->palette + (size_t)frame * (size_t)(s->joint_count + s->helper_count);

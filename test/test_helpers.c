@@ -4,12 +4,20 @@
 #include "runtime/format.h"
 #include "sinew/model.h"
 
-enum { joint_count = 3, helper_count = 2, value_count = 1, group_count = 4, row_count = 9 + 9 + 2 + 9 };
+enum {
+  joint_count = 3,
+  helper_count = 2,
+  value_count = 1,
+  group_count = 4,
+  row_count = 9 + 9 + 2 + 9,
+  linear_count = 12
+};
 
 typedef struct handmade {
   sn_rt_helper helpers[helper_count];
   sn_rt_terms terms[group_count];
   float mix[row_count][SN_RT_HELPER_ROW];
+  sn_rt_linear linear[linear_count];
   sn_rt_reference references[joint_count];
 } handmade;
 
@@ -29,6 +37,10 @@ static void make(sn_random *rng, handmade *m) {
     for (int c = 0; c < SN_RT_HELPER_CHANNELS; c++) m->helpers[h].low[c] = -0.3f, m->helpers[h].high[c] = 0.4f;
   for (int r = 0; r < row_count; r++)
     for (int c = 0; c < SN_RT_HELPER_CHANNELS; c++) m->mix[r][c] = (float)(0.2 * sn_random_normal(rng));
+  for (int n = 0; n < linear_count; n++) // helper 0: all channels by the value; helper 1: constants
+    m->linear[n] = (sn_rt_linear){.value = n < 9 ? 0 : SN_RT_NO_JOINT,
+                                  .place = (uint16_t)(n < 9 ? n : SN_RT_LINEAR_PLACES + 4 * (n - 9)),
+                                  .number = (float)sn_random_normal(rng)};
 }
 
 static sn_status build(sn_context *ctx, const handmade *m, sn_model *out) {
@@ -50,12 +62,13 @@ static sn_status build(sn_context *ctx, const handmade *m, sn_model *out) {
   const sn_model_section sections[] = {{"drive.helpers", m->helpers, sizeof m->helpers, true},
                                        {"drive.terms", m->terms, sizeof m->terms, true},
                                        {"drive.mix", m->mix, sizeof m->mix, true},
+                                       {"drive.linear", m->linear, sizeof m->linear, true},
                                        {"joint.reference", m->references, sizeof m->references, true}};
   sn_model_desc desc = sn_model_desc_default();
   desc.drive = SN_RT_DRIVE_HELPERS, desc.rest = &rest, desc.skin = &skin, desc.skeleton = &skeleton;
   desc.palette_count = joint_count + helper_count;
   desc.value_count = value_count, desc.value_names = names, desc.value_ranges = ranges;
-  desc.sections = sections, desc.section_count = 4;
+  desc.sections = sections, desc.section_count = 5;
   sn_status status = sn_model_build(ctx, &desc, out);
   sn_skeleton_free(&skeleton);
   return status;
@@ -100,6 +113,25 @@ static int terms_of(const handmade *m, const pose *p, const sn_rt_terms *t, doub
   return n;
 }
 
+// x -> t + r x (x - c) + s (x - c), whose numbers are linear in the value.
+static sn_affine linear_of(const handmade *m, const pose *p, int index) {
+  double sum[SN_RT_LINEAR_CHANNELS] = {0};
+  for (int n = 0; n < linear_count; n++)
+    if (m->linear[n].place / 16 == index)
+      sum[m->linear[n].place % 16] +=
+        (double)m->linear[n].number * (m->linear[n].value == SN_RT_NO_JOINT ? 1 : (double)p->value);
+  sn_affine out = {0};
+  sn_vec3 r = sn_vec3_make(sum[3], sum[4], sum[5]);
+  for (int k = 0; k < 4; k++) { // of the unit vectors, then of the origin
+    sn_vec3 x = sn_vec3_make(k == 0, k == 1, k == 2);
+    sn_vec3 u = k < 3 ? x : sn_vec3_scale(sn_vec3_from(m->helpers[index].centre), -1), y = sn_vec3_cross(r, u);
+    out.m[0][k] = y.x + sum[6] * u.x + (k == 3 ? sum[0] : 0);
+    out.m[1][k] = y.y + sum[7] * u.y + (k == 3 ? sum[1] : 0);
+    out.m[2][k] = y.z + sum[8] * u.z + (k == 3 ? sum[2] : 0);
+  }
+  return out;
+}
+
 // x -> s R (x - c) + c + t after the parent, R by the angle 2 atan(|r| / 2) about r.
 static sn_affine helper_of(const handmade *m, const pose *p, int index) {
   const sn_rt_helper *h = &m->helpers[index];
@@ -115,6 +147,8 @@ static sn_affine helper_of(const handmade *m, const pose *p, int index) {
   sn_mat3 turn = sn_mat3_scale(sn_rotation_exp(sn_vec3_scale(r, length > 0 ? angle / length : 0)), 1 + sum[6]);
   sn_vec3 to = sn_vec3_add(centre, sn_vec3_make(sum[0], sum[1], sum[2]));
   sn_affine local = sn_affine_make(turn, sn_vec3_sub(to, sn_mat3_apply(turn, centre)));
+  sn_affine more = linear_of(m, p, index);
+  for (int n = 0; n < 12; n++) local.m[n / 4][n % 4] += more.m[n / 4][n % 4];
   return h->parent == SN_RT_NO_JOINT ? local : sn_affine_mul(p->joints[h->parent], local);
 }
 
@@ -177,6 +211,16 @@ static void test_wrong_models(void **state) {
   refuse(&m, "does not exist");
   m = good, m.terms[3].kind = SN_RT_TERMS_GAUSS;
   refuse(&m, "terms of kind");
+  m = good, m.linear[2].value = value_count;
+  refuse(&m, "a value that does not exist");
+  m = good, m.linear[11].place = SN_RT_LINEAR_PLACES * helper_count;
+  refuse(&m, "a channel that does not exist");
+  m = good, m.linear[1].place = 9;
+  refuse(&m, "a channel that does not exist");
+  m = good, m.linear[0].place = SN_RT_LINEAR_PLACES;
+  refuse(&m, "order of the helpers");
+  m = good, m.linear[3].number = INFINITY;
+  refuse(&m, "is not finite");
 }
 
 int main(void) {

@@ -40,4 +40,59 @@ expect 0 'no helpers: ' "$sinew" train --method helpers "${rom[@]}" --keys 0 -o 
 expect 2 'helpers' "$sinew" train --method helpers:helpers=0 "${rom[@]}" -o zero.sinew
 check test ! -e zero.sinew
 expect 1 'needs' "$sinew" train --method helpers --rest rom/rest.obj --frames rom/frames.pc2 -o bare.sinew
+
+# Blend shapes as bones: within the numbers asked for, better with more of them, the same bytes at any number of threads.
+check "$sinew" gen face --vertices 1500 --frames 40 --targets 12 --quiet -o face
+face=(--rest face/rest.obj --frames face/frames.pc2 --values face/values.csv)
+for spec in helpers=20 helpers=20,influences=8,numbers=150 helpers=20,influences=8,numbers=1200; do
+  check "$sinew" train --method helpers:$spec "${face[@]}" --threads 1 --quiet --json "$spec.json" -o "$spec.sinew"
+done
+check "$sinew" train --method helpers:helpers=20 "${face[@]}" --threads 3 --quiet -o three.sinew
+check cmp -s helpers=20.sinew three.sinew
+check "$sinew" info helpers=20,influences=8,numbers=150.sinew --quiet --json info.json
+holds "r[0].drive === 'helpers' && r[0].joints === 0 && r[0].palette <= 21 && r[0].sections['drive.linear'] <= 8 * 150" info.json
+holds 'r[0].train.rms_pct_diag > 1.2 * r[1].train.rms_pct_diag && r[1].train.rms_pct_diag < 0.05' helpers=20,influences=8,numbers=150.json helpers=20,influences=8,numbers=1200.json
+
+# Linear in the values: half a shape is the mean of the rest mesh and the shape, and two shapes are their sum.
+head -1 face/values.csv > parts.csv
+printf '%s\n' 0,1,0,0,0,0,0,0,0,0,0,0,0 1,0,1,0,0,0,0,0,0,0,0,0,0 2,0.5,0,0,0,0,0,0,0,0,0,0,0 3,1,1,0,0,0,0,0,0,0,0,0,0 4,0,0,0,0,0,0,0,0,0,0,0,0 >> parts.csv
+check "$sinew" eval helpers=20.sinew --values parts.csv --quiet -o parts.pc2
+check node -e "
+const bytes = require('fs').readFileSync('parts.pc2'), x = new Float32Array(bytes.buffer.slice(bytes.byteOffset + 32)), n = x.length / 5;
+let most = 0, moved = 0;
+for (let i = 0; i < n; i++) {
+  const [a, b, half, both, rest] = [0, 1, 2, 3, 4].map(f => x[f * n + i]);
+  most = Math.max(most, Math.abs(half - (a + rest) / 2), Math.abs(both - (a + b - rest))), moved = Math.max(moved, Math.abs(a - rest));
+}
+if (!(most < 1e-5 * moved)) { console.log(most, moved); process.exit(1) }"
+
+# Without --values a .glb has a pose of every shape, under its name, and is the model in any engine.
+check "$sinew" eval helpers=20.sinew --quiet -o face.glb
+check node -e "
+const bytes = require('fs').readFileSync('face.glb'), g = JSON.parse(bytes.subarray(20, 20 + bytes.readUInt32LE(12)));
+const names = require('fs').readFileSync('face/values.csv', 'utf8').split('\n')[0].split(',').slice(1);
+if (g.animations.map(a => a.name).join() !== names.join() || !g.skins) process.exit(1)"
+check "$sinew" eval helpers=20.sinew --values face/values.csv --quiet -o clip.glb
+check "$sinew" eval helpers=20.sinew --values face/values.csv --quiet -o clip.pc2
+check node "$here/evaluate_glb.mjs" clip.glb clip.pc2 > own.json
+check node -e "const r = JSON.parse(require('fs').readFileSync('own.json')); if (!(r.frames === 40 && r.max < 1e-5)) { console.log(r); process.exit(1) }"
+expect 1 'values' "$sinew" eval helpers=20.sinew -o no.pc2
+
+# Poor input: values that never change, values that move nothing, more bones than vertices, a skeleton beside.
+sed '2,$s/,.*/,0,0,0,0,0,0,0,0,0,0,0,0/' face/values.csv > zero.csv
+expect 1 "none of the 12 values ('jaw_open', ...) changes" "$sinew" train --method helpers "${face[@]:0:4}" --values zero.csv -o no.sinew
+sed '1s/$/,idle/; 2,$s/$/,7/' face/values.csv > idle.csv
+sed -i '1a rest,0,0,0,0,0,0,0,0,0,0,0,0,7' idle.csv
+expect 0 "1 of 13 values ('idle') never change" "$sinew" train --method helpers:helpers=4 "${face[@]:0:4}" --values idle.csv -o idle.sinew
+mkdir still corner
+cp face/rest.obj still/0.obj
+printf 'frame,a\n0,1\n' > one.csv
+expect 0 'no helpers: the values move no vertex' "$sinew" train --method helpers --rest face/rest.obj --frames still --values one.csv -o still.sinew
+check "$sinew" eval still.sinew --values one.csv --quiet -o still.pc2
+printf 'v %s\nv 1 0 0\nv 0 1 0\nf 1 2 3\n' '0 0 0' > corner.obj
+printf 'v %s\nv 1 0 0\nv 0 1 0\nf 1 2 3\n' '0 0 1' > corner/0.obj
+expect 0 'the mesh has 3 vertices, and at most as many helpers' "$sinew" train --method helpers --rest corner.obj --frames corner --values one.csv -o few.sinew
+awk 'NR == 1 { print "frame,a" } { print NR - 1 ",1" }' <(seq 1000) | head -26 > many.csv
+expect 1 'this skeleton has' "$sinew" train --method helpers "${rom[@]}" --values many.csv -o no.sinew
+check test ! -e no.sinew
 finish

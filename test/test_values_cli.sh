@@ -21,4 +21,22 @@ expect 1 "needs --skeleton" "$SINEW" train --method psd "${given[@]}" -o no.sine
 expect 1 "only face takes --targets" "$SINEW" gen arm --targets 9 -o no
 expect 1 "too few" "$SINEW" gen face --targets 50 --frames 10 -o no
 [ ! -e no.sinew ] && [ ! -e no ] || fail "half-written output"
+
+# Shapes alone are learned as they are; all of them at once are their sum, wherever they pull the same way.
+"$SINEW" gen face --vertices 1500 --frames 40 --targets 12 -o many --quiet || fail gen
+"$SINEW" train --method psd --rest many/targets.glb --frames many/targets.glb -o many.sinew --quiet || fail "train on targets"
+head -1 many/values.csv > sum.csv
+for f in {1..12}; do echo "$f$(for v in {1..12}; do printf ,$((v == f)); done)"; done >> sum.csv
+echo "0$(printf ',1%.0s' {1..12})" >> sum.csv
+echo "13$(printf ',0%.0s' {1..12})" >> sum.csv
+"$SINEW" eval many.sinew --values sum.csv -o sum.pc2 --quiet || fail "eval of sums"
+node -e "
+const bytes = require('fs').readFileSync('sum.pc2'), x = new Float32Array(bytes.buffer.slice(bytes.byteOffset + 32)), n = x.length / 14;
+let most = 0, moved = 0;
+for (let i = 0; i < n; i++) {
+  let sum = x[13 * n + i];
+  for (let f = 1; f <= 12; f++) sum += x[f * n + i] - x[13 * n + i];
+  most = Math.max(most, Math.abs(x[i] - sum)), moved = Math.max(moved, Math.abs(sum - x[13 * n + i]));
+}
+if (!(most < 1e-4 * moved)) { console.log(most, moved); process.exit(1) }" || fail "mixtures of shapes are not sums"
 finish

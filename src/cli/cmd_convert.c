@@ -136,10 +136,9 @@ static sn_status convert_frames(cli *c, const char *from, const char *to) {
   if (status != SN_OK) return status;
   bool needs_faces = !sn_cli_is_point_cache(to);
   if (needs_faces && !rest && has_faces(from)) rest = from;
-  if (needs_faces && !rest) {
+  if (needs_faces && !rest)
     return sn_fail(&c->ctx, SN_BAD_INPUT, "%s: %s frames need triangles; give --rest FILE", to,
                    is_alembic(to) ? "Alembic" : "OBJ");
-  }
   status = sn_stream_open(&c->ctx, from, &choice, &frames);
   if (status == SN_OK && rest) status = sn_mesh_read(&c->ctx, rest, &choice, &mesh);
   if (status == SN_OK && rest && mesh.vertex_count != frames.vertex_count) {

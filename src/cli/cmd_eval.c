@@ -6,16 +6,13 @@
 
 #include "cli/models.h"
 
-static sn_status all_frames(sn_context *ctx, int count, sn_keys *out) {
-  return sn_keys_parse(ctx, "all", count, 0, out, NULL);
-}
-
-// The model's own tree of joints; else the palette as joints of a flat skeleton: what glTF sees of half-way joints and of drives
-// with bones of their own. In the pose of the examples' joints of the same names.
-static sn_status palette_skeleton(cli *c, const sn_rt_model *model, const sn_examples *examples, bool joints,
-                                  sn_skeleton *skeleton, sn_poses *poses) {
-  sn_status status = joints ? sn_model_skeleton(&c->ctx, model, skeleton)
-                            : sn_skeleton_new(&c->ctx, (int)model->info.palette_count, skeleton);
+// Joints by the model's own tree; or the palette as joints of a flat skeleton, what glTF sees of half-way joints and of drives with
+// bones of their own. Both in the poses of the examples.
+static sn_status make_skeleton(cli *c, const sn_rt_model *model, const sn_examples *examples, sn_skeleton *skeleton,
+                               sn_poses *poses) {
+  int count = (int)model->info.palette_count;
+  sn_status status = count == (int)model->info.joint_count ? sn_model_skeleton(&c->ctx, model, skeleton)
+                                                           : sn_skeleton_new(&c->ctx, count, skeleton);
   return status == SN_OK ? sn_assess_palettes(&c->ctx, model, examples, poses) : status;
 }
 
@@ -99,10 +96,9 @@ static sn_status read_base(cli *c, const sn_rt_model *model, sn_gltf **base, flo
 
 // A linear blend is exactly a glTF skin.
 static sn_status write_gltf(cli *c, const char *path, const sn_rt_model *model, const sn_examples *examples) {
-  if (model->info.blend != SN_RT_BLEND_LINEAR) {
+  if (model->info.blend != SN_RT_BLEND_LINEAR)
     return sn_fail(&c->ctx, SN_UNSUPPORTED,
                    "%s: glTF has linear skins only; write the deformed vertices instead: -o out.pc2", path);
-  }
   sn_mesh mesh = {0};
   sn_skin skin = {0};
   sn_skeleton skeleton = {0};
@@ -110,11 +106,10 @@ static sn_status write_gltf(cli *c, const char *path, const sn_rt_model *model, 
   sn_displacements fields = {0};
   float *weights = NULL, (*tangents)[4] = NULL, (*normals)[3] = NULL;
   sn_gltf *base = NULL;
-  bool joints = model->info.palette_count == model->info.joint_count; // else bones, or the one still matrix
   sn_status status = morph_targets(c, path, model, examples, &fields, &weights);
   if (status == SN_OK) status = sn_model_mesh(&c->ctx, model, &mesh);
   if (status == SN_OK) status = sn_model_skin(&c->ctx, model, &skin);
-  if (status == SN_OK) status = palette_skeleton(c, model, examples, joints, &skeleton, &poses);
+  if (status == SN_OK) status = make_skeleton(c, model, examples, &skeleton, &poses);
   if (status == SN_OK) status = read_base(c, model, &base, &normals);
   if (status == SN_OK) status = rest_tangents(c, model, &tangents);
   int clip_count = examples->clip_count > 0 ? examples->clip_count : 1;
@@ -134,7 +129,7 @@ static sn_status write_gltf(cli *c, const char *path, const sn_rt_model *model, 
                        .fps = sn_cli_rate(c, &examples->frames),
                        .morph_count = fields.count,
                        .morph_deltas = (const float(*)[3])fields.deltas,
-                       .affine = !joints};
+                       .affine = model->info.palette_count != model->info.joint_count};
     status = sn_gltf_write(&c->ctx, path, &out);
   }
   sn_gltf_free(base);
@@ -150,7 +145,7 @@ static sn_status write_frames(cli *c, const char *path, const sn_rt_model *model
   sn_keys keys = {0};
   sn_frames frames = {0};
   sn_mesh mesh = {0};
-  sn_status status = all_frames(&c->ctx, sn_assess_frame_count(model, examples), &keys);
+  sn_status status = sn_keys_parse(&c->ctx, "all", sn_assess_frame_count(model, examples), 0, &keys, NULL);
   if (status == SN_OK) status = sn_assess_evaluate(&c->ctx, model, examples, &keys, &frames, NULL);
   if (status == SN_OK) status = sn_frames_check(&c->ctx, &frames);
   if (status == SN_OK) status = sn_model_mesh(&c->ctx, model, &mesh);
@@ -166,8 +161,7 @@ static sn_status write_frames(cli *c, const char *path, const sn_rt_model *model
 
 static void report_score(cli *c, const sn_metrics *m) {
   sn_cli_say(c, "rms %.4f %% of the diagonal, largest %.3f %%", m->rms_pct_diag, m->max_pct_diag);
-  if (isfinite(m->ee)) sn_cli_say(c, ", enveloping error %.4f", m->ee);
-  sn_cli_say(c, "\n");
+  sn_cli_say(c, isfinite(m->ee) ? ", enveloping error %.4f\n" : "\n", m->ee);
   json_object_set_new(c->result, "all", sn_report_metrics(m));
 }
 
@@ -177,7 +171,7 @@ static sn_status score(cli *c, const sn_rt_model *model, const sn_examples *inpu
   sn_frames positions = {0}, normals = {0};
   sn_errors errors = {0};
   int count = truth->frames.frame_count;
-  sn_status status = all_frames(&c->ctx, count, &keys);
+  sn_status status = sn_keys_parse(&c->ctx, "all", count, 0, &keys, NULL);
   if (status == SN_OK && sn_assess_frame_count(model, input) != count) {
     status = sn_fail(&c->ctx, SN_BAD_INPUT, "%d frames of input, but %d true ones",
                      sn_assess_frame_count(model, input), count);
@@ -216,13 +210,12 @@ static sn_status pick_controls(cli *c, const sn_rt_model *model, sn_frames *fram
 static sn_status load_controls(cli *c, const sn_rt_model *model, sn_examples *out) {
   const char *path = sn_cli_text(c, "--controls");
   int points = (int)model->info.control_count;
-  if (!path || !sn_cli_is_point_cache(path)) {
+  if (!path || !sn_cli_is_point_cache(path))
     return sn_fail(
       &c->ctx, SN_BAD_INPUT,
       "%s is driven by %d control points: give --controls FILE.pc2 with their positions at every frame, or "
       "with the whole mesh, which has them",
       c->arguments[0], points);
-  }
   sn_adjust adjust[SN_FILE_KINDS];
   sn_status status = sn_cli_adjust(c, adjust);
   sn_choice choice = {.adjust = adjust[SN_FILE_FRAMES]};
@@ -237,9 +230,28 @@ static sn_status load_controls(cli *c, const sn_rt_model *model, sn_examples *ou
   return status == SN_OK ? sn_frames_check(&c->ctx, &out->frames) : status;
 }
 
+// One pose per value, as a clip of its name: that value as large as in training, the others at 0.
+static sn_status pose_values(cli *c, const sn_rt_model *model, sn_examples *out) {
+  int count = (int)model->info.value_count;
+  sn_status status = sn_values_new(&c->ctx, count, count, &out->values);
+  out->clip_start = SN_NEW(&c->ctx, &c->memory, int, count + 1);
+  if (status != SN_OK || !out->clip_start) return c->ctx.error.status;
+  out->clip_count = out->clip_start[count] = count, out->clip_names = (const char **)out->values.names;
+  for (int v = 0; v < count; v++) {
+    float range[2] = {0};
+    sn_rt_value_range(model, (uint32_t)v, range), out->clip_start[v] = v;
+    out->values.names[v] = sn_arena_text(&c->ctx, &out->values.memory, sn_rt_value_name(model, (uint32_t)v));
+    if (!out->values.names[v]) return c->ctx.error.status;
+    for (int f = 0; f < count; f++)
+      out->values.values[f * count + v] = fmin(fmax(f == v ? HUGE_VAL : 0, (double)range[0]), (double)range[1]);
+  }
+  return SN_OK;
+}
+
 // Values alone; the true frames, where there are any, are in the same examples.
-static sn_status load_values(cli *c, sn_examples *out) {
+static sn_status load_values(cli *c, const sn_rt_model *model, sn_examples *out) {
   bool given = sn_cli_given(c, "--values") || sn_cli_given(c, "--frames");
+  if (!given && sn_cli_is_scene(sn_cli_text(c, "-o"))) return pose_values(c, model, out);
   sn_status status = given ? sn_cli_load(c, out) : SN_OK;
   if (status == SN_OK && out->values.count == 0)
     status = sn_fail(&c->ctx, SN_BAD_INPUT, "%s is driven by named values: give --values FILE.csv", c->arguments[0]);
@@ -252,7 +264,7 @@ static sn_status load_input(cli *c, const sn_rt_model *model, sn_examples *input
     sn_status status = load_controls(c, model, input);
     return status == SN_OK && sn_cli_given(c, "--frames") ? sn_cli_load(c, truth) : status;
   }
-  if (model->info.joint_count == 0 && model->info.value_count > 0) return load_values(c, input);
+  if (model->info.joint_count == 0 && model->info.value_count > 0) return load_values(c, model, input);
   if (sn_cli_given(c, "--skeleton")) {
     sn_status status = sn_cli_load(c, input);
     return status == SN_OK ? sn_cli_retarget(c, model, input) : status;
@@ -312,8 +324,8 @@ const cli_command sn_cli_eval = {
   .usage = "MODEL.sinew --skeleton FILE | --values FILE.csv | --controls FILE.pc2 -o FILE",
   .summary = "evaluate a model for the poses of a clip",
   .details =
-    "A .glb or .fbx holds a skin with its animation (linear blends only); .pc2, .mdd, .abc and .obj hold the "
-    "deformed vertices.",
+    "A .glb or .fbx holds a skin with its animation (linear blends only), of a model on values without --values a "
+    "clip per value; .pc2, .mdd, .abc and .obj hold the deformed vertices.",
   .example = "sinew gen arm -o arm\n"
              "sinew train --method lbs:weights=given --rest arm/rest.obj --skeleton arm/skeleton.glb \\\n"
              "  -o arm.sinew\n"

@@ -129,14 +129,12 @@ double sn_cli_rate(const cli *c, const sn_frames *frames) {
 sn_status sn_cli_choice(cli *c, const char **objects, sn_choice *out) {
   *out = (sn_choice){.clip = sn_cli_text(c, "--clip"), .objects = objects};
   out->object_count = sn_cli_texts(c, "--object", objects, CLI_MOST_OBJECTS);
-  if (out->object_count > CLI_MOST_OBJECTS) {
+  if (out->object_count > CLI_MOST_OBJECTS)
     return sn_fail(&c->ctx, SN_BAD_INPUT, "at most %d --object", CLI_MOST_OBJECTS);
-  }
   if (sn_cli_given(c, "--fps")) out->fps = sn_cli_fps(c);
-  if (sn_cli_given(c, "--fps") && out->fps <= 0) {
+  if (sn_cli_given(c, "--fps") && out->fps <= 0)
     return sn_fail(&c->ctx, SN_BAD_INPUT, "--fps %s: must be a positive number, from %g to %g",
                    sn_cli_text(c, "--fps"), least_fps, most_fps);
-  }
   return SN_OK;
 }
 

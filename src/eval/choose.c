@@ -32,6 +32,7 @@ static const offer offers[] = {
   {"dqs:weights=given", with_skin},
   {"lbs", usual},
   {"dqs", usual},
+  {"helpers", usual},
   {"eigenskin", usual},
   {"eigenskin:blend=dualquat", usual},
   {"psd", usual},
@@ -83,8 +84,6 @@ static sn_status list_candidates(chooser *c) {
   }
   return SN_OK;
 }
-
-// ---- held-out poses -------------------------------------------------------------------------------------------------
 
 // ---- one candidate --------------------------------------------------------------------------------------------------
 

@@ -76,11 +76,10 @@ sn_status sn_inputs_load(sn_context *ctx, sn_inputs *in, sn_examples *out) {
   int tests = in->test_frames.count, test_skeletons = in->test_skeletons.count;
   if (tests + test_skeletons > 0 && in->frames.count == 0)
     return sn_fail(ctx, SN_BAD_INPUT, "clips that are only tested on need clips to train on: `frames` FILE");
-  if (in->skeletons.count + test_skeletons > 0 && tests != test_skeletons) {
+  if (in->skeletons.count + test_skeletons > 0 && tests != test_skeletons)
     return sn_fail(ctx, SN_BAD_INPUT,
                    "%d `test-frames` and %d `test-skeleton`: they pair up in order, so give as many of each", tests,
                    test_skeletons);
-  }
   sn_status status = append(ctx, &in->frames, &in->test_frames);
   if (status == SN_OK) status = append(ctx, &in->skeletons, &in->test_skeletons);
   if (status != SN_OK) return status;

@@ -144,10 +144,9 @@ static sn_rt_status check_space(sn_rt_checker *c, const sn_rt_field *f, uint32_t
 
 static sn_rt_status check_field(sn_rt_checker *c, uint32_t index, counts *before) {
   const sn_rt_field *f = (const sn_rt_field *)c->model->sections[SN_SECTION_CORRECT_FIELDS] + index;
-  if (!known(f)) {
+  if (!known(f))
     return sn_rt_fail(c->error, SN_RT_UNSUPPORTED, "pose space %u is of a kind that this runtime does not know",
                       index);
-  }
   if (f->first_basis != before->basis)
     return SN_RT_BAD(c, "pose space %u does not begin where the one before ends", index);
   before->basis += f->basis_count;
@@ -217,9 +216,8 @@ sn_rt_status sn_rt_check_correct(sn_rt_checker *c) {
   sn_rt_status status = sn_rt_need(c, SN_SECTION_CORRECT_HEAD, sizeof(sn_rt_correct_head));
   if (status) return status;
   const sn_rt_correct_head *head = model->sections[SN_SECTION_CORRECT_HEAD];
-  if (head->order > SN_RT_ORDER_FORWARD || head->zero) {
+  if (head->order > SN_RT_ORDER_FORWARD || head->zero)
     return sn_rt_fail(c->error, SN_RT_UNSUPPORTED, "the corrections are of a kind that this runtime does not know");
-  }
   if (head->limit_after &&
       (head->limit_after > 1 || head->order != SN_RT_ORDER_INVERSE || model->info.blend != SN_RT_BLEND_LINEAR))
     return SN_RT_BAD(c, "limits after the blend go with corrections before a linear one");

@@ -3,7 +3,7 @@
 #include "runtime/drive.h"
 #include "runtime/helper.h"
 
-_Static_assert(sizeof(sn_rt_helper) == 80, "a helper joint is 80 bytes in the file");
+_Static_assert(sizeof(sn_rt_helper) == 80 && sizeof(sn_rt_linear) == 8, "sizes of the file");
 
 static uint32_t helper_count(const sn_rt_model *model) { return model->info.palette_count - model->info.joint_count; }
 
@@ -38,13 +38,39 @@ static sn_rt_status check_helper(sn_rt_checker *c, uint32_t n, uint64_t *group, 
   return *row <= rows_of(c->model) ? SN_RT_OK : SN_RT_BAD(c, "the functions of helper %u lie beyond drive.mix", n);
 }
 
+static uint64_t linear_count(const sn_rt_model *model) {
+  return model->sizes[SN_SECTION_DRIVE_LINEAR] / sizeof(sn_rt_linear);
+}
+
+static sn_rt_status check_linear(sn_rt_checker *c) {
+  const sn_rt_linear *at = c->model->sections[SN_SECTION_DRIVE_LINEAR];
+  sn_rt_status status = sn_rt_need_items(c, SN_SECTION_DRIVE_LINEAR, sizeof *at);
+  for (uint32_t n = 0; !status && n < linear_count(c->model); n++) {
+    uint32_t helper = at[n].place / SN_RT_LINEAR_PLACES;
+    if (at[n].value != SN_RT_NO_JOINT && at[n].value >= c->model->info.value_count)
+      return SN_RT_BAD(c, "number %u of drive.linear is of a value that does not exist", n);
+    if (helper >= helper_count(c->model) || at[n].place % SN_RT_LINEAR_PLACES >= SN_RT_LINEAR_CHANNELS)
+      return SN_RT_BAD(c, "number %u of drive.linear is of a channel that does not exist", n);
+    if (n > 0 && helper < at[n - 1].place / SN_RT_LINEAR_PLACES)
+      return SN_RT_BAD(c, "number %u of drive.linear is not in the order of the helpers", n);
+    if (!sn_rt_all_finite(&at[n].number, 1)) return SN_RT_BAD(c, "number %u of drive.linear is not finite", n);
+  }
+  return status;
+}
+
 static sn_rt_status check(sn_rt_checker *c) {
   uint64_t group = 0, row = 0;
+  int linear = c->model->sections[SN_SECTION_DRIVE_LINEAR] != NULL;
   if (c->model->info.blend != SN_RT_BLEND_LINEAR) return SN_RT_BAD(c, "helpers drive linear blends");
   sn_rt_status status =
     sn_rt_need(c, SN_SECTION_DRIVE_HELPERS, (uint64_t)helper_count(c->model) * sizeof(sn_rt_helper));
-  if (!status) status = sn_rt_need_items(c, SN_SECTION_DRIVE_TERMS, sizeof(sn_rt_terms));
-  if (!status) status = sn_rt_need_items(c, SN_SECTION_DRIVE_MIX, SN_RT_HELPER_ROW * sizeof(float));
+  if (!status && linear) status = check_linear(c);
+  if (!status && c->model->info.value_count && c->model->info.joint_count &&
+      !c->model->sections[SN_SECTION_JOINT_REFERENCE])
+    return SN_RT_BAD(c, "values and joints drive helpers, and there is no joint.reference");
+  int terms = !linear || c->model->sections[SN_SECTION_DRIVE_TERMS] || c->model->sections[SN_SECTION_DRIVE_MIX];
+  if (!status && terms) status = sn_rt_need_items(c, SN_SECTION_DRIVE_TERMS, sizeof(sn_rt_terms));
+  if (!status && terms) status = sn_rt_need_items(c, SN_SECTION_DRIVE_MIX, SN_RT_HELPER_ROW * sizeof(float));
   if (!status) status = sn_rt_check_floats(c, SN_SECTION_DRIVE_MIX);
   for (uint32_t n = 0; !status && n < helper_count(c->model); n++) status = check_helper(c, n, &group, &row);
   if (!status && (row != rows_of(c->model) || group != c->model->sizes[SN_SECTION_DRIVE_TERMS] / sizeof(sn_rt_terms)))
@@ -54,7 +80,7 @@ static sn_rt_status check(sn_rt_checker *c) {
 
 static uint64_t work(const sn_rt_model *model) {
   enum { local = 110 }; // about: the matrix of a helper, and its product with the parent's
-  return 2 * SN_RT_HELPER_ROW * rows_of(model) + local * (uint64_t)helper_count(model);
+  return 2 * SN_RT_HELPER_ROW * rows_of(model) + 2 * linear_count(model) + local * (uint64_t)helper_count(model);
 }
 
 static void run(const sn_rt_model *model, const sn_rt_input *input, const sn_rt_keeping *keeping, void *space,
@@ -64,12 +90,19 @@ static void run(const sn_rt_model *model, const sn_rt_input *input, const sn_rt_
                               .joint_count = model->info.joint_count,
                               .terms = model->sections[SN_SECTION_DRIVE_TERMS],
                               .mix = model->sections[SN_SECTION_DRIVE_MIX]};
+  const sn_rt_linear *linear = model->sections[SN_SECTION_DRIVE_LINEAR];
+  const sn_rt_linear *end = linear ? linear + linear_count(model) : NULL;
+  const float *values = keeping->turns + 8 * (size_t)model->info.joint_count;
   (void)input, (void)space;
   for (uint32_t n = 0; n < helper_count(model); n++) {
     const sn_rt_helper *h = helpers + n;
-    float channels[SN_RT_HELPER_ROW], local[12];
+    float channels[SN_RT_HELPER_ROW], added[SN_RT_LINEAR_PLACES], local[12];
     sn_rt_helper_channels(h, &spaces, keeping->turns, channels);
     sn_rt_helper_local(h->centre, channels, local);
+    if (linear) {
+      linear = sn_rt_helper_linear(linear, end, n, values, added);
+      sn_rt_helper_add(h->centre, added, local);
+    }
     sn_rt_helper_matrix(h->parent == SN_RT_NO_JOINT ? NULL : palette + 16 * (size_t)h->parent, local,
                         palette + 16 * (size_t)(model->info.joint_count + n));
   }

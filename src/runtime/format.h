@@ -76,6 +76,14 @@ typedef struct sn_rt_helper {
   float centre[3], low[SN_RT_HELPER_CHANNELS], high[SN_RT_HELPER_CHANNELS];
 } sn_rt_helper;
 
+// A number that a value (0 to SN_RT_VALUE_SPAN; SN_RT_NO_JOINT: 1) is multiplied with, for the translation (3), rotation vector (3)
+// or scale along an axis (3) of a helper, whose matrix is linear in them. place: 16 times the helper, plus the channel.
+enum { SN_RT_LINEAR_CHANNELS = 9, SN_RT_LINEAR_PLACES = 16 };
+typedef struct sn_rt_linear {
+  uint16_t value, place;
+  float number;
+} sn_rt_linear;
+
 enum { SN_RT_ROTREG_FACTORS = 3, SN_RT_ROTREG_ROWS = 32 }; // joints of a predictor at most; rows of C in a block
 
 // Drive `rotreg`: the joint's logarithm is taken relative to `base`, on the branch nearest to `reference`.
@@ -296,6 +304,7 @@ static inline uint64_t sn_rt_rotreg_solve_count(uint32_t joint_count, uint32_t b
   X(DRIVE_HELPERS, "drive.helpers") /* sn_rt_helper[palette_count - joint_count] */ \
   X(DRIVE_TERMS, "drive.terms") /* sn_rt_terms[]: of joints, pairs of joints and values, helper after helper */ \
   X(DRIVE_MIX, "drive.mix") /* float[terms][8]: the channels of every term's helper, then 0 */ \
+  X(DRIVE_LINEAR, "drive.linear") /* sn_rt_linear[], by helper; may be missing, and drive.terms and drive.mix where it is not */ \
   X(DRIVE_TORQUES, "drive.torques") /* sn_rt_torque[joint_count] */ \
   X(DRIVE_PAIRS, "drive.pairs") /* sn_rt_torque_block[ceil(bones / 8)], instead of drive.keys */ \
   X(DRIVE_OFFSETS, "drive.offsets") /* float[joint_count][2]: what f_r and f_s are at x = 0; may be missing: 0 */ \

@@ -8,7 +8,7 @@
 
 SN_RT_BOTH void sn_rt_helper_channels(const sn_rt_helper *h, const sn_rt_pose_spaces *s, const float *turns,
                                       float out[SN_RT_HELPER_ROW]) {
-  const float *row = s->mix + SN_RT_HELPER_ROW * (size_t)h->first_row;
+  const float *row = h->group_count ? s->mix + SN_RT_HELPER_ROW * (size_t)h->first_row : s->mix;
   float terms[SN_RT_QUADRATIC], sum[SN_RT_HELPER_ROW] = {0};
   for (uint32_t g = 0; g < h->group_count; g++) {
     const sn_rt_terms *t = s->terms + h->first_group + g;
@@ -32,6 +32,24 @@ SN_RT_BOTH void sn_rt_helper_local(const float centre[3], const float channels[S
       out[4 * i + k] = scale * m[3 * i + k];
       out[4 * i + 3] -= out[4 * i + k] * centre[k];
     }
+  }
+}
+
+// What the values add, linear in them: t + r x (x - centre) + s (x - centre), s along the axes. Returns the next helper's.
+SN_RT_BOTH const sn_rt_linear *sn_rt_helper_linear(const sn_rt_linear *at, const sn_rt_linear *end, uint32_t helper,
+                                                   const float *values, float out[SN_RT_LINEAR_PLACES]) {
+  for (int c = 0; c < SN_RT_LINEAR_PLACES; c++) out[c] = 0;
+  for (; at < end && at->place / SN_RT_LINEAR_PLACES == helper; at++)
+    out[at->place % SN_RT_LINEAR_PLACES] += at->number * (at->value == SN_RT_NO_JOINT ? 1 : values[at->value]);
+  return at;
+}
+
+SN_RT_BOTH void sn_rt_helper_add(const float centre[3], const float channels[SN_RT_LINEAR_PLACES], float local[12]) {
+  const float *t = channels, *r = channels + 3, *s = channels + 6;
+  const float m[3][3] = {{s[0], -r[2], r[1]}, {r[2], s[1], -r[0]}, {-r[1], r[0], s[2]}};
+  for (int i = 0; i < 3; i++) {
+    for (int k = 0; k < 3; k++) local[4 * i + k] += m[i][k];
+    local[4 * i + 3] += t[i] - (m[i][0] * centre[0] + m[i][1] * centre[1] + m[i][2] * centre[2]);
   }
 }
 

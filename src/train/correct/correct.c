@@ -145,13 +145,12 @@ static sn_status add_values(corrector *c) {
   const sn_values *values = &c->examples->values;
   for (int v = 0; v < c->residuals.value_count; v++) {
     int control = c->residuals.joint_count + v;
-    if (!(c->ranges[v][1] > c->ranges[v][0])) {
+    if (!(c->ranges[v][1] > c->ranges[v][0]))
       return sn_fail(
         c->ctx, SN_BAD_INPUT,
         "value '%s' is %g at the rest mesh and in all training frames: leave the column out, or train on "
         "frames that change it (`keys`)",
         values->names[v], (double)c->ranges[v][0]);
-    }
     c->joints[c->joint_count++] = control;
   }
   return SN_OK;
@@ -568,7 +567,9 @@ static sn_status write(corrector *c, const sn_corrections *corrections, const sn
                           corrections, base->desc, out);
 }
 
+// Values are kept within their range, and so are sums of polynomials in them.
 static sn_status limit(corrector *c, sn_corrections *corrections) {
+  if (c->residuals.joint_count == 0) return SN_OK;
   sn_status status = sn_corrections_limit(c->ctx, &c->memory, &c->residuals, corrections);
   if (status == SN_OK && c->options->order == SN_ORDER_INVERSE && has_own_bones(&c->model))
     status = limit_after_blend(c, corrections);
@@ -670,8 +671,7 @@ static sn_status run(corrector *c, const sn_model *base, sn_model *out) {
   sn_corrections corrections;
   sn_status status = prepare(c, base);
   bool local = c->options->space == SN_SPACE_LOCAL;
-  if (status == SN_OK && local) status = regress(c, base, out);
-  if (status == SN_OK && !local) status = make_fields(c, &corrections);
+  if (status == SN_OK) status = local ? regress(c, base, out) : make_fields(c, &corrections);
   if (status == SN_OK && !local) status = write(c, &corrections, base, out);
   sn_skin_free(&c->residuals.skin);
   return status;

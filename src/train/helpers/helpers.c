@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // `helpers`: the skeleton and helper joints that it drives, with linear blending (after Mukai and Kuriyama 2016).
-#include "train/helpers/helpers.h"
+#include "train/helpers/faces.h"
+#include "train/skin/base.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -8,18 +9,18 @@
 
 typedef struct sn_helper_options {
   sn_skin_options skin;
-  int helpers;
+  int helpers, numbers;
 } sn_helper_options;
 
-enum { most_frames = 256, most_sample = 3000, rounds = 4, sweeps = 2 };
+enum { most_frames = 256, most_sample = 3000, rounds = 4, sweeps = 2, usual = 24, count_choices = 4 };
+static const int choices[count_choices] = {6, 12, usual, 48}; // numbers of helpers, where none is given
 
 static const double no_residual = 1e-5; // a part of the diagonal
 static const double worth = 0.1; // of an influence: what it takes off the squared error, over that of the mean vertex
 
 // ---- what is given -----------------------------------------------------------------------------------------------------------
 
-// Every so many of `count`, at most `most`.
-static int *spread(sn_context *ctx, sn_arena *memory, int count, int most, int *chosen) {
+int *sn_helper_spread(sn_context *ctx, sn_arena *memory, int count, int most, int *chosen) {
   *chosen = count < most ? count : most;
   int *out = SN_NEW(ctx, memory, int, *chosen);
   for (int k = 0; out && k < *chosen; k++) out[k] = (int)((int64_t)k * count / *chosen);
@@ -27,8 +28,8 @@ static int *spread(sn_context *ctx, sn_arena *memory, int count, int most, int *
 }
 
 static sn_status choose_frames(sn_helper_solve *s, const sn_keys *keys) {
-  int *every = spread(s->ctx, s->memory, keys->count, most_frames, &s->frame_count);
-  s->sample = spread(s->ctx, s->memory, s->examples->rest.vertex_count, most_sample, &s->sample_count);
+  int *every = sn_helper_spread(s->ctx, s->memory, keys->count, most_frames, &s->frame_count);
+  s->sample = sn_helper_spread(s->ctx, s->memory, s->examples->rest.vertex_count, most_sample, &s->sample_count);
   if (!every || !s->sample) return s->ctx->error.status;
   for (int f = 0; f < s->frame_count; f++) every[f] = keys->frames[every[f]];
   s->keys = (sn_keys){.count = s->frame_count, .frames = every};
@@ -53,6 +54,22 @@ static void fill_poses(sn_helper_solve *s) {
   }
 }
 
+// What there is of every frame.
+static sn_status new_frames(sn_helper_solve *s) {
+  size_t frames = (size_t)s->frame_count, joints = (size_t)s->joint_count;
+  s->vectors = SN_NEW(s->ctx, s->memory, double, 3 * joints * frames);
+  s->palette = SN_NEW(s->ctx, s->memory, sn_affine, frames * (joints + (size_t)s->helper_count));
+  s->inverses = SN_NEW(s->ctx, s->memory, sn_mat3, frames * joints);
+  s->residuals = sn_arena_alloc(s->ctx, s->memory, frames * (size_t)s->sample_count, sizeof *s->residuals);
+  if (!s->vectors || !s->palette || !s->inverses || !s->residuals) return s->ctx->error.status;
+  for (int h = 0; h < s->helper_count; h++) {
+    s->helpers[h].channels = sn_arena_alloc(s->ctx, s->memory, frames, sizeof *s->helpers[h].channels);
+    if (!s->helpers[h].channels) return s->ctx->error.status;
+  }
+  fill_poses(s);
+  return SN_OK;
+}
+
 static sn_status prepare(sn_helper_solve *s, const sn_keys *keys) {
   sn_context *ctx = s->ctx;
   sn_turn *turns = NULL;
@@ -62,36 +79,27 @@ static sn_status prepare(sn_helper_solve *s, const sn_keys *keys) {
   if (status == SN_OK) status = sn_near_new(ctx, s->memory, &s->examples->skeleton, &s->base, &s->near);
   if (status == SN_OK) status = sn_skin_new(ctx, s->examples->rest.vertex_count, s->influences, &s->skin);
   if (status != SN_OK) return status;
-  size_t frames = (size_t)s->frame_count, joints = (size_t)s->joint_count;
   s->turns = turns;
-  s->rest = SN_NEW(ctx, s->memory, double, 3 * joints);
-  s->vectors = SN_NEW(ctx, s->memory, double, 3 * joints * frames);
-  s->palette = SN_NEW(ctx, s->memory, sn_affine, frames * (joints + (size_t)s->helper_count));
-  s->inverses = SN_NEW(ctx, s->memory, sn_mat3, frames * joints);
-  s->residuals = sn_arena_alloc(ctx, s->memory, frames * (size_t)s->sample_count, sizeof *s->residuals);
+  s->rest = SN_NEW(ctx, s->memory, double, 3 * s->joint_count);
   s->helpers = SN_NEW(ctx, s->memory, sn_helper, s->helper_count);
-  if (!s->rest || !s->vectors || !s->palette || !s->inverses || !s->residuals || !s->helpers)
-    return ctx->error.status;
-  for (int h = 0; h < s->helper_count; h++) {
-    s->helpers[h] = (sn_helper){0};
-    s->helpers[h].channels = sn_arena_alloc(ctx, s->memory, frames, sizeof *s->helpers[h].channels);
-    if (!s->helpers[h].channels) return ctx->error.status;
-    memset(s->helpers[h].channels, 0, frames * sizeof *s->helpers[h].channels);
-  }
   s->diagonal = sn_points_diagonal((const float(*)[3])s->examples->rest.positions, s->examples->rest.vertex_count);
-  fill_poses(s);
-  sn_helpers_residuals(s, &s->base);
-  return SN_OK;
+  status = s->rest && s->helpers ? new_frames(s) : ctx->error.status;
+  if (status == SN_OK) sn_helpers_residuals(s, &s->base);
+  return status;
 }
 
-static double rms_residual(const sn_helper_solve *s) {
+static double squared_residual(const sn_helper_solve *s) {
   double sum = 0;
   size_t count = (size_t)s->frame_count * (size_t)s->sample_count;
   for (size_t n = 0; n < count; n++) {
     sn_vec3 r = sn_vec3_from(s->residuals[n]);
     sum += sn_vec3_dot(r, r);
   }
-  return sqrt(sum / (double)count);
+  return sum;
+}
+
+static double rms_residual(const sn_helper_solve *s) {
+  return sqrt(squared_residual(s) / ((double)s->frame_count * s->sample_count));
 }
 
 // ---- the alternation --------------------------------------------------------------------------------
@@ -121,26 +129,98 @@ static sn_status alternate(sn_helper_solve *s) {
     sn_helpers_residuals(s, &s->skin);
     for (int n = 0; status == SN_OK && n < sweeps; n++) status = move_all(s, rows, weights);
   }
-  s->worth = worth * pow(rms_residual(s), 2) * s->frame_count;
+  s->worth = worth * squared_residual(s) / s->sample_count;
   if (status == SN_OK) status = sn_helpers_weigh(s, true);
+  return status;
+}
+
+// ---- cross-validation ---------------------------------------------------------------------------
+
+typedef struct trial {
+  const sn_skin_options *skin;
+  const sn_base_sample *sample;
+  int helpers;
+  double (*squared)[2]; // of every fold: with helpers, and of the base
+} trial;
+
+// Residuals at the frames of `keys`, which were not learned from.
+static sn_status measure_held_out(sn_helper_solve *s, sn_keys keys, double squared[2]) {
+  s->keys = keys, s->frame_count = keys.count;
+  sn_status status = new_frames(s);
+  if (status != SN_OK) return status;
+  sn_helpers_residuals(s, &s->base);
+  squared[1] = squared_residual(s);
+  for (int h = 0; h < s->helper_count; h++) sn_helper_apply(s, h, true);
+  sn_helpers_residuals(s, &s->skin);
+  squared[0] = squared_residual(s);
+  return SN_OK;
+}
+
+static sn_status try_fold(sn_context *ctx, sn_arena *memory, void *user, int index) {
+  const trial *t = user;
+  const sn_fold *fold = t->sample->folds.folds + index;
+  sn_helper_solve s = {.ctx = ctx,
+                       .memory = memory,
+                       .examples = &t->sample->examples,
+                       .joint_count = t->sample->examples.skeleton.joint_count,
+                       .influences = t->skin->influences,
+                       .helper_count = t->helpers};
+  int *frames = SN_NEW(ctx, memory, int, fold->count);
+  for (int n = 0; frames && n < fold->count; n++) frames[n] = t->sample->keys.frames[fold->poses[n]];
+  sn_keys learned = {.count = fold->outside_count, .frames = frames}, held = {.count = fold->count - learned.count};
+  sn_status status = frames ? SN_OK : ctx->error.status;
+  if (frames) held.frames = frames + learned.count;
+  if (status == SN_OK)
+    status = sn_train_skin(ctx, &(sn_skin_task){t->skin, s.examples, SN_RT_BLEND_LINEAR, &learned}, &s.base, NULL);
+  if (status == SN_OK) status = prepare(&s, &learned);
+  if (status == SN_OK) status = alternate(&s);
+  if (status == SN_OK) status = measure_held_out(&s, held, t->squared[index]);
+  sn_skin_free(&s.base);
+  sn_skin_free(&s.skin);
+  return status;
+}
+
+// The number of helpers (0: to be chosen) and its cross-validated enveloping error. Fewer, or none, unless more are worth it.
+static sn_status choose_count(sn_context *ctx, const sn_skin_options *skin, const sn_base_sample *sample,
+                              int *helpers, sn_train_report *report) {
+  sn_arena memory = sn_arena_new(ctx);
+  int count = *helpers ? 1 : count_choices, best = 1;
+  const int *counts = *helpers ? helpers : choices;
+  double errors[count_choices + 1] = {0};
+  trial t = {.skin = skin, .sample = sample};
+  t.squared = sn_arena_alloc(ctx, &memory, (size_t)sample->folds.fold_count, sizeof *t.squared);
+  sn_status status = t.squared ? SN_OK : ctx->error.status;
+  for (int k = 0; status == SN_OK && k < count; k++) {
+    double sums[2] = {0};
+    t.helpers = counts[k];
+    status = sn_folds_run(ctx, &sample->folds, try_fold, &t);
+    for (int f = 0; f < 2 * sample->folds.fold_count; f++) sums[f % 2] += t.squared[f / 2][f % 2];
+    errors[k + 1] = sqrt(sums[0] / sample->rigid), errors[0] = sqrt(sums[1] / sample->rigid);
+  }
+  if (count > 1) best = sn_simplest(errors, count + 1, SN_WORTH_IT);
+  for (int k = 0; status == SN_OK && k <= count; k++) {
+    char name[32];
+    snprintf(name, sizeof name, "%d helpers", k > 0 ? counts[k - 1] : 0);
+    sn_train_report_add(report, name, errors[k], k == best);
+  }
+  *helpers = best > 0 ? counts[best - 1] : 0, report->cross_validated = errors[best];
+  sn_arena_free(&memory);
   return status;
 }
 
 // ---- the model --------------------------------------------------------------------------------
 
-// Helpers without weight are dropped.
-static void drop_unused(sn_helper_solve *s, int *new_of) {
-  size_t count = (size_t)s->skin.vertex_count * (size_t)s->skin.influences;
-  int kept = 0;
-  for (int h = 0; h < s->helper_count; h++) new_of[h] = -1;
-  for (size_t n = 0; n < count; n++)
-    if (s->skin.weights[n] > 0 && s->skin.joints[n] >= s->joint_count) new_of[s->skin.joints[n] - s->joint_count] = 0;
-  for (int h = 0; h < s->helper_count; h++)
-    if (new_of[h] == 0) s->helpers[kept] = s->helpers[h], new_of[h] = kept++;
-  for (size_t n = 0; n < count; n++)
-    if (s->skin.weights[n] > 0 && s->skin.joints[n] >= s->joint_count)
-      s->skin.joints[n] = (uint16_t)(s->joint_count + new_of[s->skin.joints[n] - s->joint_count]);
-  s->helper_count = kept;
+int sn_helper_number(const sn_skin *skin, int kept, int count, int *new_of) {
+  size_t all = (size_t)skin->vertex_count * (size_t)skin->influences;
+  int next = 0;
+  for (int e = 0; e < count; e++) new_of[e] = e < kept ? 0 : -1;
+  for (size_t n = 0; n < all; n++)
+    if (skin->weights[n] > 0) new_of[skin->joints[n]] = 0;
+  for (int e = 0; e < count; e++)
+    if (new_of[e] == 0) new_of[e] = next++;
+  for (size_t n = 0; n < all; n++)
+    if (skin->weights[n] > 0) skin->joints[n] = (uint16_t)new_of[skin->joints[n]];
+  return next;
 }
 
 typedef struct written {
@@ -215,45 +295,89 @@ static sn_status build(sn_helper_solve *s, const sn_keys *keys, sn_model *out) {
 static sn_status build_without(sn_helper_solve *s, const char *why, sn_model *out, sn_train_report *report) {
   sn_model_desc desc = sn_model_desc_default();
   desc.rest = &s->examples->rest, desc.skeleton = &s->examples->skeleton, desc.skin = &s->base;
-  snprintf(report->note, sizeof report->note, "no helpers: %s", why);
+  sn_helper_note(report, why);
   return sn_train_build(s->ctx, s->examples, desc, out);
 }
 
 static sn_status solve(sn_helper_solve *s, const sn_keys *keys, sn_model *out, sn_train_report *report) {
+  if (s->helper_count == 0)
+    return build_without(s, "no helpers: cross-validation finds no use for them", out, report);
   sn_status status = prepare(s, keys);
   if (status != SN_OK) return status;
   double before = rms_residual(s);
   if (!(before > no_residual * s->diagonal))
-    return build_without(s, "linear blending leaves no residual", out, report);
-  int *new_of = SN_NEW(s->ctx, s->memory, int, s->helper_count);
+    return build_without(s, "no helpers: linear blending leaves no residual", out, report);
+  int *new_of = SN_NEW(s->ctx, s->memory, int, s->joint_count + s->helper_count);
   status = new_of ? alternate(s) : s->ctx->error.status;
   if (status != SN_OK) return status;
   sn_helpers_residuals(s, &s->skin);
   double after = rms_residual(s);
-  drop_unused(s, new_of);
-  report->cross_validated = 0; // that of the base
-  if (s->helper_count == 0) return build_without(s, "no joint that moves explains the residual", out, report);
-  size_t used = strlen(report->learned);
-  snprintf(report->learned + used, sizeof report->learned - used,
-           "%s%d helper joints; residual in training %.3g %% of the diagonal, %.3g %% without", used ? "; " : "",
-           s->helper_count, 100 * after / s->diagonal, 100 * before / s->diagonal);
+  int used_count = sn_helper_number(&s->skin, s->joint_count, s->joint_count + s->helper_count, new_of);
+  for (int h = 0; h < s->helper_count; h++)
+    if (new_of[s->joint_count + h] >= 0) s->helpers[new_of[s->joint_count + h] - s->joint_count] = s->helpers[h];
+  s->helper_count = used_count - s->joint_count;
+  if (s->helper_count == 0)
+    return build_without(s, "no helpers: no joint that moves explains the residual", out, report);
+  snprintf(report->learned, sizeof report->learned,
+           "%d helper joints; residual in training %.3g %% of the diagonal, %.3g %% without", s->helper_count,
+           100 * after / s->diagonal, 100 * before / s->diagonal);
   return build(s, keys, out);
+}
+
+// The base and the number of helpers, both by cross-validation where there are poses to hold out.
+static sn_status choose(sn_helper_solve *s, sn_skin_options *skin, const sn_keys *keys, sn_train_report *report) {
+  sn_base_sample sample;
+  sn_base_kind kind;
+  if (skin->weights == SN_WEIGHTS_SKELETON) return SN_OK;
+  sn_status status =
+    sn_base_choose(s->ctx, &(sn_skin_task){skin, s->examples, SN_RT_BLEND_LINEAR, keys}, &kind, report);
+  if (status == SN_OK) skin->base = 1 + (int)kind;
+  if (status == SN_OK) status = sn_base_sample_make(s->ctx, s->memory, s->examples, keys, &sample);
+  if (status != SN_OK || sample.folds.fold_count < 2 || !(sample.rigid > 0)) return status;
+  return choose_count(s->ctx, skin, &sample, &s->helper_count, report);
+}
+
+// Fewer helpers where the model is larger or slower than it may be.
+static bool has_fewer(sn_context *ctx, const sn_examples *examples, const sn_limits *l, const sn_model *model,
+                      int *helpers) {
+  sn_rt_model opened;
+  double ratio = 0;
+  if (sn_model_open(ctx, "model", model->bytes, model->size, &opened) != SN_OK) return false;
+  if (l->time > 0 && l->ratio_of && l->ratio_of(ctx, &opened, examples, &ratio) != SN_OK) return false;
+  int less = 0;
+  for (int k = 0; k < count_choices && choices[k] < *helpers; k++) less = choices[k];
+  if (less == 0 || (!(l->bytes > 0 && (double)model->size > l->bytes) && !(l->time > 0 && ratio > l->time)))
+    return false;
+  *helpers = less;
+  return true;
 }
 
 static sn_status train(sn_context *ctx, const void *options, const sn_examples *examples, const sn_keys *keys,
                        sn_model *out, sn_train_report *report) {
   const sn_helper_options *o = options;
+  sn_skin_options skin = o->skin;
+  int vertices = examples->rest.vertex_count, helpers = o->helpers < vertices ? o->helpers : vertices;
+  if (helpers < o->helpers)
+    snprintf(report->note, sizeof report->note, "helpers=%d: the mesh has %d vertices, and at most as many helpers",
+             o->helpers, helpers);
+  if (examples->values.count > 0)
+    return sn_faces_train(ctx, &(sn_face_options){helpers ? helpers : usual, skin.influences, o->numbers}, examples,
+                          keys, out, report);
   sn_arena memory = sn_arena_new(ctx);
   sn_helper_solve s = {.ctx = ctx,
                        .memory = &memory,
                        .examples = examples,
                        .joint_count = examples->skeleton.joint_count,
-                       .influences = o->skin.influences,
-                       .helper_count = o->helpers};
-  if (s.helper_count > examples->rest.vertex_count) s.helper_count = examples->rest.vertex_count;
-  sn_status status =
-    sn_train_skin(ctx, &(sn_skin_task){&o->skin, examples, SN_RT_BLEND_LINEAR, keys}, &s.base, report);
-  if (status == SN_OK) status = solve(&s, keys, out, report);
+                       .influences = skin.influences,
+                       .helper_count = helpers};
+  sn_status status = choose(&s, &skin, keys, report);
+  if (status == SN_OK)
+    status = sn_train_skin(ctx, &(sn_skin_task){&skin, examples, SN_RT_BLEND_LINEAR, keys}, &s.base, NULL);
+  helpers = s.helper_count;
+  do {
+    sn_model_free(out), sn_skin_free(&s.skin), s.helper_count = helpers;
+    if (status == SN_OK) status = solve(&s, keys, out, report);
+  } while (status == SN_OK && o->helpers == 0 && has_fewer(ctx, examples, &report->limits, out, &helpers));
   sn_skin_free(&s.base);
   sn_skin_free(&s.skin);
   sn_arena_free(&memory);
@@ -261,8 +385,10 @@ static sn_status train(sn_context *ctx, const void *options, const sn_examples *
 }
 
 static const sn_option own[] = {
-  {"helpers", SN_OPTION_INT, offsetof(sn_helper_options, helpers), "24", 1, 256, NULL, SN_OPTION_COMMON,
-   "helper joints at most"},
+  {"helpers", SN_OPTION_INT, offsetof(sn_helper_options, helpers), "24", 1, 256, "auto", SN_OPTION_COMMON,
+   "helper joints at most; auto: by cross-validation"},
+  {"numbers", SN_OPTION_INT, offsetof(sn_helper_options, numbers), "0", 0, 1e6, NULL, SN_OPTION_COMMON,
+   "with values: numbers in all bones' transforms together at most; 0: no limit"},
   {0},
 };
 static const sn_option_group groups[] = {
@@ -274,6 +400,7 @@ const sn_method sn_method_helpers = {
   .summary = "linear blend skinning with helper joints: plain bones for any engine",
   .options = groups,
   .needs_skeleton = true,
+  .takes_values = true,
   .wants_skin = true,
   .vertex_bytes = 170,
   .train = train,

@@ -3,6 +3,8 @@
 #ifndef SINEW_TRAIN_HELPERS_HELPERS_H
 #define SINEW_TRAIN_HELPERS_HELPERS_H
 
+#include <stdio.h>
+
 #include "runtime/helper.h"
 #include "train/folds.h"
 #include "train/near.h"
@@ -38,6 +40,27 @@ typedef struct sn_helper_solve {
   double diagonal, worth; // worth: of an influence, in squared distance over all frames
 } sn_helper_solve;
 
+// Clusters of points whose last three numbers are their place (k-means), which is scaled so that vertices far apart differ as
+// much as the rest of their numbers are large.
+typedef struct sn_helper_clusters {
+  int dims, count, point_count;
+  float *points; // point_count * dims
+  double *means; // count * dims
+  int *owner;    // of every point
+} sn_helper_clusters;
+sn_status sn_helper_cluster(sn_context *ctx, sn_arena *memory, sn_helper_clusters *c, double diagonal);
+
+// Every so many of `count`, at most `most`.
+int *sn_helper_spread(sn_context *ctx, sn_arena *memory, int count, int most, int *chosen);
+
+// Numbers the palette entries that have weight, and the first `kept`, anew; -1: dropped. Returns how many there are.
+int sn_helper_number(const sn_skin *skin, int kept, int count, int *new_of);
+
+static inline void sn_helper_note(sn_train_report *report, const char *text) {
+  size_t used = strlen(report->note);
+  snprintf(report->note + used, sizeof report->note - used, "%s%s", used ? "; " : "", text);
+}
+
 static inline sn_affine *sn_helper_palette(const sn_helper_solve *s, int frame) {
   return s->palette + (size_t)frame * (size_t)(s->joint_count + s->helper_count);
 }
@@ -49,6 +72,8 @@ static inline double sn_helper_feature_scale(int term) { return term < 3 ? 1 : 0
 sn_status sn_helpers_seed(sn_helper_solve *s);
 // The motion of helper h, from the residuals of `count` vertices of the sample (`rows`) that have these weights on it.
 sn_status sn_helper_move(sn_helper_solve *s, int h, int count, const int *rows, const double *weights);
+// Channels and matrices of helper h in all frames, by its functions. `bounded`: within its range, as the runtime has them.
+void sn_helper_apply(sn_helper_solve *s, int h, bool bounded);
 // Weights on joints and helpers: of the sample, or of all vertices.
 sn_status sn_helpers_weigh(sn_helper_solve *s, bool all);
 // Residuals of the sample with the present motion and weights.

@@ -184,10 +184,8 @@ static void set_range(sn_helper *h, int frame_count) {
   h->low[channels - 1] = fmaxf(h->low[channels - 1], -0.5f);
 }
 
-// The helper's channels and matrices in all frames, by its functions.
-static void apply(motion *m) {
-  sn_helper_solve *s = m->s;
-  sn_helper *h = m->helper;
+void sn_helper_apply(sn_helper_solve *s, int index, bool bounded) {
+  sn_helper *h = s->helpers + index;
   double row[SN_HELPER_TERMS];
   float local[12];
   for (int f = 0; f < s->frame_count; f++) {
@@ -195,16 +193,15 @@ static void apply(motion *m) {
     for (int c = 0; c < channels; c++) {
       double sum = 0;
       for (int p = 0; p < h->driver_count * SN_RT_QUADRATIC; p++) sum += row[p] * h->mix[p][c];
-      h->channels[f][c] = (float)sum;
+      h->channels[f][c] = bounded ? fminf(fmaxf((float)sum, h->low[c]), h->high[c]) : (float)sum;
     }
     h->channels[f][channels - 1] = fmaxf(h->channels[f][channels - 1], -0.5f);
     sn_rt_helper_local(h->centre, h->channels[f], local);
     sn_affine moved;
     for (int n = 0; n < 12; n++) moved.m[n / 4][n % 4] = local[n];
     sn_affine *palette = sn_helper_palette(s, f);
-    palette[s->joint_count + (int)(h - s->helpers)] = sn_affine_mul(palette[h->parent], moved);
+    palette[s->joint_count + index] = sn_affine_mul(palette[h->parent], moved);
   }
-  set_range(h, s->frame_count);
 }
 
 // Residuals with what the helper does now instead of what it did.
@@ -238,7 +235,8 @@ sn_status sn_helper_move(sn_helper_solve *s, int h, int count, const int *rows, 
       choose_drivers(&m); // once: with others the next round would not go on from this one
     sum_frames(&m, m.helper->drivers, m.helper->driver_count, -1, whole);
     if (whole->terms) solve_ridge(whole, m.helper->mix);
-    apply(&m);
+    sn_helper_apply(s, h, false);
+    set_range(m.helper, s->frame_count);
     shift_residuals(&m, count, rows, weights, before);
   }
   sn_arena_free(&scratch);

@@ -9,17 +9,11 @@
 static const double reach = 0.15;
 enum { most_rounds = 12 };
 
-typedef struct clusters {
-  int dims, count;
-  float *points; // sample_count * dims: residuals, then the place
-  double *means; // count * dims
-  int *owner;
-} clusters;
+typedef sn_helper_clusters clusters;
 
 static int main_joint(const sn_skin *skin, int i) { return skin->joints[(size_t)i * (size_t)skin->influences]; }
 
 static void fill_points(const sn_helper_solve *s, clusters *c) {
-  double total = 0;
   for (int n = 0; n < s->sample_count; n++) {
     float *to = c->points + (size_t)n * (size_t)c->dims;
     int joint = main_joint(&s->base, s->sample[n]);
@@ -27,13 +21,8 @@ static void fill_points(const sn_helper_solve *s, clusters *c) {
       sn_vec3 r = sn_vec3_from(s->residuals[(size_t)f * (size_t)s->sample_count + (size_t)n]);
       r = sn_mat3_apply(s->inverses[(size_t)f * (size_t)s->joint_count + (size_t)joint], r);
       sn_vec3_store(r, to);
-      total += sn_vec3_dot(r, r);
     }
-  }
-  double unit = sqrt(total / s->sample_count) / (reach * s->diagonal);
-  for (int n = 0; n < s->sample_count; n++) {
-    float *to = c->points + (size_t)(n + 1) * (size_t)c->dims - 3;
-    for (int k = 0; k < 3; k++) to[k] = (float)unit * s->examples->rest.positions[s->sample[n]][k];
+    memcpy(to, s->examples->rest.positions[s->sample[n]], sizeof(float[3]));
   }
 }
 
@@ -58,31 +47,35 @@ static double energy_of(const clusters *c, int n) {
   return sum;
 }
 
+static void scale_places(clusters *c, double diagonal) {
+  double total = 0;
+  for (int n = 0; n < c->point_count; n++) total += energy_of(c, n);
+  double unit = sqrt(total / c->point_count) / (reach * diagonal);
+  for (int n = 0; n < c->point_count; n++)
+    for (int k = 1; k <= 3; k++) c->points[(size_t)(n + 1) * (size_t)c->dims - (size_t)k] *= (float)unit;
+}
+
 // The next mean is the vertex whose distance to the means so far, times its energy, is largest.
-static void first_means(const sn_helper_solve *s, clusters *c, double *nearest) {
-  for (int n = 0; n < s->sample_count; n++) nearest[n] = 1;
+static void first_means(clusters *c, double *nearest) {
+  for (int n = 0; n < c->point_count; n++) nearest[n] = 1;
   for (int k = 0; k < c->count; k++) {
     int best = 0;
     double most = -1;
-    for (int n = 0; n < s->sample_count; n++) {
+    for (int n = 0; n < c->point_count; n++) {
       double value = nearest[n] * energy_of(c, n);
       if (value > most) most = value, best = n;
     }
     set_mean(c, k, best);
-    for (int n = 0; n < s->sample_count; n++) {
+    for (int n = 0; n < c->point_count; n++) {
       double d = distance(c, n, k);
       nearest[n] = k == 0 || d < nearest[n] ? d : nearest[n];
     }
   }
 }
 
-typedef struct assigning {
-  const clusters *c;
-} assigning;
-
 static void assign(void *user, int64_t begin, int64_t end, int worker) {
   (void)worker;
-  const clusters *c = ((const assigning *)user)->c;
+  const clusters *c = user;
   for (int n = (int)begin; n < (int)end; n++) {
     double least = INFINITY;
     for (int k = 0; k < c->count; k++) {
@@ -92,16 +85,30 @@ static void assign(void *user, int64_t begin, int64_t end, int worker) {
   }
 }
 
-static void update_means(const sn_helper_solve *s, clusters *c, double *sums) {
+static void update_means(clusters *c, double *sums) {
   memset(c->means, 0, (size_t)c->count * (size_t)c->dims * sizeof *c->means);
   memset(sums, 0, (size_t)c->count * sizeof *sums);
-  for (int n = 0; n < s->sample_count; n++) {
+  for (int n = 0; n < c->point_count; n++) {
     double energy = energy_of(c, n) + 1e-30, *mean = c->means + (size_t)c->owner[n] * (size_t)c->dims;
     sums[c->owner[n]] += energy;
     for (int d = 0; d < c->dims; d++) mean[d] += energy * (double)c->points[(size_t)n * (size_t)c->dims + (size_t)d];
   }
   for (int k = 0; k < c->count; k++)
     for (int d = 0; d < c->dims; d++) c->means[(size_t)k * (size_t)c->dims + (size_t)d] /= sums[k] > 0 ? sums[k] : 1;
+}
+
+sn_status sn_helper_cluster(sn_context *ctx, sn_arena *memory, sn_helper_clusters *c, double diagonal) {
+  double *numbers = SN_NEW(ctx, memory, double, c->point_count + c->count);
+  c->means = SN_NEW(ctx, memory, double, (size_t)c->count *(size_t)c->dims);
+  c->owner = SN_NEW(ctx, memory, int, c->point_count);
+  if (!numbers || !c->means || !c->owner) return ctx->error.status;
+  scale_places(c, diagonal);
+  first_means(c, numbers);
+  for (int round = 0; round < most_rounds; round++) {
+    sn_parallel_for(ctx, c->point_count, 64, assign, c);
+    update_means(c, numbers);
+  }
+  return SN_OK;
 }
 
 // The joint with the largest weight on the cluster, and the cluster's middle, both by energy.
@@ -139,22 +146,14 @@ static sn_status first_motion(sn_helper_solve *s, const clusters *c, int k, int 
 
 sn_status sn_helpers_seed(sn_helper_solve *s) {
   sn_arena scratch = sn_arena_new(s->ctx);
-  clusters c = {.dims = 3 * s->frame_count + 3, .count = s->helper_count};
+  clusters c = {.dims = 3 * s->frame_count + 3, .count = s->helper_count, .point_count = s->sample_count};
   size_t points = (size_t)s->sample_count;
   c.points = SN_NEW(s->ctx, &scratch, float, points *(size_t)c.dims);
-  c.means = SN_NEW(s->ctx, &scratch, double, (size_t)c.count *(size_t)c.dims);
-  c.owner = SN_NEW(s->ctx, &scratch, int, points);
   int *rows = SN_NEW(s->ctx, &scratch, int, points);
-  double *numbers = SN_NEW(s->ctx, &scratch, double, points + (size_t)s->joint_count + (size_t)c.count);
-  sn_status status = c.points && c.means && c.owner && rows && numbers ? SN_OK : s->ctx->error.status;
-  if (status == SN_OK) {
-    fill_points(s, &c);
-    first_means(s, &c, numbers);
-    for (int round = 0; round < most_rounds; round++) {
-      sn_parallel_for(s->ctx, s->sample_count, 64, assign, &(assigning){&c});
-      update_means(s, &c, numbers);
-    }
-  }
+  double *numbers = SN_NEW(s->ctx, &scratch, double, points + (size_t)s->joint_count);
+  sn_status status = c.points && rows && numbers ? SN_OK : s->ctx->error.status;
+  if (status == SN_OK) fill_points(s, &c);
+  if (status == SN_OK) status = sn_helper_cluster(s->ctx, &scratch, &c, s->diagonal);
   for (int k = 0; status == SN_OK && k < c.count; k++) place_helper(s, &c, k, numbers);
   for (int k = 0; status == SN_OK && k < c.count; k++) status = first_motion(s, &c, k, rows, numbers);
   sn_arena_free(&scratch);

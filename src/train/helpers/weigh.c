@@ -13,6 +13,7 @@ static const double ridge = 0.01; // of the prior, relative to what the frames s
 typedef struct weighing {
   sn_helper_solve *s;
   bool all;
+  const sn_skin *skin; // of residuals
 } weighing;
 
 typedef struct vertex {
@@ -103,19 +104,14 @@ static void weigh_range(void *user, int64_t begin, int64_t end, int worker) {
 }
 
 sn_status sn_helpers_weigh(sn_helper_solve *s, bool all) {
-  weighing w = {s, all};
+  weighing w = {.s = s, .all = all};
   sn_parallel_for(s->ctx, all ? s->examples->rest.vertex_count : s->sample_count, 16, weigh_range, &w);
   return sn_stopped(s->ctx) ? s->ctx->error.status : SN_OK;
 }
 
-typedef struct residual_job {
-  sn_helper_solve *s;
-  const sn_skin *skin;
-} residual_job;
-
 static void residual_range(void *user, int64_t begin, int64_t end, int worker) {
   (void)worker;
-  const residual_job *job = user;
+  const weighing *job = user;
   const sn_helper_solve *s = job->s;
   for (int64_t n = begin; n < end; n++)
     for (int f = 0; f < s->frame_count; f++) {
@@ -127,6 +123,6 @@ static void residual_range(void *user, int64_t begin, int64_t end, int worker) {
 }
 
 void sn_helpers_residuals(sn_helper_solve *s, const sn_skin *skin) {
-  residual_job job = {s, skin};
+  weighing job = {.s = s, .skin = skin};
   sn_parallel_for(s->ctx, s->sample_count, 16, residual_range, &job);
 }

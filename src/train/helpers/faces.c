@@ -1,0 +1,528 @@
+// SPDX-License-Identifier: MIT
+// Blend shapes to bones: clusters of similar motion, then bones added where the error is largest; weights and transforms in turn.
+#include "train/helpers/faces.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "solve/lapack.h"
+#include "solve/solve.h"
+
+enum { most_sample = 30000, rounds = 20, rounds_of_choice = 4, least_neighbours = 8, most_bones = 257 };
+
+static const double ridge = 1e-6; // of the weights on bones that move, relative to the mean vertex's energy
+static const double worth =
+  0.01; // of an influence: what it takes off the squared error, over that of the mean vertex
+static const double added = 0.05;     // of all bones, in every round that adds some
+static const double no_motion = 1e-7; // of all vertices, a part of the diagonal
+static const double near_by = 0.1;    // a new bone begins with this part of the mean bone's vertices
+
+// ---- the shapes -----------------------------------------------------------------------------------------------------------------
+
+static double value_at(const sn_face_solve *s, int frame, int v) {
+  const sn_values *values = &s->examples->values;
+  return values->values[(size_t)frame * (size_t)values->count + (size_t)v] - values->rest[v];
+}
+
+// The values that change, and their ranges; of the others a note.
+static sn_status find_values(sn_face_solve *s, sn_train_report *report) {
+  const sn_values *values = &s->examples->values;
+  int idle = 0;
+  const char *name = "";
+  s->values = SN_NEW(s->ctx, s->memory, int, values->count);
+  s->ranges = sn_arena_alloc(s->ctx, s->memory, (size_t)values->count, sizeof *s->ranges);
+  if (!s->values || !s->ranges) return s->ctx->error.status;
+  for (int v = 0; v < values->count; v++) {
+    double low = 0, high = 0;
+    for (int k = 0; k < s->keys->count; k++) {
+      double value = value_at(s, s->keys->frames[k], v);
+      low = fmin(low, value), high = fmax(high, value);
+    }
+    float *range = s->ranges[s->shape_count];
+    range[0] = (float)(values->rest[v] + low), range[1] = (float)(values->rest[v] + high);
+    if (range[1] > range[0])
+      s->values[s->shape_count++] = v;
+    else if (idle++ == 0)
+      name = values->names[v];
+  }
+  if (s->shape_count == 0)
+    return sn_fail(
+      s->ctx, SN_BAD_INPUT,
+      "none of the %d values ('%s', ...) changes in the training frames: train on frames that change them "
+      "(`keys`)",
+      values->count, name);
+  char text[256];
+  snprintf(text, sizeof text, "%d of %d values ('%.80s'%s) never change in training: the model does not have them",
+           idle, values->count, name, idle > 1 ? ", ..." : "");
+  if (idle > 0) sn_helper_note(report, text);
+  return SN_OK;
+}
+
+// Least squares: the shapes whose sums, with the values as factors, are the frames.
+static sn_status find_regression(sn_face_solve *s) {
+  size_t shapes = (size_t)s->shape_count, frames = (size_t)s->keys->count;
+  double *gram = SN_NEW(s->ctx, s->memory, double, shapes *shapes), mean = 0;
+  s->regression = SN_NEW(s->ctx, s->memory, double, shapes *frames);
+  if (!gram || !s->regression) return s->ctx->error.status;
+  for (size_t a = 0; a < shapes; a++)
+    for (size_t k = 0; k < frames; k++) s->regression[a * frames + k] = value_at(s, s->keys->frames[k], s->values[a]);
+  for (size_t a = 0; a < shapes; a++)
+    for (size_t b = 0; b <= a; b++)
+      for (size_t k = 0; k < frames; k++)
+        gram[a * shapes + b] += s->regression[a * frames + k] * s->regression[b * frames + k];
+  for (size_t a = 0; a < shapes; a++) mean += gram[a * shapes + a] / (double)shapes;
+  for (size_t a = 0; a < shapes; a++) gram[a * shapes + a] += 1e-10 * mean;
+  return sn_lapack_posv(s->ctx, 'L', s->shape_count, s->keys->count, gram, s->regression);
+}
+
+// How far the shapes move vertex i.
+static void fill_target(const sn_face_solve *s, int i, float *out) {
+  size_t frames = (size_t)s->keys->count;
+  sn_vec3 rest = sn_vec3_from(s->examples->rest.positions[i]);
+  memset(out, 0, 3 * (size_t)s->shape_count * sizeof *out);
+  for (size_t k = 0; k < frames; k++) {
+    sn_vec3 x = sn_vec3_from(sn_frame(&s->examples->frames, s->keys->frames[k])[i]);
+    sn_vec3 d = sn_vec3_sub(s->unpose ? sn_affine_apply(s->unpose[k], x) : x, rest);
+    for (int a = 0; a < s->shape_count; a++) {
+      double factor = s->regression[(size_t)a * frames + k];
+      if (factor == 0) continue;
+      out[3 * a] += (float)(factor * d.x);
+      out[3 * a + 1] += (float)(factor * d.y);
+      out[3 * a + 2] += (float)(factor * d.z);
+    }
+  }
+}
+
+static void fill_targets(void *user, int64_t begin, int64_t end, int worker) {
+  (void)worker;
+  const sn_face_solve *s = user;
+  size_t dims = 3 * (size_t)s->shape_count;
+  for (int64_t n = begin; n < end; n++) {
+    float *target = s->targets + (size_t)n * dims;
+    fill_target(s, s->sample[n], target);
+    for (size_t d = 0; d < dims; d++) s->energies[n] += (double)target[d] * (double)target[d];
+  }
+}
+
+// The motion of the joint, undone in every training frame.
+static sn_status find_unposed(sn_face_solve *s) {
+  if (s->examples->skeleton.joint_count == 0) return SN_OK;
+  s->unpose = SN_NEW(s->ctx, s->memory, sn_affine, s->keys->count);
+  if (!s->unpose) return s->ctx->error.status;
+  for (int k = 0; k < s->keys->count; k++)
+    if (!sn_affine_invert(sn_pose(&s->examples->poses, s->keys->frames[k])[0], &s->unpose[k]))
+      return sn_fail(s->ctx, SN_BAD_INPUT, "joint '%s' is scaled to nothing in frame %d",
+                     s->examples->skeleton.names[0], s->keys->frames[k]);
+  return SN_OK;
+}
+
+static sn_status prepare(sn_face_solve *s, sn_train_report *report) {
+  sn_context *ctx = s->ctx;
+  const sn_mesh *rest = &s->examples->rest;
+  sn_status status = find_values(s, report);
+  if (status == SN_OK) status = find_regression(s);
+  if (status == SN_OK) status = find_unposed(s);
+  s->sample = sn_helper_spread(ctx, s->memory, rest->vertex_count, most_sample, &s->sample_count);
+  if (status == SN_OK && !s->sample) status = ctx->error.status;
+  if (status == SN_OK) status = sn_skin_new(ctx, s->sample_count, s->options->influences, &s->skin);
+  if (status != SN_OK) return status;
+  size_t bones = (size_t)s->options->helpers + 1, shapes = (size_t)s->shape_count;
+  s->targets = SN_NEW(ctx, s->memory, float, 3 * shapes * (size_t)s->sample_count);
+  s->energies = SN_NEW(ctx, s->memory, double, s->sample_count);
+  s->centres = sn_arena_alloc(ctx, s->memory, bones, sizeof *s->centres);
+  s->x = SN_NEW(ctx, s->memory, double, bones *shapes *SN_FACE_CHANNELS);
+  s->moves = SN_NEW(ctx, s->memory, float, 12 * bones * shapes);
+  if (!s->targets || !s->energies || !s->centres || !s->x || !s->moves) return ctx->error.status;
+  s->diagonal = sn_points_diagonal((const float(*)[3])rest->positions, rest->vertex_count);
+  sn_parallel_for(ctx, s->sample_count, 64, fill_targets, s);
+  for (int n = 0; n < s->sample_count; n++) s->mean_energy += s->energies[n] / s->sample_count;
+  return SN_OK;
+}
+
+// ---- weights ------------------------------------------------------------------------------------------------------------------
+
+static float dot(const float *a, const float *b, size_t count) {
+  float sum[8] = {0}, rest = 0;
+  size_t n = 0;
+  for (; n + 8 <= count; n += 8)
+    for (int l = 0; l < 8; l++) sum[l] += a[n + (size_t)l] * b[n + (size_t)l];
+  for (; n < count; n++) rest += a[n] * b[n];
+  return ((sum[0] + sum[4]) + (sum[2] + sum[6])) + ((sum[1] + sum[5]) + (sum[3] + sum[7])) + rest;
+}
+
+// How far the shapes of a bone move a point.
+static void move_point(const sn_face_solve *s, int bone, const float p[3], float *out) {
+  const float *m = s->moves + 12 * (size_t)bone * (size_t)s->shape_count;
+  for (int f = 0; f < s->shape_count; f++, m += 12)
+    for (int r = 0; r < 3; r++) *out++ = m[4 * r] * p[0] + m[4 * r + 1] * p[1] + m[4 * r + 2] * p[2] + m[4 * r + 3];
+}
+
+typedef struct vertex {
+  const float *rest, *target;
+  float *motions, *residual; // of all bones; with the present weights
+  uint16_t *bones;           // the row of the skin
+  float *weights;
+} vertex;
+
+// The bones of the present weights, then those that promise the most.
+static int find_candidates(const sn_face_solve *s, const vertex *v, sn_simplex *q, int *bones) {
+  size_t dims = 3 * (size_t)s->shape_count;
+  int count = 0;
+  double mean = 0;
+  memcpy(v->residual, v->target, dims * sizeof *v->residual);
+  for (int k = 0; k < s->skin.influences; k++) {
+    if (!(v->weights[k] > 0)) continue;
+    const float *motion = v->motions + (size_t)v->bones[k] * dims;
+    for (size_t d = 0; d < dims; d++) v->residual[d] -= v->weights[k] * motion[d];
+    q->w[count] = (double)v->weights[k], bones[count++] = v->bones[k];
+  }
+  for (int k = 0; k < count; k++)
+    mean += q->w[k] * (double)dot(v->residual, v->motions + (size_t)bones[k] * dims, dims);
+  int first = count;
+  double gains[SN_SIMPLEX_MAX];
+  for (int h = 0; h < s->bone_count; h++) {
+    int k = 0;
+    while (k < first && bones[k] != h) k++;
+    if (k < first) continue;
+    const float *motion = v->motions + (size_t)h * dims;
+    double slope = (double)dot(v->residual, motion, dims) - mean;
+    double gain = slope > 0 ? slope * slope / ((double)dot(motion, motion, dims) + ridge * s->mean_energy) : slope;
+    k = count < SN_SIMPLEX_MAX ? count++ : gain > gains[SN_SIMPLEX_MAX - 1] ? SN_SIMPLEX_MAX - 1 : -1;
+    for (; k > first && gains[k - 1] < gain; k--) gains[k] = gains[k - 1], bones[k] = bones[k - 1];
+    if (k >= 0) gains[k] = gain, bones[k] = h;
+  }
+  return count;
+}
+
+static void weigh_vertex(const sn_face_solve *s, const vertex *v, double least) {
+  size_t dims = 3 * (size_t)s->shape_count;
+  sn_simplex q = {0};
+  int bones[SN_SIMPLEX_MAX], put = 0;
+  for (int h = 0; h < s->bone_count; h++) move_point(s, h, v->rest, v->motions + (size_t)h * dims);
+  q.n = find_candidates(s, v, &q, bones);
+  for (int k = 0; k < q.n; k++) {
+    const float *motion = v->motions + (size_t)bones[k] * dims;
+    q.b[k] = (double)dot(motion, v->target, dims);
+    for (int l = 0; l <= k; l++)
+      q.a[k][l] = q.a[l][k] = (double)dot(motion, v->motions + (size_t)bones[l] * dims, dims);
+    if (bones[k] > 0) q.a[k][k] += ridge * s->mean_energy;
+  }
+  sn_simplex_solve_sparse(&q, s->skin.influences);
+  if (least > 0) sn_simplex_thin(&q, least);
+  for (int k = 0; k < s->skin.influences; k++) v->bones[k] = 0, v->weights[k] = 0;
+  for (int k = 0; k < q.n && put < s->skin.influences; k++)
+    if (q.w[k] > 0) v->bones[put] = (uint16_t)bones[k], v->weights[put++] = (float)q.w[k];
+}
+
+typedef struct pass {
+  sn_face_solve *s;
+  sn_skin *all;               // NULL: the sample's
+  float *space;               // of every worker: motions, residual, target
+  double least, *sums, *most; // squared and largest error of every vertex of the sample
+} pass;
+
+static size_t space_size(const sn_face_solve *s) { return 3 * (size_t)s->shape_count * (size_t)(s->bone_count + 2); }
+
+static vertex vertex_at(const pass *p, int64_t n, int worker) {
+  const sn_face_solve *s = p->s;
+  size_t dims = 3 * (size_t)s->shape_count, row = (size_t)n * (size_t)s->skin.influences;
+  float *space = p->space + (size_t)worker * space_size(s), *target = space + dims * (size_t)(s->bone_count + 1);
+  const sn_skin *skin = p->all ? p->all : &s->skin;
+  int i = p->all ? (int)n : s->sample[n];
+  if (p->all) fill_target(s, i, target);
+  return (vertex){.rest = s->examples->rest.positions[i],
+                  .target = p->all ? target : s->targets + (size_t)n * dims,
+                  .motions = space,
+                  .residual = space + dims * (size_t)s->bone_count,
+                  .bones = skin->joints + row,
+                  .weights = skin->weights + row};
+}
+
+static void weigh_range(void *user, int64_t begin, int64_t end, int worker) {
+  const pass *p = user;
+  for (int64_t n = begin; n < end; n++) {
+    vertex v = vertex_at(p, n, worker);
+    weigh_vertex(p->s, &v, p->least);
+  }
+}
+
+static void measure_range(void *user, int64_t begin, int64_t end, int worker) {
+  const pass *p = user;
+  size_t dims = 3 * (size_t)p->s->shape_count;
+  for (int64_t n = begin; n < end; n++) {
+    vertex v = vertex_at(p, n, worker);
+    memcpy(v.residual, v.target, dims * sizeof *v.residual);
+    for (int k = 0; k < p->s->skin.influences; k++) {
+      if (!(v.weights[k] > 0)) continue;
+      move_point(p->s, v.bones[k], v.rest, v.motions);
+      for (size_t d = 0; d < dims; d++) v.residual[d] -= v.weights[k] * v.motions[d];
+    }
+    p->sums[n] = p->most[n] = 0;
+    for (size_t d = 0; d < dims; d++) {
+      p->sums[n] += (double)v.residual[d] * (double)v.residual[d];
+      p->most[n] = fmax(p->most[n], fabs((double)v.residual[d]));
+    }
+  }
+}
+
+static sn_status run_pass(pass *p, sn_range_fn body) {
+  sn_context *ctx = p->s->ctx;
+  sn_arena scratch = sn_arena_new(ctx);
+  p->space = SN_NEW(ctx, &scratch, float, space_size(p->s) * (size_t)sn_threads(ctx));
+  if (p->space) sn_parallel_for(ctx, p->all ? p->all->vertex_count : p->s->sample_count, 32, body, p);
+  bool done = p->space && !sn_stopped(ctx);
+  sn_arena_free(&scratch);
+  return done ? SN_OK : ctx->error.status;
+}
+
+// ---- bones --------------------------------------------------------------------------------------------------------------------
+
+static void set_moves(sn_face_solve *s) {
+  for (int h = 0; h < s->bone_count; h++)
+    for (int f = 0; f < s->shape_count; f++) {
+      float channels[SN_RT_LINEAR_PLACES] = {0}, centre[3];
+      float *m = s->moves + 12 * ((size_t)h * (size_t)s->shape_count + (size_t)f);
+      for (int c = 0; c < SN_FACE_CHANNELS; c++) channels[c] = (float)sn_face_x(s, h, f)[c];
+      for (int c = 0; c < 3; c++) centre[c] = (float)s->centres[h][c];
+      memset(m, 0, 12 * sizeof *m);
+      sn_rt_helper_add(centre, channels, m);
+    }
+}
+
+// The middle of what a bone moves.
+static void place_bones(sn_face_solve *s) {
+  double *sums = s->x; // about to be solved again
+  memset(sums, 0, (size_t)s->bone_count * sizeof *sums);
+  memset(s->centres, 0, (size_t)s->bone_count * sizeof *s->centres);
+  for (int n = 0; n < s->sample_count; n++)
+    for (int k = 0; k < s->skin.influences; k++) {
+      size_t at = (size_t)n * (size_t)s->skin.influences + (size_t)k;
+      double weight = (double)s->skin.weights[at] * (s->energies[n] + 1e-9 * s->mean_energy);
+      if (!(s->skin.weights[at] > 0)) continue;
+      sums[s->skin.joints[at]] += weight;
+      for (int c = 0; c < 3; c++)
+        s->centres[s->skin.joints[at]][c] += weight * (double)s->examples->rest.positions[s->sample[n]][c];
+    }
+  for (int h = 0; h < s->bone_count; h++)
+    for (int c = 0; c < 3; c++) s->centres[h][c] = sums[h] > 0 ? (double)(float)(s->centres[h][c] / sums[h]) : 0;
+  memset(sums, 0, (size_t)s->bone_count * sizeof *sums);
+}
+
+static sn_status seed(sn_face_solve *s) {
+  sn_arena scratch = sn_arena_new(s->ctx);
+  size_t dims = 3 * (size_t)s->shape_count;
+  sn_helper_clusters c = {
+    .dims = (int)dims + 3, .count = (s->options->helpers + 1) / 2, .point_count = s->sample_count};
+  c.points = SN_NEW(s->ctx, &scratch, float, (dims + 3) * (size_t)s->sample_count);
+  sn_status status = c.points ? SN_OK : s->ctx->error.status;
+  for (int n = 0; status == SN_OK && n < s->sample_count; n++) {
+    float *to = c.points + (size_t)n * (dims + 3);
+    memcpy(to, s->targets + (size_t)n * dims, dims * sizeof *to);
+    memcpy(to + dims, s->examples->rest.positions[s->sample[n]], sizeof(float[3]));
+  }
+  if (status == SN_OK) status = sn_helper_cluster(s->ctx, &scratch, &c, s->diagonal);
+  s->bone_count = c.count + 1;
+  for (int n = 0; status == SN_OK && n < s->sample_count; n++) {
+    size_t row = (size_t)n * (size_t)s->skin.influences;
+    s->skin.joints[row] = (uint16_t)(c.owner[n] + 1), s->skin.weights[row] = 1;
+  }
+  sn_arena_free(&scratch);
+  return status;
+}
+
+static int main_bone(const sn_skin *skin, int n) {
+  size_t row = (size_t)n * (size_t)skin->influences, best = row;
+  for (size_t at = row + 1; at < row + (size_t)skin->influences; at++)
+    if (skin->weights[at] > skin->weights[best]) best = at;
+  return skin->joints[best];
+}
+
+// The vertex with the largest error; or that with the largest squared error of the bone with the largest.
+static int worst_vertex(const sn_face_solve *s, const pass *p, bool largest) {
+  double sums[most_bones] = {0}, most = -1;
+  int best = 0, bone = 0;
+  for (int n = 0; n < s->sample_count; n++) sums[main_bone(&s->skin, n)] += p->sums[n];
+  for (int h = 0; h < s->bone_count; h++)
+    if (sums[h] > sums[bone]) bone = h;
+  for (int n = 0; n < s->sample_count; n++) {
+    double error = largest ? p->most[n] : p->sums[n];
+    if (error > most && (largest || main_bone(&s->skin, n) == bone)) most = error, best = n;
+  }
+  return best;
+}
+
+typedef struct neighbour {
+  double distance;
+  int n;
+} neighbour;
+
+static int by_distance(const void *a, const void *b) {
+  const neighbour *x = a, *y = b;
+  return x->distance != y->distance ? (x->distance < y->distance ? -1 : 1) : x->n - y->n;
+}
+
+// One more bone: the vertices around `worst` follow it alone until weights are solved again; their errors are done with.
+static void add_bone(sn_face_solve *s, const pass *p, int worst, neighbour *near) {
+  int count = (int)fmax(near_by * s->sample_count / s->options->helpers, least_neighbours);
+  const float(*rest)[3] = (const float(*)[3])s->examples->rest.positions;
+  for (int n = 0; n < s->sample_count; n++) {
+    sn_vec3 d = sn_vec3_sub(sn_vec3_from(rest[s->sample[n]]), sn_vec3_from(rest[s->sample[worst]]));
+    near[n] = (neighbour){sn_vec3_dot(d, d), n};
+  }
+  qsort(near, (size_t)s->sample_count, sizeof *near, by_distance);
+  for (int k = 0; k < count && k < s->sample_count; k++) {
+    size_t row = (size_t)near[k].n * (size_t)s->skin.influences;
+    memset(s->skin.weights + row, 0, (size_t)s->skin.influences * sizeof *s->skin.weights);
+    s->skin.joints[row] = (uint16_t)s->bone_count, s->skin.weights[row] = 1;
+    p->sums[near[k].n] = p->most[near[k].n] = 0;
+  }
+  s->bone_count++;
+}
+
+// The transforms, `choose` as in sn_face_transforms, then the weights.
+static sn_status step(sn_face_solve *s, pass *p, bool choose) {
+  sn_status status = sn_face_transforms(s, choose);
+  set_moves(s);
+  return status == SN_OK ? run_pass(p, weigh_range) : status;
+}
+
+// `least`: what an influence must take off the squared error.
+static sn_status alternate(sn_face_solve *s, double *least) {
+  pass p = {.s = s};
+  neighbour *near = SN_NEW(s->ctx, s->memory, neighbour, s->sample_count);
+  p.sums = SN_NEW(s->ctx, s->memory, double, s->sample_count);
+  p.most = SN_NEW(s->ctx, s->memory, double, s->sample_count);
+  int more = (int)fmax(2, added * s->options->helpers);
+  sn_status status = near && p.sums && p.most ? seed(s) : s->ctx->error.status;
+  for (;;) {
+    place_bones(s);
+    if (status == SN_OK) status = step(s, &p, false);
+    if (status != SN_OK || s->bone_count > s->options->helpers) break;
+    if (!sn_progress(s->ctx, "adding bones", (double)s->bone_count / s->options->helpers))
+      return s->ctx->error.status;
+    status = run_pass(&p, measure_range);
+    for (int k = 0; k < more && s->bone_count <= s->options->helpers; k++)
+      add_bone(s, &p, worst_vertex(s, &p, k % 2), near);
+  }
+  for (int round = 0; status == SN_OK && round < rounds; round++) {
+    if (!sn_progress(s->ctx, "moving bones", (double)round / rounds)) return s->ctx->error.status;
+    status = step(s, &p, s->options->numbers > 0 && round % rounds_of_choice == 0);
+  }
+  if (status == SN_OK) status = run_pass(&p, measure_range);
+  for (int n = 0; n < s->sample_count; n++) *least += worth * p.sums[n] / s->sample_count;
+  return status;
+}
+
+// ---- the model ----------------------------------------------------------------------------------------------------------------
+
+typedef struct written {
+  sn_rt_helper *helpers;
+  sn_rt_linear *numbers;
+  size_t helper_count, number_count;
+} written;
+
+static void write_number(written *w, uint16_t value, int channel, double number) {
+  uint16_t place = (uint16_t)(SN_RT_LINEAR_PLACES * (int)w->helper_count + channel);
+  if (number != 0) w->numbers[w->number_count++] = (sn_rt_linear){value, place, (float)number};
+}
+
+// The runtime has values from 0 to SN_RT_VALUE_SPAN over their range.
+static sn_status write_bones(const sn_face_solve *s, const int *new_of, written *w) {
+  size_t all = (size_t)s->bone_count * (size_t)(s->shape_count + 1) * SN_FACE_CHANNELS;
+  bool joint = s->examples->skeleton.joint_count > 0;
+  w->helpers = SN_NEW(s->ctx, s->memory, sn_rt_helper, s->bone_count);
+  w->numbers = SN_NEW(s->ctx, s->memory, sn_rt_linear, all);
+  if (!w->helpers || !w->numbers) return s->ctx->error.status;
+  for (int h = joint; h < s->bone_count; h++) {
+    if (new_of[h] < 0) continue;
+    sn_rt_helper *to = w->helpers + w->helper_count;
+    to->parent = joint ? 0 : SN_RT_NO_JOINT;
+    for (int c = 0; c < 3; c++) to->centre[c] = (float)s->centres[h][c];
+    for (int c = 0; c < SN_FACE_CHANNELS; c++) {
+      double still = 0;
+      for (int f = 0; f < s->shape_count; f++) {
+        double low = (double)s->ranges[f][0], span = (double)s->ranges[f][1] - low, x = sn_face_x(s, h, f)[c];
+        write_number(w, (uint16_t)f, c, x * span / (double)SN_RT_VALUE_SPAN);
+        still += x * (low - (double)(float)s->examples->values.rest[s->values[f]]);
+      }
+      write_number(w, SN_RT_NO_JOINT, c, still);
+    }
+    w->helper_count++;
+  }
+  return SN_OK;
+}
+
+static sn_status build(sn_face_solve *s, sn_skin *all, sn_model *out, sn_train_report *report) {
+  const sn_examples *e = s->examples;
+  int *new_of = SN_NEW(s->ctx, s->memory, int, s->bone_count), bones;
+  const char **names = SN_NEW(s->ctx, s->memory, const char *, s->shape_count);
+  written w = {0};
+  sn_turn *turns = NULL;
+  void *references = NULL;
+  size_t reference_size = 0;
+  if (!new_of || !names) return s->ctx->error.status;
+  bones = sn_helper_number(all, 1, s->bone_count, new_of); // the still one is the joint, where there is one
+  sn_status status = write_bones(s, new_of, &w);
+  if (status == SN_OK && e->skeleton.joint_count > 0)
+    status = sn_turns_make(s->ctx, s->memory, &e->skeleton, &e->poses, s->keys, &turns);
+  if (status == SN_OK && turns)
+    status = sn_turns_section(s->ctx, s->memory, turns, e->skeleton.joint_count, &references, &reference_size);
+  if (status != SN_OK) return status;
+  for (int f = 0; f < s->shape_count; f++) names[f] = e->values.names[s->values[f]];
+  const sn_model_section sections[] = {
+    {"drive.helpers", w.helpers, w.helper_count * sizeof *w.helpers, true},
+    {"drive.linear", w.numbers, w.number_count * sizeof *w.numbers, true},
+    {sn_rt_section_name(SN_SECTION_JOINT_REFERENCE), references, reference_size, true},
+  };
+  sn_model_desc desc = sn_model_desc_default();
+  desc.drive = SN_RT_DRIVE_HELPERS;
+  desc.rest = &e->rest, desc.skin = all, desc.palette_count = bones;
+  if (turns) desc.skeleton = &e->skeleton;
+  desc.value_count = s->shape_count, desc.value_names = names, desc.value_ranges = (const float(*)[2])s->ranges;
+  desc.sections = sections, desc.section_count = 2 + (turns != NULL);
+  snprintf(report->learned, sizeof report->learned,
+           "%d shapes as %d bones with %zu numbers, and one that does not move", s->shape_count, bones - 1,
+           w.number_count);
+  return sn_train_build(s->ctx, e, desc, out);
+}
+
+static sn_status solve(sn_face_solve *s, sn_skin *all, sn_model *out, sn_train_report *report) {
+  sn_status status = prepare(s, report);
+  pass p = {.s = s, .all = all};
+  if (status == SN_OK) status = sn_skin_new(s->ctx, s->examples->rest.vertex_count, s->options->influences, all);
+  if (status != SN_OK) return status;
+  if (!(s->mean_energy > pow(no_motion * s->diagonal, 2) * s->shape_count)) {
+    sn_helper_note(report, "no helpers: the values move no vertex");
+    s->bone_count = 1;
+    sn_skin_normalize(all); // all on bone 0
+    return build(s, all, out, report);
+  }
+  status = alternate(s, &p.least);
+  for (int i = 0; status == SN_OK && i < all->vertex_count; i++) { // begin with those of a vertex of the sample
+    size_t n = (size_t)((int64_t)i * s->sample_count / all->vertex_count), width = (size_t)all->influences;
+    memcpy(all->joints + (size_t)i * width, s->skin.joints + n * width, width * sizeof *all->joints);
+    memcpy(all->weights + (size_t)i * width, s->skin.weights + n * width, width * sizeof *all->weights);
+  }
+  if (status == SN_OK) status = run_pass(&p, weigh_range);
+  return status == SN_OK ? build(s, all, out, report) : status;
+}
+
+sn_status sn_faces_train(sn_context *ctx, const sn_face_options *options, const sn_examples *examples,
+                         const sn_keys *keys, sn_model *out, sn_train_report *report) {
+  if (examples->skeleton.joint_count > 1)
+    return sn_fail(
+      ctx, SN_BAD_INPUT,
+      "method helpers takes values without a skeleton or with one joint, and this skeleton has %d joints: "
+      "leave out `values`, or `skeleton`",
+      examples->skeleton.joint_count);
+  sn_arena memory = sn_arena_new(ctx);
+  sn_skin all = {0};
+  sn_face_solve s = {.ctx = ctx, .memory = &memory, .examples = examples, .keys = keys, .options = options};
+  sn_status status = solve(&s, &all, out, report);
+  sn_skin_free(&s.skin);
+  sn_skin_free(&all);
+  sn_arena_free(&memory);
+  return status;
+}

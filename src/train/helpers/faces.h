@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+// Blend shapes as bones (after Kavan and others 2024): M_h = I + sum_s v_s D_hs, linear in the values v, D_hs of few numbers.
+#ifndef SINEW_TRAIN_HELPERS_FACES_H
+#define SINEW_TRAIN_HELPERS_FACES_H
+
+#include "train/helpers/helpers.h"
+
+enum { SN_FACE_CHANNELS = SN_RT_LINEAR_CHANNELS };
+
+typedef struct sn_face_options {
+  int helpers, influences;
+  int numbers; // of all D_hs together; 0: no limit
+} sn_face_options;
+
+typedef struct sn_face_solve {
+  sn_context *ctx;
+  sn_arena *memory;
+  const sn_examples *examples;
+  const sn_keys *keys;
+  const sn_face_options *options;
+  int shape_count, *values; // the values that change, each with its shape
+  float (*ranges)[2];       // of these
+  double *regression;       // shape_count * keys->count: the shapes are these sums of the frames
+  sn_affine *unpose;        // of the joint, in every frame; NULL: there is none
+  int sample_count, *sample;
+  float *targets;   // sample_count * 3 shape_count: how far the shapes move the vertices
+  double *energies; // of the targets, squared
+  sn_skin skin;     // of the sample
+  int bone_count;   // so far; bone 0 does not move
+  double (*centres)[3], diagonal, mean_energy;
+  double *x;    // bone, shape, channel: D_hs about the centre
+  float *moves; // bone, shape: the matrix of D_hs, three rows of four
+  bool *kept;   // shape, bone, channel: numbers that may differ from 0; NULL: all
+} sn_face_solve;
+
+static inline double *sn_face_x(const sn_face_solve *s, int bone, int shape) {
+  return s->x + ((size_t)bone * (size_t)s->shape_count + (size_t)shape) * SN_FACE_CHANNELS;
+}
+
+// Of a point at u from the centre: what the channels move it by.
+static inline void sn_face_jacobian(const float p[3], const double centre[3], double out[3][SN_FACE_CHANNELS]) {
+  double x = (double)p[0] - centre[0], y = (double)p[1] - centre[1], z = (double)p[2] - centre[2];
+  const double full[3][SN_FACE_CHANNELS] = {
+    {1, 0, 0, 0, z, -y, x, 0, 0}, {0, 1, 0, -z, 0, x, 0, y, 0}, {0, 0, 1, y, -x, 0, 0, 0, z}};
+  for (int r = 0; r < 3; r++)
+    for (int c = 0; c < SN_FACE_CHANNELS; c++) out[r][c] = full[r][c];
+}
+
+// The best D for the weights of the sample. `choose`: with the `numbers` that lower the error most, chosen anew.
+sn_status sn_face_transforms(sn_face_solve *s, bool choose);
+
+// The method for examples with values, without a skeleton or with one joint.
+sn_status sn_faces_train(sn_context *ctx, const sn_face_options *options, const sn_examples *examples,
+                         const sn_keys *keys, sn_model *out, sn_train_report *report);
+
+#endif

@@ -14,7 +14,7 @@ ROOMS = [  # name, aim, folders
     ('runtime', 6900, ['src/runtime']),
     ('command line, session, jobs', 6500, ['src/cli', 'src/session', 'src/job']),
     ('cuda', 3200, ['src/cuda']),
-    ('helpers', 2000, ['src/train/helpers', 'src/runtime/drive_helpers.c', 'src/runtime/helper.h']),
+    ('helpers', 2000, ['src/train/helpers', 'src/runtime/drive_helpers.c', 'src/runtime/helper.h', 'src/cuda/helpers.cu']),
     ('export', 1500, ['src/export', 'src/cli/cmd_export.c']),
     ('the rest', 7600, ['src']),
     ('lab', 7500, ['lab']),

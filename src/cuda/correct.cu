@@ -44,24 +44,6 @@ static __global__ void __launch_bounds__(warps *lanes) values_kernel(const __gri
       evaluate_field(job, job.spaces.fields + index, turns, axes, terms, values);
 }
 
-// Named values behind a character's turns.
-static __global__ void load_values_kernel(size_t count, uint32_t value_count, const float *values, const float (*ranges)[2],
-                                          size_t turn_floats, float *turns) {
-  size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
-  if (at >= count * value_count) return;
-  size_t character = at / value_count, v = at % value_count;
-  turns[(character + 1) * turn_floats - value_count + v] = sn_rt_value_in_span(ranges[v], values[at]);
-}
-
-static void load_values(const crowd *c) {
-  const sn_cuda_model *m = c->model;
-  size_t all = (size_t)c->count * m->info.value_count;
-  if (!all) return;
-  load_values_kernel<<<sn_cuda_blocks(all, warps * lanes), warps * lanes, 0, c->stream>>>(
-    c->count, m->info.value_count, c->input.values, (const float(*)[2])m->sections[SN_SECTION_VALUE_RANGES], sn_cuda_turn_floats(m),
-    c->turns);
-}
-
 size_t sn_cuda_correct_shared(const sn_cuda_model *model) {
   return warps * ((size_t)model->most_axes + model->most_terms) * sizeof(double);
 }
@@ -69,7 +51,6 @@ size_t sn_cuda_correct_shared(const sn_cuda_model *model) {
 cudaError_t sn_cuda_correct(const crowd *c) {
   const sn_cuda_model *m = c->model;
   if (!m->basis_count) return cudaSuccess;
-  load_values(c);
   values_job job = {};
   job.spaces.fields = (const sn_rt_field *)m->sections[SN_SECTION_CORRECT_FIELDS];
   job.spaces.joints = (const uint16_t *)m->sections[SN_SECTION_CORRECT_JOINTS];

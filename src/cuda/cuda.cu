@@ -115,9 +115,9 @@ static const sn_rt_section_id palette_sections[] = {
   SN_SECTION_JOINT_REFERENCE, SN_SECTION_JOINT_REST,    SN_SECTION_DRIVE_EXTRA,     SN_SECTION_DRIVE_JOINTS,
   SN_SECTION_DRIVE_KEYS,      SN_SECTION_DRIVE_SOLVE,   SN_SECTION_DRIVE_TORQUES,   SN_SECTION_DRIVE_PAIRS, SN_SECTION_DRIVE_CENTRE,
   SN_SECTION_CONTROL_FRAMES,  SN_SECTION_CONTROL_MAP,   SN_SECTION_CONTROL_CENTRES, SN_SECTION_CONTROL_SOLVE,
-  SN_SECTION_CORRECT_FIELDS,  SN_SECTION_CORRECT_JOINTS, SN_SECTION_CORRECT_NUMBERS,
-  SN_SECTION_CORRECT_TERMS,   SN_SECTION_CORRECT_MIX,
-  SN_SECTION_DRIVE_OFFSETS,   SN_SECTION_VALUE_RANGES};
+  SN_SECTION_CORRECT_FIELDS,  SN_SECTION_CORRECT_JOINTS, SN_SECTION_CORRECT_NUMBERS, SN_SECTION_CORRECT_TERMS, SN_SECTION_CORRECT_MIX,
+  SN_SECTION_DRIVE_OFFSETS,   SN_SECTION_VALUE_RANGES,  SN_SECTION_DRIVE_HELPERS,   SN_SECTION_DRIVE_TERMS, SN_SECTION_DRIVE_MIX,
+  SN_SECTION_DRIVE_LINEAR};
 
 struct layouts {
   sn_cuda_tiles tiles;
@@ -154,6 +154,7 @@ static void read_heads(const sn_rt_model *model, sn_cuda_model *out) {
   out->info = model->info;
   const sn_rt_control *control = (const sn_rt_control *)model->sections[SN_SECTION_CONTROL_HEAD];
   if (control) out->control = *control;
+  out->linear_count = (uint32_t)(model->sizes[SN_SECTION_DRIVE_LINEAR] / sizeof(sn_rt_linear));
   if (model->info.correct == SN_RT_CORRECT_NONE) return;
   const sn_rt_correct_head *head = (const sn_rt_correct_head *)model->sections[SN_SECTION_CORRECT_HEAD];
   const sn_rt_field *fields = (const sn_rt_field *)model->sections[SN_SECTION_CORRECT_FIELDS];
@@ -173,7 +174,6 @@ static const char *find_unsupported(const sn_rt_model *model, const sn_cuda_mode
   if (model->info.drive == SN_RT_DRIVE_CONTROLS &&
       sn_cuda_control_shared(&uploaded->control, model->info.palette_count, model->info.control_count) > uploaded->most_shared)
     return "a model of so many bones, frames and control points";
-  if (model->info.drive == SN_RT_DRIVE_HELPERS) return "the drive `helpers`";
   return NULL;
 }
 

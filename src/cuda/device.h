@@ -25,6 +25,7 @@ struct sn_cuda_model {
   const void *sections[SN_SECTION_COUNT]; // of the drives and corrections, device copies; NULL where there is none
   sn_rt_control control;                  // the drive `controls`
   uint32_t field_count, basis_count;      // corrections
+  uint32_t linear_count;                  // the drive `helpers`
   uint32_t most_axes, most_terms;         // of any field that is no sum of terms
   bool forward, limit_after;
   void *memory;
@@ -52,6 +53,7 @@ struct crowd {
 
 // Stages, each on the crowd's stream. The first error of a launch is what they return.
 cudaError_t sn_cuda_drive(const crowd *c);
+cudaError_t sn_cuda_helpers(const crowd *c); // a part of it
 cudaError_t sn_cuda_correct(const crowd *c);
 cudaError_t sn_cuda_sum_terms(const crowd *c, const sn_rt_pose_spaces *spaces, uint32_t group); // a part of it
 cudaError_t sn_cuda_skin(const crowd *c);
@@ -74,6 +76,18 @@ size_t sn_cuda_drive_floats(const sn_cuda_model *model, uint32_t characters);
 // Bytes of shared memory that a character needs in the drive `controls`, and in the correct slot.
 size_t sn_cuda_control_shared(const sn_rt_control *head, uint32_t bones, uint32_t points);
 size_t sn_cuda_correct_shared(const sn_cuda_model *model);
+
+// Rows of a 3x4 matrix <-> four columns of four
+static __device__ __forceinline__ void load_columns(const float *rows, float columns[16]) {
+  for (int c = 0; c < 4; c++) {
+    for (int r = 0; r < 3; r++) columns[4 * c + r] = rows[4 * r + c];
+    columns[4 * c + 3] = 0;
+  }
+}
+
+static __device__ __forceinline__ void store_rows(const float columns[16], float4 *rows) {
+  for (int r = 0; r < 3; r++) rows[r] = make_float4(columns[r], columns[4 + r], columns[8 + r], columns[12 + r]);
+}
 
 static inline unsigned sn_cuda_blocks(size_t count, unsigned of) { return (unsigned)((count + of - 1) / of); }
 

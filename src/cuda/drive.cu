@@ -15,18 +15,6 @@ enum { threads = 128 };
 
 template <class T> static const T *section(const sn_cuda_model *m, sn_rt_section_id id) { return (const T *)m->sections[id]; }
 
-// Rows of a 3x4 matrix <-> four columns of four
-static __device__ __forceinline__ void load_columns(const float *rows, float columns[16]) {
-  for (int c = 0; c < 4; c++) {
-    for (int r = 0; r < 3; r++) columns[4 * c + r] = rows[4 * r + c];
-    columns[4 * c + 3] = 0;
-  }
-}
-
-static __device__ __forceinline__ void store_rows(const float columns[16], float4 *rows) {
-  for (int r = 0; r < 3; r++) rows[r] = make_float4(columns[r], columns[4 + r], columns[8 + r], columns[12 + r]);
-}
-
 // ---- turns of the joints: dual quaternions and pose vectors ----------------------------------------------------------------
 
 // One thread per character: a joint's sign depends on its parent's.
@@ -52,6 +40,25 @@ static cudaError_t make_turns(const crowd *c) {
   // Few characters to a block: their chains are long, and there are many multiprocessors.
   turn_kernel<<<sn_cuda_blocks(c->count, 32), 32, 0, c->stream>>>(
     c->count, m->info.joint_count, c->input.joints, section<sn_rt_reference>(m, SN_SECTION_JOINT_REFERENCE), sn_cuda_turn_floats(m),
+    c->turns);
+  return cudaGetLastError();
+}
+
+// Named values behind a character's turns.
+static __global__ void load_values_kernel(size_t count, uint32_t value_count, const float *values, const float (*ranges)[2],
+                                          size_t turn_floats, float *turns) {
+  size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+  if (at >= count * value_count) return;
+  size_t character = at / value_count, v = at % value_count;
+  turns[(character + 1) * turn_floats - value_count + v] = sn_rt_value_in_span(ranges[v], values[at]);
+}
+
+static cudaError_t load_values(const crowd *c) {
+  const sn_cuda_model *m = c->model;
+  size_t all = (size_t)c->count * m->info.value_count;
+  if (!all) return cudaSuccess;
+  load_values_kernel<<<sn_cuda_blocks(all, threads), threads, 0, c->stream>>>(
+    c->count, m->info.value_count, c->input.values, (const float(*)[2])m->sections[SN_SECTION_VALUE_RANGES], sn_cuda_turn_floats(m),
     c->turns);
   return cudaGetLastError();
 }
@@ -517,6 +524,7 @@ size_t sn_cuda_drive_floats(const sn_cuda_model *model, uint32_t characters) {
 
 cudaError_t sn_cuda_drive(const crowd *c) {
   cudaError_t said = make_turns(c);
+  if (said == cudaSuccess) said = load_values(c);
   if (said != cudaSuccess) return said;
   switch (c->model->info.drive) {
   case SN_RT_DRIVE_JOINTS:
@@ -524,6 +532,10 @@ cudaError_t sn_cuda_drive(const crowd *c) {
     break;
   case SN_RT_DRIVE_CONTROLS:
     said = drive_controls(c);
+    break;
+  case SN_RT_DRIVE_HELPERS:
+    said = copy_joints(c);
+    if (said == cudaSuccess) said = sn_cuda_helpers(c);
     break;
   default:
     said = drive_rotreg(c);

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+// The drive `helpers` for a crowd: a thread per character and helper joint. The arithmetic is the runtime's own; without fused
+// multiply-adds, so is its rounding.
+#include "cuda/device.h"
+#include "runtime/helper.h"
+
+enum { threads = 128 };
+
+struct helpers_job {
+  sn_rt_pose_spaces spaces;
+  const sn_rt_helper *helpers;
+  const sn_rt_linear *linear;
+  uint32_t characters, helper_count, linear_count;
+  const float *turns; // [character]: [joint][8], then the named values
+  size_t turn_floats; // of a character
+  float4 *palette;    // [character][joint, then helper][3]: rows
+};
+
+// The first number of drive.linear, which is in the order of helpers, that is helper n's or a later one's.
+static __device__ __forceinline__ const sn_rt_linear *first_linear(const helpers_job &job, uint32_t n) {
+  uint32_t low = 0, high = job.linear_count;
+  while (low < high) {
+    uint32_t middle = (low + high) / 2;
+    if (job.linear[middle].place / SN_RT_LINEAR_PLACES < n)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return job.linear + low;
+}
+
+static __global__ void helpers_kernel(const __grid_constant__ helpers_job job) {
+  const size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x, character = at / job.helper_count;
+  const uint32_t n = (uint32_t)(at % job.helper_count), joint_count = job.spaces.joint_count;
+  if (character >= job.characters) return;
+  const sn_rt_helper *h = job.helpers + n;
+  const float *turns = job.turns + character * job.turn_floats;
+  float4 *own = job.palette + 3 * character * (joint_count + job.helper_count);
+  float channels[SN_RT_HELPER_ROW], added[SN_RT_LINEAR_PLACES], local[12], parent[16], out[16];
+  sn_rt_helper_channels(h, &job.spaces, turns, channels);
+  sn_rt_helper_local(h->centre, channels, local);
+  if (job.linear) {
+    sn_rt_helper_linear(first_linear(job, n), job.linear + job.linear_count, n, turns + 8 * (size_t)joint_count, added);
+    sn_rt_helper_add(h->centre, added, local);
+  }
+  const bool follows = h->parent != SN_RT_NO_JOINT;
+  if (follows) load_columns((const float *)(own + 3 * (size_t)h->parent), parent);
+  sn_rt_helper_matrix(follows ? parent : NULL, local, out);
+  store_rows(out, own + 3 * (size_t)(joint_count + n));
+}
+
+cudaError_t sn_cuda_helpers(const crowd *c) {
+  const sn_cuda_model *m = c->model;
+  helpers_job job = {};
+  job.spaces.references = (const sn_rt_reference *)m->sections[SN_SECTION_JOINT_REFERENCE];
+  job.spaces.joint_count = m->info.joint_count;
+  job.spaces.terms = (const sn_rt_terms *)m->sections[SN_SECTION_DRIVE_TERMS];
+  job.spaces.mix = (const float *)m->sections[SN_SECTION_DRIVE_MIX];
+  job.helpers = (const sn_rt_helper *)m->sections[SN_SECTION_DRIVE_HELPERS];
+  job.linear = (const sn_rt_linear *)m->sections[SN_SECTION_DRIVE_LINEAR];
+  job.characters = c->count, job.helper_count = m->info.palette_count - m->info.joint_count, job.linear_count = m->linear_count;
+  job.turns = c->turns, job.turn_floats = sn_cuda_turn_floats(m), job.palette = c->palette;
+  if (!job.helper_count) return cudaSuccess;
+  helpers_kernel<<<sn_cuda_blocks((size_t)c->count * job.helper_count, threads), threads, 0, c->stream>>>(job);
+  return cudaGetLastError();
+}

@@ -138,6 +138,12 @@ int sn_evaluator_rest(const sn_evaluator *e, float *positions, float *normals, u
   return answer(sn_rt_get_rest(&e->model, &rest, &error), &error, message);
 }
 
+int sn_evaluator_bind(const sn_evaluator *e, const float *bind, float *to_rest, char *message) {
+  sn_rt_error error;
+  return answer(sn_rt_bind(&e->model, (const float(*)[12])bind, (float(*)[12])to_rest, NULL, &error), &error,
+                message);
+}
+
 sn_status sn_session_retarget(sn_session *s, const sn_evaluator *e, const char *map) {
   char told[700];
   s->inputs.map = map;

@@ -33,7 +33,8 @@ class Skin:
         self.pose = scene.Pose(armature, self.model.names)
         self.rest = self.seen = None
         self.positions = np.empty((len(self.model), 3), np.float32)
-        self.shown = np.empty((len(self.vertices), 3), np.float32)
+        self.taken = np.empty((len(self.vertices), 3), np.float32)
+        self.shown = np.empty_like(self.taken)
 
     def evaluate(self, depsgraph):
         """False where nothing has moved since the last time."""
@@ -46,8 +47,9 @@ class Skin:
         if self.seen is not None and np.array_equal(joints, self.seen):
             return False
         self.model(joints, out=self.positions)
-        np.take(self.positions, self.vertices, axis=0, out=self.shown, mode="clip")
-        self.shown[:, 1:] = self.shown[:, :0:-1] * (-1, 1)  # Y up to Z up
+        x, y, z = np.take(self.positions, self.vertices, axis=0, out=self.taken, mode="clip").T
+        self.shown[:, 0], self.shown[:, 2] = x, y  # Y up to Z up
+        np.negative(z, out=self.shown[:, 1])
         self.seen = joints
         return True
 

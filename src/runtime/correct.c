@@ -217,9 +217,8 @@ sn_rt_status sn_rt_check_correct(sn_rt_checker *c) {
   sn_rt_status status = sn_rt_need(c, SN_SECTION_CORRECT_HEAD, sizeof(sn_rt_correct_head));
   if (status) return status;
   const sn_rt_correct_head *head = model->sections[SN_SECTION_CORRECT_HEAD];
-  if (head->order > SN_RT_ORDER_FORWARD || head->zero) {
+  if (head->order > SN_RT_ORDER_FORWARD || head->zero)
     return sn_rt_fail(c->error, SN_RT_UNSUPPORTED, "the corrections are of a kind that this runtime does not know");
-  }
   if (head->limit_after &&
       (head->limit_after > 1 || head->order != SN_RT_ORDER_INVERSE || model->info.blend != SN_RT_BLEND_LINEAR))
     return SN_RT_BAD(c, "limits after the blend go with corrections before a linear one");

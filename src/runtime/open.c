@@ -36,9 +36,8 @@ static int little_endian(void) {
 }
 
 static int has_magic(const sn_rt_header *h) {
-  for (size_t n = 0; n < sizeof h->magic; n++) {
+  for (size_t n = 0; n < sizeof h->magic; n++)
     if (h->magic[n] != SN_RT_MAGIC[n]) return 0;
-  }
   return 1;
 }
 
@@ -85,9 +84,8 @@ static sn_rt_status check_header(reader *r) {
     return BAD(r, "the model should have %" PRIu64 " bytes and has %" PRIu64 ": it was cut off or added to",
                h->file_size, r->size);
   }
-  if (h->section_count > SN_RT_MAX_SECTIONS) {
+  if (h->section_count > SN_RT_MAX_SECTIONS)
     return BAD(r, "%u sections are more than the %u a model can have", h->section_count, SN_RT_MAX_SECTIONS);
-  }
   uint64_t table = (uint64_t)h->section_count * sizeof(sn_rt_entry);
   if (r->size - sizeof *h < table) return BAD(r, "the table of %u sections is cut off", h->section_count);
   sn_rt_header zeroed = *h;
@@ -104,9 +102,8 @@ static sn_rt_status check_entry(reader *r, uint32_t index) {
   if (e.offset % SN_RT_ALIGNMENT != 0) return BAD(r, "section %s is not aligned to 64 bytes", e.name);
   if (e.offset > r->size || e.size > r->size - e.offset)
     return BAD(r, "section %s lies beyond the end of the file", e.name);
-  if (sn_rt_crc32(0, r->bytes + e.offset, e.size) != e.checksum) {
+  if (sn_rt_crc32(0, r->bytes + e.offset, e.size) != e.checksum)
     return BAD(r, "section %s is damaged (wrong checksum)", e.name);
-  }
   for (int id = 0; id < SN_SECTION_COUNT; id++) {
     if (!sn_rt_same_text(e.name, sn_rt_section_name(id))) continue;
     if (r->model->sections[id]) return BAD(r, "there are two sections %s", e.name);
@@ -131,15 +128,12 @@ static sn_rt_status check_counts(reader *r) {
       (h->palette_count == 0 && h->vertex_count > 0)) {
     return BAD(r, "%u joints and %u matrices in the palette do not fit together", h->joint_count, h->palette_count);
   }
-  if (h->weight_bits != 32 && h->weight_bits != 16 && h->weight_bits != 8 && h->weight_bits != SN_RT_PACKED_BITS) {
+  if (h->weight_bits != 32 && h->weight_bits != 16 && h->weight_bits != 8 && h->weight_bits != SN_RT_PACKED_BITS)
     return BAD(r, "weights have %u bits instead of 32, 16, 12 or 8", h->weight_bits);
-  }
-  if (h->torque_count != (h->drive == SN_RT_DRIVE_TORQUE ? h->joint_count : 0)) {
+  if (h->torque_count != (h->drive == SN_RT_DRIVE_TORQUE ? h->joint_count : 0))
     return BAD(r, "%u torques for %u joints", h->torque_count, h->joint_count);
-  }
-  if (h->control_count && h->drive != SN_RT_DRIVE_CONTROLS) {
+  if (h->control_count && h->drive != SN_RT_DRIVE_CONTROLS)
     return BAD(r, "%u control points, and a drive that has none", h->control_count);
-  }
   if (h->value_count > SN_RT_MAX_JOINTS ||
       (h->value_count && h->correct == SN_RT_CORRECT_NONE && h->drive != SN_RT_DRIVE_HELPERS)) {
     return BAD(r, "%u named values, and no pose space that they could span", h->value_count);
@@ -218,9 +212,8 @@ sn_rt_status sn_rt_open(const void *bytes, size_t size, sn_rt_model *model, sn_r
   memset(model, 0, sizeof *model);
   if (error) error->status = SN_RT_OK, error->message[0] = 0;
   if (!bytes) return sn_rt_fail(error, SN_RT_BAD_ARGUMENT, "there are no bytes to open");
-  if ((uintptr_t)bytes % 8 != 0) {
+  if ((uintptr_t)bytes % 8 != 0)
     return sn_rt_fail(error, SN_RT_BAD_ARGUMENT, "the bytes of a model must be aligned to 8 bytes");
-  }
   reader r = {.bytes = bytes, .size = size, .model = model, .error = error};
   sn_rt_status status = open_model(&r);
   if (status) {

@@ -38,9 +38,8 @@ sn_rt_job sn_rt_block_job(const sn_rt_job *chunk, uint32_t group, uint32_t block
   if (job.centres) job.centres += at;
   sn_rt_stored_corrections *c = &job.correct.stored;
   if (c->start) c->start += at;
-  if (c->limits) {
+  if (c->limits)
     c->limits = (const char *)c->limits + at * SN_RT_LANES * (c->limit_unit > 0 ? sizeof(uint16_t) : sizeof(float));
-  }
   return job;
 }
 
@@ -285,15 +284,15 @@ sn_rt_status sn_rt_skin_extra(const sn_rt_model *model, const void *scratch, con
 // Where the blocks' work reaches part / parts of all. A block's work: its influences, and what does not depend on them.
 static uint32_t block_at(const sn_rt_model *model, uint32_t part, uint32_t parts) {
   enum { fixed = 4 };
-  const sn_rt_group *groups = model->sections[SN_SECTION_SKIN_GROUPS];
-  uint64_t work = model->sizes[SN_SECTION_SKIN_GROUPS] / sizeof *groups, goal = 0;
-  size_t count = (size_t)work;
-  for (size_t g = 0; g < count; g++) goal += groups[g].block_count * (uint64_t)(groups[g].influences + fixed);
-  goal = goal * part / parts, work = 0;
-  for (size_t g = 0; g < count; g++) {
-    uint64_t each = groups[g].influences + fixed, of_group = groups[g].block_count * each;
-    if (work + of_group > goal) return groups[g].first_block + (uint32_t)((goal - work) / each);
-    work += of_group;
+  const sn_rt_group *groups = model->sections[SN_SECTION_SKIN_GROUPS], *end = groups;
+  end += model->sizes[SN_SECTION_SKIN_GROUPS] / sizeof *groups;
+  uint64_t goal = 0;
+  for (const sn_rt_group *g = groups; g < end; g++) goal += g->block_count * (uint64_t)(g->influences + fixed);
+  goal = goal * part / parts;
+  for (const sn_rt_group *g = groups; g < end; g++) {
+    uint64_t each = g->influences + fixed;
+    if (g->block_count * each > goal) return g->first_block + (uint32_t)(goal / each);
+    goal -= g->block_count * each;
   }
   return model->info.block_count;
 }

@@ -20,8 +20,7 @@ typedef struct evaluation {
   sn_rt_input input;
   sn_rt_output output;
   void *scratch;
-  int threads, cached; // threads 0: one, several frames in a row; cached: results are not streamed, however large
-  uint32_t *masks[2];  // halves of the blocks, for two threads on a mesh of one chunk
+  int threads, cached; // threads 0: one, several frames in a row; cached: see `cached_kinds`
   void *staging[2];    // of the two threads, where results go past the caches
 } evaluation;
 
@@ -85,8 +84,8 @@ static void skin_half(void *user, int part) {
   evaluation *e = user;
   uint32_t count = e->model.info.vertex_count, grain = e->model.info.grain, half = count / 2 / grain * grain;
   if (half == 0) {
-    sn_rt_extras extras = {.blocks = e->masks[part]};
-    sn_rt_skin_extra(&e->model, e->scratch, &e->output, &extras, 0, count, NULL);
+    sn_rt_part share = sn_rt_get_part(&e->model, (uint32_t)part, 2);
+    sn_rt_skin_part(&e->model, e->scratch, &e->output, &share, NULL);
     return;
   }
   sn_rt_extras extras = {.staging = e->staging[part]};
@@ -104,11 +103,22 @@ static void copy_half(void *user, int part) {
   memcpy(c->to + (part ? half : 0), c->from + (part ? half : 0), part ? c->size - half : half);
 }
 
+// Results that are not streamed, however large: all vertices, and four parts one after the other, as four threads would have them.
+enum cached_kinds { whole = 1, by_blocks, by_vertices };
+
 static void run_evaluation(void *user) {
   evaluation *e = user;
   if (e->cached) {
+    uint32_t parts = e->cached == whole ? 1 : 4, count = e->model.info.vertex_count;
     sn_rt_palette(&e->model, &e->input, e->scratch, NULL);
-    sn_rt_skin(&e->model, e->scratch, &e->output, 0, e->model.info.vertex_count, NULL);
+    for (uint32_t p = 0; p < parts; p++) {
+      sn_rt_part part = sn_rt_get_part(&e->model, p, parts);
+      if (e->cached == by_blocks)
+        sn_rt_skin_part(&e->model, e->scratch, &e->output, &part, NULL);
+      else
+        sn_rt_skin(&e->model, e->scratch, &e->output, p * (count / parts),
+                   p + 1 < parts ? count / parts : count - p * (count / parts), NULL);
+    }
     return;
   }
   if (e->threads < 2) {
@@ -146,13 +156,8 @@ static void new_evaluation(sn_context *ctx, const bench_set *set, sn_rt_blend bl
   if (order == SN_VERTEX_ORDER_BLOCKS) bench_must(ctx, sn_model_set_order(ctx, &e->bytes, order));
   bench_must(ctx, sn_model_open(ctx, "model", e->bytes.bytes, e->bytes.size, &e->model));
   e->scratch = reserve(sn_rt_scratch_size(&e->model));
-  uint32_t blocks = e->model.info.block_count;
   int large = 24 * (uint64_t)e->model.info.vertex_count >= 8 << 20; // as sn_rt_evaluate has it
-  for (uint32_t part = 0; part < 2; part++) {
-    e->masks[part] = reserve(blocks / 8 + 8);
-    e->staging[part] = large ? reserve(sn_rt_staging_size(&e->model)) : NULL;
-  }
-  for (uint32_t k = 0; k < blocks; k++) e->masks[k >= blocks / 2][k / 32] |= 1u << k % 32;
+  for (uint32_t part = 0; part < 2; part++) e->staging[part] = large ? reserve(sn_rt_staging_size(&e->model)) : NULL;
 }
 
 typedef struct row {
@@ -172,7 +177,10 @@ static const row rows[] = {{"linear", 0, SN_RT_PATH_BEST, 1, 0},
                            {"blocks' order, packed", 4, SN_RT_PATH_BEST, 1, 0},
                            {"the same, in a row", 4, SN_RT_PATH_BEST, 0, 0},
                            {"the same, 2 threads", 4, SN_RT_PATH_BEST, 2, 0},
-                           {"packed, not streamed", 1, SN_RT_PATH_BEST, 1, 1},
+                           {"packed, not streamed", 1, SN_RT_PATH_BEST, 1, whole},
+                           {"linear, not streamed", 0, SN_RT_PATH_BEST, 1, whole},
+                           {"four parts of blocks", 0, SN_RT_PATH_BEST, 1, by_blocks},
+                           {"four of vertices", 0, SN_RT_PATH_BEST, 1, by_vertices},
                            {"packed, avx2", 1, SN_RT_PATH_AVX2, 1, 0},
                            {"packed, sse2", 1, SN_RT_PATH_SSE2, 1, 0},
                            {"packed, scalar", 1, SN_RT_PATH_SCALAR, 1, 0}};
@@ -261,7 +269,7 @@ static void measure(sn_context *ctx, const bench_set *set, double seconds) {
   for (int with = 0; with < 2; with++) measure_rows(set, models, with, seconds);
   for (int m = 0; m < model_count; m++) {
     sn_model_free(&models[m].bytes), free(models[m].scratch);
-    for (int part = 0; part < 2; part++) free(models[m].masks[part]), free(models[m].staging[part]);
+    for (int part = 0; part < 2; part++) free(models[m].staging[part]);
   }
 }
 

@@ -28,7 +28,8 @@ static void evaluate(sn_rt_model *model, sn_rt_path path, float *positions, floa
     float angle = 0.1f * (float)(j + 1), *m = matrices + 12 * j;
     m[0] = m[5] = cosf(angle), m[1] = -sinf(angle), m[4] = sinf(angle), m[10] = 1, m[3] = 0.01f * (float)j;
   }
-  sn_rt_input input = {(const float(*)[12])matrices, (const float(*)[3])controls, torques, NULL, NULL, 0};
+  sn_rt_input input = {
+    .joints = (const float(*)[12])matrices, .controls = (const float(*)[3])controls, .torques = torques};
   sn_rt_output output = {.positions = positions, .normals = normals};
   sn_rt_use_path(model, path);
   if (sn_rt_evaluate(model, &input, scratch, &output, NULL) != SN_RT_OK) exit(2);

@@ -26,7 +26,7 @@ static void evaluate_frame(const sn_rt_model *model, const sn_examples *examples
   const uint32_t *points = model->sections[SN_SECTION_CONTROL_POINTS];
   for (uint32_t k = 0; k < model->info.control_count; k++)
     memcpy(controls[k], sn_frame(&examples->frames, f)[points[k]], sizeof *controls);
-  sn_rt_input input = {(const float(*)[12])joints, (const point *)controls, torques, NULL, NULL, 0};
+  sn_rt_input input = {.joints = (const float(*)[12])joints, .controls = (const point *)controls, .torques = torques};
   sn_rt_output output = {&positions[0][0], 0, &normals[0][0], 0};
   assert_int_equal(sn_rt_evaluate(model, &input, scratch, &output, NULL), SN_RT_OK);
   free(joints), free(torques), free(controls), free(scratch);

@@ -456,6 +456,99 @@ static void ranges_equal_the_whole(void **state) {
   }
 }
 
+static void parts_make_the_whole(void **state) {
+  (void)state;
+  sn_context ctx = sn_context_default();
+  sn_random rng = sn_random_new(22);
+  for (int n = 0; n < 6; n++) {
+    fixture f;
+    fixture_new(&ctx, 3001, 30, 4, (uint64_t)n, &f);
+    f.desc.blend = blends[n % 3], f.desc.grain = n % 2 ? 512 : 16384,
+    f.desc.shade = n / 3 ? SN_RT_SHADE_RECOMPUTE : SN_RT_SHADE_TRANSFORM;
+    fixture_build(&ctx, &f);
+    sn_affine pose[30];
+    random_pose(&f.skeleton, 0.3, 0, &rng, pose);
+    float joints[30][12];
+    sn_model_joints(pose, 30, joints);
+    point *whole = points(3001), *whole_normals = points(3001), *some = points(3001), *normals = points(3001);
+    void *scratch = malloc(sn_rt_scratch_size(&f.rt));
+    evaluate(&f.rt, f.rt.path, pose, whole, whole_normals);
+    sn_rt_input input = {.joints = (const float(*)[12])joints};
+    assert_int_equal(sn_rt_palette(&f.rt, &input, scratch, NULL), SN_RT_OK);
+    static const uint32_t counts[] = {1, 2, 3, 7, 1000};
+    for (size_t k = 0; k < sizeof counts / sizeof *counts; k++) {
+      uint32_t parts = counts[k], blocks = 0, vertices = 0;
+      sn_rt_output out = {some[0], 0, normals[0], 0};
+      memset(some, 0, 3001 * sizeof *some), memset(normals, 0, 3001 * sizeof *normals);
+      for (uint32_t p = 0; p < parts; p++) {
+        sn_rt_part part = sn_rt_get_part(&f.rt, p, parts);
+        assert_int_equal(part.first_block, blocks), assert_int_equal(part.first_vertex, vertices);
+        assert_true(part.end_block >= part.first_block);
+        if (parts <= 7) assert_true(part.end_block - part.first_block <= 2 * f.rt.info.block_count / parts);
+        assert_int_equal(sn_rt_skin_part(&f.rt, scratch, &out, &part, NULL), SN_RT_OK);
+        blocks = part.end_block, vertices += part.vertex_count;
+      }
+      assert_int_equal(blocks, f.rt.info.block_count), assert_int_equal(vertices, 3001);
+      for (uint32_t p = 0; p < parts; p++) {
+        sn_rt_part part = sn_rt_get_part(&f.rt, p, parts);
+        assert_int_equal(sn_rt_normals(&f.rt, &out, part.first_vertex, part.vertex_count, NULL), SN_RT_OK);
+      }
+      assert_memory_equal(some, whole, 3001 * sizeof *whole);
+      assert_memory_equal(normals, whole_normals, 3001 * sizeof *whole);
+    }
+    free(whole), free(whole_normals), free(some), free(normals), free(scratch), fixture_free(&f);
+  }
+}
+
+// A character's bind pose: the model's joints, each turned about its own place, and all of them moved by `space`.
+static void bind_of(const fixture *f, sn_affine space, bool turn, sn_random *rng, float (*out)[12]) {
+  sn_affine bind[8];
+  for (int j = 0; j < f->skeleton.joint_count; j++) {
+    sn_vec3 axis = {sn_random_normal(rng), sn_random_normal(rng), sn_random_normal(rng)};
+    sn_affine own = sn_affine_make(turn ? sn_rotation_exp(axis) : sn_mat3_identity(), sn_vec3_make(0, 0, 0));
+    bind[j] = sn_affine_mul(space, sn_affine_mul(f->skeleton.rest[j], own));
+  }
+  sn_model_joints(bind, f->skeleton.joint_count, out);
+}
+
+static void a_characters_bind_pose_is_compared(void **state) {
+  (void)state;
+  sn_context ctx = sn_context_default();
+  sn_random rng = sn_random_new(5);
+  fixture f;
+  fixture_new(&ctx, 300, 5, 2, 1, &f);
+  fixture_build(&ctx, &f);
+  sn_affine still = sn_affine_identity();
+  sn_affine moved =
+    sn_affine_make(sn_mat3_scale(sn_rotation_exp(sn_vec3_make(0.3, -0.7, 0.2)), 0.01), sn_vec3_make(3, 4, 5));
+  float bind[5][12], to_rest[5][12], space[12];
+  sn_rt_error error;
+  for (int n = 0; n < 4; n++) {
+    // Joints that are turned in a space of their own leave nothing to find that space by.
+    bool turn = n % 2, elsewhere = n / 2 && !turn;
+    bind_of(&f, elsewhere ? moved : still, turn, &rng, bind);
+    assert_int_equal(sn_rt_bind(&f.rt, (const float(*)[12])bind, to_rest, n ? space : NULL, &error), SN_RT_OK);
+    for (int j = 0; j < 5; j++) { // to_rest is the inverse of the bind pose in the model's space
+      sn_affine there = still, back = still;
+      for (int e = 0; e < 12; e++) there.m[e / 4][e % 4] = bind[j][e], back.m[e / 4][e % 4] = to_rest[j][e];
+      sn_affine a = still;
+      for (int e = 0; n && e < 12; e++) a.m[e / 4][e % 4] = space[e];
+      sn_affine one = sn_affine_mul(sn_affine_mul(a, there), back);
+      for (int e = 0; e < 12; e++) assert_float_equal(one.m[e / 4][e % 4], still.m[e / 4][e % 4], 1e-4);
+    }
+  }
+  bind_of(&f, moved, false, &rng, bind);
+  assert_int_equal(sn_rt_bind(&f.rt, (const float(*)[12])bind, to_rest, NULL, &error), SN_RT_BAD_ARGUMENT);
+  bind_of(&f, still, false, &rng, bind);
+  bind[3][7] += 0.1f;
+  assert_int_equal(sn_rt_bind(&f.rt, (const float(*)[12])bind, to_rest, space, &error), SN_RT_BAD_ARGUMENT);
+  assert_non_null(strstr(error.message, sn_rt_joint_name(&f.rt, 3)));
+  memset(bind[3], 0, sizeof bind[3]); // nobody knows: the model's own
+  assert_int_equal(sn_rt_bind(&f.rt, (const float(*)[12])bind, to_rest, space, &error), SN_RT_OK);
+  assert_float_equal(to_rest[3][3], -f.skeleton.rest[3].m[0][3], 1e-5);
+  fixture_free(&f);
+}
+
 static void bad_arguments_are_refused_with_a_reason(void **state) {
   (void)state;
   sn_context ctx = sn_context_default();
@@ -470,6 +563,13 @@ static void bad_arguments_are_refused_with_a_reason(void **state) {
   assert_int_equal(sn_rt_palette(&f.rt, &none, scratch, &error), SN_RT_BAD_ARGUMENT);
   assert_non_null(strstr(error.message, "3 joints"));
   assert_int_equal(sn_rt_palette(&f.rt, &input, NULL, &error), SN_RT_BAD_ARGUMENT);
+  input.joint_count = 2;
+  assert_int_equal(sn_rt_palette(&f.rt, &input, scratch, &error), SN_RT_BAD_ARGUMENT);
+  assert_string_equal(error.message, "the model needs the matrices of its 3 joints, not 2");
+  input.joint_count = 3, input.scratch_size = sn_rt_scratch_size(&f.rt) - 1;
+  assert_int_equal(sn_rt_palette(&f.rt, &input, scratch, &error), SN_RT_BAD_ARGUMENT);
+  assert_non_null(strstr(error.message, "bytes of scratch memory"));
+  input.scratch_size++;
   assert_int_equal(sn_rt_palette(&f.rt, &input, scratch, &error), SN_RT_OK);
   assert_int_equal(sn_rt_skin(&f.rt, scratch, &output, 40, 11, &error), SN_RT_BAD_ARGUMENT);
   assert_non_null(strstr(error.message, "the model has 50"));
@@ -682,6 +782,8 @@ int main(void) {
                                      cmocka_unit_test(normals_match_finite_differences),
                                      cmocka_unit_test(recomputed_normals_are_those_of_the_deformed_mesh),
                                      cmocka_unit_test(ranges_equal_the_whole),
+                                     cmocka_unit_test(parts_make_the_whole),
+                                     cmocka_unit_test(a_characters_bind_pose_is_compared),
                                      cmocka_unit_test(bad_arguments_are_refused_with_a_reason),
                                      cmocka_unit_test(halfway_and_scaling_joints),
                                      cmocka_unit_test(the_palette_can_be_read_back)};

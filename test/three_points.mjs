@@ -1,7 +1,8 @@
 // What three.js makes of a GLB or glTF file, against a PC2: its own loader, animation mixer, morph targets and skinning.
-//   node three_points.mjs FILE.glb FRAMES.pc2 [FPS [CLIP [MOST]]]
+//   node three_points.mjs FILE.glb FRAMES.pc2 [FPS [CLIP [MOST [MODEL.sinew PACKAGE]]]]
 // Prints {"max", "rms", "frames", "vertices", "diagonal"} as JSON; distances are over the diagonal of the PC2's first frame,
 // at MOST frames (all unless told), evenly chosen, the last among them.
+// With a model it wears that skin, by the package sinew-skin in the folder PACKAGE.
 // The order of vertices is that of nodes and primitives in the file.
 import fs from "fs";
 import path from "path";
@@ -106,8 +107,16 @@ function makeUnit(animation) {
   }
 }
 
-export async function compare(file, pc2, fps = 30, clip = 0, most = Infinity) {
+// Puts a model's skin on the character: its meshes take the place of the file's, in the model's order.
+async function wear(scene, model, folder) {
+  const { loadSinew, skinCharacter } = await import(pathToFileURL(path.resolve(folder, "index.js")));
+  const skin = skinCharacter(await loadSinew(fs.readFileSync(model)), scene.gltf);
+  scene.parts = skin.parts.map(({ mesh }) => ({ object: mesh }));
+}
+
+export async function compare(file, pc2, { fps = 30, clip = 0, most = Infinity, model, folder } = {}) {
   const scene = await open(file), truth = cache(pc2), animation = scene.gltf.animations[clip];
+  if (model) await wear(scene, model, folder);
   const mixer = new THREE.AnimationMixer(scene.gltf.scene);
   const start = animation ? Math.min(...animation.tracks.map((t) => t.times[0])) : 0;
   const low = [Infinity, Infinity, Infinity], high = low.map((x) => -x);
@@ -138,6 +147,6 @@ export async function compare(file, pc2, fps = 30, clip = 0, most = Infinity) {
 }
 
 if (process.argv[1].endsWith("three_points.mjs")) {
-  const [file, pc2, fps = "30", clip = "0", most = "Infinity"] = process.argv.slice(2);
-  console.log(JSON.stringify(await compare(file, pc2, Number(fps), Number(clip), Number(most))));
+  const [file, pc2, fps = "30", clip = "0", most = "Infinity", model, folder] = process.argv.slice(2);
+  console.log(JSON.stringify(await compare(file, pc2, { fps: Number(fps), clip: Number(clip), most: Number(most), model, folder })));
 }

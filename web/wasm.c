@@ -68,6 +68,11 @@ EXPORT(sw_joint_parent) int32_t sw_joint_parent(const web_model *m, uint32_t joi
   return sn_rt_joint_parent(&m->model, joint);
 }
 
+// As sn_rt_bind.
+EXPORT(sw_bind) int sw_bind(web_model *m, const float (*bind)[12], float (*to_rest)[12], float *space) {
+  return sn_rt_bind(&m->model, bind, to_rest, space, &m->error);
+}
+
 // The least and the largest torque that make a difference; 0 for a joint whose torque does nothing.
 EXPORT(sw_torque_range) int sw_torque_range(const web_model *m, uint32_t joint, float range[2]) {
   return sn_rt_torque_range(&m->model, joint, range);
@@ -108,9 +113,17 @@ EXPORT(sw_begin_motion) void sw_begin_motion(web_model *m) {
   if (m->state) memset(m->state, 0, size);
 }
 
+static sn_rt_input input_of(const web_model *m, const float *joints, const float *controls, const float *torques) {
+  return (sn_rt_input){.joints = (const float(*)[12])joints,
+                       .controls = (const float(*)[3])controls,
+                       .torques = torques,
+                       .state = m->state,
+                       .values = m->values};
+}
+
 EXPORT(sw_palette)
 sn_rt_status sw_palette(web_model *m, const float *joints, const float *controls, const float *torques) {
-  sn_rt_input input = {(const float(*)[12])joints, (const float(*)[3])controls, torques, m->state, m->values, 0};
+  sn_rt_input input = input_of(m, joints, controls, torques);
   return sn_rt_palette(&m->model, &input, m->scratch, &m->error);
 }
 
@@ -127,7 +140,7 @@ EXPORT(sw_values) uint32_t sw_values(const web_model *m, const float **values) {
 EXPORT(sw_evaluate)
 sn_rt_status sw_evaluate(web_model *m, const float *joints, const float *controls, const float *torques,
                          float *positions, float *normals, float *tangents) {
-  sn_rt_input input = {(const float(*)[12])joints, (const float(*)[3])controls, torques, m->state, m->values, 0};
+  sn_rt_input input = input_of(m, joints, controls, torques);
   sn_rt_output output = {.positions = positions, .normals = normals};
   sn_rt_tangent_output after = {.tangents = tangents, .normals = normals};
   sn_rt_status status = sn_rt_evaluate(&m->model, &input, m->scratch, &output, &m->error);

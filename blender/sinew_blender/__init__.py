@@ -12,9 +12,10 @@ bl_info = {
 
 import bpy
 
-from . import bake, compare, learn, panel, player
+from . import bake, compare, export, learn, panel, player
 
-CLASSES = (panel.SinewSettings, bake.SINEW_OT_bake, learn.SINEW_OT_learn, compare.SINEW_OT_compare, panel.SINEW_PT_panel)
+CLASSES = (panel.SinewSettings, bake.SINEW_OT_bake, learn.SINEW_OT_learn, export.SINEW_OT_export, compare.SINEW_OT_compare,
+           panel.SINEW_PT_panel)
 
 
 def register():

@@ -33,7 +33,7 @@ class SINEW_OT_compare(Job, bpy.types.Operator):
         hidden = original.hide_get()
         original.hide_set(False)  # what is hidden is not evaluated
         try:
-            truth = yield from scene.frames_of(context, original, numbers)
+            truth = yield from scene.frames_of(context, [original], numbers)
             if truth.shape[1] != len(obj.data.vertices):
                 raise Failure(f"{original.name} has {truth.shape[1]} vertices, {obj.name} {len(obj.data.vertices)}")
             for k, number in enumerate(numbers):

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
 import bpy
 
-from . import scene
+from . import player, scene
 from .module import sinew
 
 
 # Methods that need nothing but a mesh, frames and a skeleton; the first is what is taken unless told.
-OFFERED = ("psd", "rotreg", "eigenskin", "lbs", "dqs", "rigid")
+OFFERED = ("psd", "helpers", "rotreg", "eigenskin", "lbs", "dqs", "rigid")
 
 
 def _methods(self, context):
@@ -26,6 +26,7 @@ class SinewSettings(bpy.types.PropertyGroup):
     bones_auto: bpy.props.BoolProperty(name="Auto", description="Find the number of bones", default=True)
     bones: bpy.props.IntProperty(name="Bones", description="The most to use", default=20, min=1, max=1000)
     influences: bpy.props.IntProperty(name="Influences", description="Most bones of a vertex", default=4, min=1, max=8)
+    helpers: bpy.props.IntProperty(name="Helpers", description="Free bones to add to the armature that is there", default=0, min=0, max=100)
     method: bpy.props.EnumProperty(name="Method", description="How the skin is learned", items=_methods)
     keys: bpy.props.IntProperty(name="Every", description="Learn from every n-th frame; the others test the model",
                                 default=2, min=1, max=100)
@@ -48,9 +49,14 @@ class SINEW_PT_panel(bpy.types.Panel):
             column.prop(settings, "frame_end")
         box = layout.box()
         box.label(text="To bones", icon="BONE_DATA")
-        box.prop(settings, "bones_auto")
-        if not settings.bones_auto:
-            box.prop(settings, "bones")
+        mesh = context.object is not None and context.object.type == "MESH"
+        follows = mesh and scene.armature_of(context.object) is not None
+        if follows:
+            box.prop(settings, "helpers")
+        else:
+            box.prop(settings, "bones_auto")
+            if not settings.bones_auto:
+                box.prop(settings, "bones")
         box.prop(settings, "influences")
         box.operator("sinew.bake", icon="ARMATURE_DATA")
         box = layout.box()
@@ -58,6 +64,9 @@ class SINEW_PT_panel(bpy.types.Panel):
         box.prop(settings, "method")
         box.prop(settings, "keys")
         row = box.row()
-        row.enabled = context.object is not None and context.object.type == "MESH" and scene.armature_of(context.object) is not None
+        row.enabled = follows
         row.operator("sinew.learn", icon="MOD_MESHDEFORM")
+        row = box.row()
+        row.enabled = mesh and player.MODEL in context.object
+        row.operator("sinew.export", icon="EXPORT")
         layout.operator("sinew.compare", icon="COLOR")

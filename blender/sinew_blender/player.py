@@ -2,91 +2,153 @@
 """Objects that show a model: a handler puts the vertices where the armature's pose has them, at every change of frame and of pose.
 Without the add-on such an object stays as it was last seen.
 
-The model's bytes are a property of a text that the object points to. On the object itself Blender would copy them at every frame."""
+The model's bytes are a property of a text that the objects point to, and so is which of its vertices is which of Blender's. On the
+objects themselves Blender would copy them at every frame."""
+import hashlib
+
 import bpy
 import numpy as np
 from bpy.app.handlers import persistent
+from mathutils import Matrix
 
 from . import scene
 from .module import sinew
 
-MODEL, ARMATURE, REST = "sinew_model", "sinew_armature", "sinew_rest"
-HEAD = 4096  # bytes: a model's header and table, with the checksums of all that follows
-_models = {}  # the head of a model's bytes: the model
+MODEL, ARMATURE, FIRST = "sinew_model", "sinew_armature", "sinew_first"  # of objects; MODEL of texts too
+SOURCE, WORLD, KEY = "sinew_vertices", "sinew_world", "sinew_key"  # of texts
+_skins = {}  # the key of a text: what shows its model
 _told = set()  # messages, each printed once
 
 
-def attach(obj, model, armature, rest):
-    _store(obj, bytes(model))
-    obj[ARMATURE] = armature
-    obj[REST] = np.array(rest).ravel().tolist()
+class Skin:
+    """A model at the poses of its armature."""
+
+    def __init__(self, text, armature):
+        data = memoryview(text[MODEL]).cast("B")
+        self.model = sinew.Model(data[: int.from_bytes(data[16:24], "little")])  # without what fills the last word
+        source = np.array(text[SOURCE])
+        self.vertices = np.empty(source.max() + 1, np.int32)  # of the model, for Blender's
+        self.vertices[source[::-1]] = np.arange(len(source))[::-1]
+        self.world = np.array(text[WORLD]).reshape(4, 4)
+        self.pose = scene.Pose(armature, self.model.names)
+        self.rest = self.seen = None
+        self.positions = np.empty((len(self.model), 3), np.float32)
+        self.taken = np.empty((len(self.vertices), 3), np.float32)
+        self.shown = np.empty_like(self.taken)
+
+    def evaluate(self, depsgraph):
+        """False where nothing has moved since the last time."""
+        rest = self.pose.rest(self.world)
+        if self.rest is None or not np.array_equal(rest, self.rest):  # somebody edits the armature
+            self.back = np.zeros((len(rest), 4, 4))
+            self.back[:, :3], self.back[:, 3, 3] = self.model.bind(rest[:, :3]), 1
+            self.rest = rest
+        joints = (self.pose.read(depsgraph) @ self.back)[:, :3]
+        if self.seen is not None and np.array_equal(joints, self.seen):
+            return False
+        self.model(joints, out=self.positions)
+        x, y, z = np.take(self.positions, self.vertices, axis=0, out=self.taken, mode="clip").T
+        self.shown[:, 0], self.shown[:, 2] = x, y  # Y up to Z up
+        np.negative(z, out=self.shown[:, 1])
+        self.seen = joints
+        return True
 
 
-def _store(obj, data):
-    """Gives the object a text with these bytes, as 4-byte words: Blender lends those without a copy."""
-    text = bpy.data.texts.new(obj.name + ".sinew")
-    text.write(f"The model of {obj.name} is a property of this text. Sinew's add-on needs both.\n")
-    text.use_fake_user = False  # it goes where the object goes
+def attach(objects, model, armature, source, world):
+    """Objects that show a model together: source[k] is the vertex that vertex k of the model is, of all objects one after the other;
+    the armature is at `world` in the model's rest pose."""
+    text, first = _store(objects, bytes(model)), 0
+    text[SOURCE] = np.asarray(source, np.int32)
+    text[WORLD] = np.asarray(world, np.float64).ravel()
+    for obj in objects:
+        obj[ARMATURE], obj[FIRST] = armature, first
+        first += len(obj.data.vertices)
+
+
+def _store(objects, data):
+    """Gives the objects a text with these bytes, as 4-byte words: Blender lends those without a copy."""
+    before = objects[0].get(MODEL)
+    text = bpy.data.texts.new(objects[0].name + ".sinew")
+    text.write(f"The model of {objects[0].name} is a property of this text. Sinew's add-on needs both.\n")
+    text.use_fake_user = False  # it goes where the objects go
     text[MODEL] = np.frombuffer(data + bytes(-len(data) % 4), np.int32)
-    before, obj[MODEL] = obj.get(MODEL), text
-    if isinstance(before, bpy.types.Text) and before.users == 0:
-        bpy.data.texts.remove(before)
+    text[KEY] = hashlib.sha1(data).hexdigest()
+    for obj in objects:
+        obj[MODEL] = text
+    if isinstance(before, bpy.types.Text):
+        for name in (SOURCE, WORLD):
+            if name in before:
+                text[name] = before[name]
+        if before.users == 0:
+            bpy.data.texts.remove(before)
     return text
 
 
-def _bytes_of(obj):
-    """The bytes of an object's model, not a copy."""
-    value = obj[MODEL]
-    if value is None:
+def text_of(obj):
+    text = obj[MODEL]
+    if text is None:
         raise sinew.Error("the text with its model is gone; use Learn Skin again")
-    if not isinstance(value, bpy.types.Text):
-        value = _store(obj, bytes(sinew.Model(bytes(value))))  # bytes, from a script or an earlier version
-    return memoryview(value[MODEL]).cast("B")
+    if not isinstance(text, bpy.types.Text):  # bytes, from a script
+        raise sinew.Error("its model is no text; use player.replace, or Learn Skin again")
+    return text
+
+
+def replace(obj, model):
+    """Another model of the same vertices, for this object and those that show its model with it."""
+    text = text_of(obj)
+    _store([other for other in bpy.data.objects if other.get(MODEL) == text], bytes(model))
+
+
+def skin_of(obj):
+    """What shows an object's model. Nothing is copied or hashed."""
+    text, armature = text_of(obj), obj.get(ARMATURE)
+    if armature is None:
+        raise sinew.Error("its armature is gone")
+    key = text[KEY], armature.as_pointer()
+    if key not in _skins:
+        if len(_skins) > 2 * sum(MODEL in other for other in bpy.data.objects):
+            _skins.clear()  # most of them were replaced
+        _skins[key] = Skin(text, armature)
+    return _skins[key]
 
 
 def model_of(obj):
-    """The model that an object shows. Takes microseconds: only the head of its bytes is looked at."""
-    data = _bytes_of(obj)
-    head = bytes(data[:HEAD])
-    if head not in _models:
-        if len(_models) > 2 * sum(MODEL in other for other in bpy.data.objects):
-            _models.clear()  # most of them were replaced
-        size = int.from_bytes(head[16:24], "little")  # without what fills the last word
-        _models[head] = sinew.Model(data[:size])
-    return _models[head]
+    """The model that an object shows."""
+    return skin_of(obj).model
 
 
-def place(obj, depsgraph):
-    """The vertices of an object that shows a model, at the armature's pose."""
-    model, armature = model_of(obj), obj.get(ARMATURE)
-    if armature is None or any(name not in armature.data.bones for name in model.names):
-        return
-    if len(obj.data.vertices) != len(model):
-        return
-    inverse = np.linalg.inv(np.array(obj[REST]).reshape(len(model.names), 4, 4))
-    joints = scene.skinning_matrices(armature, model.names, inverse, depsgraph)
-    positions = np.empty((len(model), 3), np.float32)
-    model(joints, out=positions)
-    world = scene.matrix(obj.matrix_world)
-    if not np.array_equal(world, np.eye(4)):
-        back = np.linalg.inv(world)
-        positions = positions @ back[:3, :3].T.astype(np.float32) + back[:3, 3].astype(np.float32)
-    flat = np.ascontiguousarray(positions).ravel()
-    before = np.empty_like(flat)
-    obj.data.vertices.foreach_get("co", before)
-    if not np.array_equal(before, flat):  # else a change would call for the next one, forever
-        obj.data.vertices.foreach_set("co", flat)
-        obj.data.update()
+def parts_of(obj):
+    """The objects that show a model together, in its order."""
+    text = text_of(obj)
+    return sorted((other for other in bpy.data.objects if other.get(MODEL) == text and other.users_scene), key=lambda other: other[FIRST])
+
+
+def place(obj, positions):
+    """Vertices in world space."""
+    if obj.matrix_world != _IDENTITY:
+        back = np.linalg.inv(scene.matrix(obj.matrix_world))
+        positions = (positions @ back[:3, :3].T + back[:3, 3]).astype(np.float32)
+    obj.data.vertices.foreach_set("co", np.ascontiguousarray(positions).ravel())
+    obj.data.update()
+
+
+_IDENTITY = Matrix.Identity(4)
 
 
 @persistent
 def show(scene_, depsgraph=None):
     if depsgraph is None:
         depsgraph = bpy.context.evaluated_depsgraph_get()
+    moved = {}
     for obj in scene_.objects:
         if MODEL in obj and obj.type == "MESH" and obj.data.library is None:  # Blender writes no linked mesh
             try:
-                place(obj, depsgraph)
+                skin = skin_of(obj)
+                if skin not in moved:
+                    moved[skin] = skin.evaluate(depsgraph)
+                first, count = obj[FIRST], len(obj.data.vertices)
+                if moved[skin] and first + count <= len(skin.shown):
+                    place(obj, skin.shown[first : first + count])
             except Exception as error:  # of this object; the others move
                 message = f"Sinew: {obj.name}: {type(error).__name__}: {error}"
                 if message not in _told:
@@ -96,14 +158,15 @@ def show(scene_, depsgraph=None):
 
 @persistent
 def forget(_=None):
-    """Another file is open."""
-    _models.clear()
+    """Another file is open, or another state of this one."""
+    _skins.clear()
     _told.clear()
 
 
 def _handlers():
     handlers = bpy.app.handlers
-    return (handlers.frame_change_post, show), (handlers.depsgraph_update_post, show), (handlers.load_pre, forget)
+    yield from ((handlers.frame_change_post, show), (handlers.depsgraph_update_post, show))
+    yield from ((when, forget) for when in (handlers.load_pre, handlers.undo_pre, handlers.undo_post, handlers.redo_pre, handlers.redo_post))
 
 
 def register():

@@ -6,6 +6,9 @@ from .job import Failure
 from .module import sinew
 
 
+Y_UP = np.array([[1.0, 0, 0, 0], [0, 0, 1, 0], [0, -1, 0, 0], [0, 0, 0, 1]])  # Blender's world to glTF's
+
+
 def matrix(m):
     return np.array(m, dtype=np.float64)
 
@@ -45,41 +48,76 @@ def frame_numbers(context):
     return list(range(start, end + 1))
 
 
-def new_mesh(context, obj, positions, name):
-    """The mesh as it is now, modifiers applied, with its materials and UVs, at `positions` in world space."""
+def copied_mesh(context, obj):
+    """The mesh as it is now, modifiers applied, with its materials and UVs, in world space."""
     import bpy
 
     depsgraph = context.evaluated_depsgraph_get()
-    mesh = bpy.data.meshes.new_from_object(obj.evaluated_get(depsgraph), preserve_all_data_layers=True, depsgraph=depsgraph)
-    mesh.name = name
-    mesh.vertices.foreach_set("co", np.ascontiguousarray(positions, np.float32).ravel())
+    seen = obj.evaluated_get(depsgraph)
+    mesh = bpy.data.meshes.new_from_object(seen, preserve_all_data_layers=True, depsgraph=depsgraph)
+    mesh.transform(seen.matrix_world)
     mesh.update()
+    return mesh
+
+
+def new_object(obj, mesh, name):
+    """An object with this mesh, wherever `obj` is."""
+    import bpy
+
+    mesh.name = name
     new = bpy.data.objects.new(name, mesh)
     for collection in obj.users_collection:
         collection.objects.link(new)
-    new.vertex_groups.clear()
     return new
 
 
-def frames_of(context, obj, numbers, at_frame=None):
-    """A step: positions at all frames. at_frame(k, depsgraph) is called at each, too."""
+def bind(obj, armature):
+    """Lets an object in world space follow an armature by its vertex groups."""
+    obj.parent = armature
+    obj.matrix_parent_inverse = armature.matrix_world.inverted()
+    obj.modifiers.new("Armature", "ARMATURE").object = armature
+
+
+def positions_of(meshes):
+    """Vertices of all of them, n x 3."""
+    out = [np.empty((len(mesh.vertices), 3), np.float32) for mesh in meshes]
+    for mesh, positions in zip(meshes, out):
+        mesh.vertices.foreach_get("co", positions.ravel())
+    return np.concatenate(out)
+
+
+def frames_of(context, objects, numbers, at_frame=None):
+    """A step: positions of all objects at all frames. at_frame(k, depsgraph) is called at each, too."""
+    name = " and ".join(obj.name for obj in objects)
     out = None
     for k, number in enumerate(numbers):
         context.scene.frame_set(number)
         depsgraph = context.evaluated_depsgraph_get()
-        positions = evaluated_positions(obj, depsgraph)
+        positions = np.concatenate([evaluated_positions(obj, depsgraph) for obj in objects])
         if out is None:
             out = np.empty((len(numbers), len(positions), 3), np.float32)
         if len(positions) != out.shape[1]:
-            raise Failure(f"{obj.name} has {len(positions)} vertices at frame {number}, {out.shape[1]} at frame {numbers[0]}: "
+            raise Failure(f"{name} has {len(positions)} vertices at frame {number}, {out.shape[1]} at frame {numbers[0]}: "
                           "their number has to stay (a remesh, decimate or boolean modifier changes it)")
         if not np.isfinite(positions).all():
-            raise Failure(f"{obj.name} has a vertex that is nowhere (not finite) at frame {number}")
+            raise Failure(f"{name} has a vertex that is nowhere (not finite) at frame {number}")
         out[k] = positions
         if at_frame:
             at_frame(k, depsgraph)
         yield f"reading frame {number}", k / len(numbers)
     return out
+
+
+def rest_meshes(context, objects, armature):
+    """The meshes while the armature is in its rest pose, in world space."""
+    before = armature.data.pose_position
+    armature.data.pose_position = "REST"
+    try:
+        context.view_layer.update()
+        return [copied_mesh(context, obj) for obj in objects]
+    finally:
+        armature.data.pose_position = before
+        context.view_layer.update()
 
 
 # ---- armatures --------------------------------------------------------------------------------------------------------
@@ -97,37 +135,37 @@ def bones_of(armature):
     return bones or list(armature.data.bones)
 
 
-def rest_matrices(armature):
-    """Bone to world in the rest pose, by name, with the armature where it is now."""
-    world = matrix(armature.matrix_world)
-    return {bone.name: world @ matrix(bone.matrix_local) for bone in bones_of(armature)}
+def parents_of(armature, names):
+    """The nearest joint above that is in the list; -1 for none."""
+    out = []
+    for name in names:
+        bone = armature.data.bones[name].parent
+        while bone and bone.name not in names:
+            bone = bone.parent
+        out.append(names.index(bone.name) if bone else -1)
+    return out
 
 
-def skinning_matrices(armature, names, rest_inverse, depsgraph):
-    """Rest pose to pose, n x 3 x 4; rest_inverse as from rest_matrices, inverted, in the order of names."""
-    seen = armature.evaluated_get(depsgraph)
-    world = matrix(seen.matrix_world)
-    poses = [world @ matrix(seen.pose.bones[name].matrix) for name in names]
-    return np.stack([(pose @ inverse)[:3] for pose, inverse in zip(poses, rest_inverse)])
+class Pose:
+    """The joints of an armature by name, joint to world as glTF has it: n x 4 x 4."""
 
+    def __init__(self, armature, names):
+        self.armature = armature
+        index = {bone.name: k for k, bone in enumerate(armature.data.bones)}
+        self.order = [index[name] for name in names]
+        self.raw = np.empty(16 * len(index), np.float32)
 
-def group_weights(obj, names, vertex_count):
-    """(joints, weights) of the vertex groups that are bones; None where they do not fit."""
-    if len(obj.data.vertices) != vertex_count:
-        return None
-    index = {name: j for j, name in enumerate(names)}
-    bone_of = [index.get(group.name, -1) for group in obj.vertex_groups]
-    rows = [[(g.weight, bone_of[g.group]) for g in vertex.groups if bone_of[g.group] >= 0 and g.weight > 0]
-            for vertex in obj.data.vertices]
-    if not all(rows):
-        return None
-    joints, weights = np.zeros((vertex_count, 8), np.uint16), np.zeros((vertex_count, 8), np.float32)
-    for i, row in enumerate(rows):
-        row = sorted(row, reverse=True)[:8]
-        total = sum(w for w, _ in row)
-        for k, (w, j) in enumerate(row):
-            joints[i, k], weights[i, k] = j, w / total
-    return joints, weights
+    def _matrices(self, bones, path, world):
+        bones.foreach_get(path, self.raw)  # column after column
+        return (Y_UP @ world) @ self.raw.reshape(-1, 4, 4)[self.order].transpose(0, 2, 1)
+
+    def rest(self, world):
+        """In the rest pose, with the armature at `world`."""
+        return self._matrices(self.armature.data.bones, "matrix_local", world)
+
+    def read(self, depsgraph):
+        seen = self.armature.evaluated_get(depsgraph)
+        return self._matrices(seen.pose.bones, "matrix", matrix(seen.matrix_world))
 
 
 def hide(obj):

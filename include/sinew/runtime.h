@@ -7,7 +7,7 @@
 //     sn_rt_open      once: checks the bytes and points `model` into them
 //     sn_rt_info      once: counts, and how much scratch memory to provide
 //     sn_rt_palette   per frame: input (joint matrices, ...) -> the palette, in the scratch memory
-//     sn_rt_skin      per frame, for all vertices or ranges of them, on any threads
+//     sn_rt_skin      per frame, for all vertices; sn_rt_skin_part for a part of them, on any threads
 //     sn_rt_normals   per frame, after all of sn_rt_skin, only for models with the shade slot `recompute`
 //
 // or sn_rt_evaluate, which does the last three for all vertices; sn_rt_tangents after them, where tangents are wanted. A complete
@@ -123,7 +123,7 @@ typedef struct sn_rt_info {
   uint32_t max_influences;  // of any group; its vertices may have fewer
   uint64_t influence_count; // of all vertices together
   uint32_t weight_bits;     // 32 (float), 16 or 8; 12: the model is packed
-  uint32_t grain;           // ranges that begin and end at multiples of this are the fastest
+  uint32_t grain;           // ranges of vertices that begin and end at multiples of this are the fastest
   uint32_t block_count;     // blocks of eight vertices: what the evaluation really walks through
   uint32_t shared_blocks;   // those whose vertices share their joints
   uint32_t section_count;
@@ -160,6 +160,13 @@ size_t sn_rt_scratch_size(const sn_rt_model *model);
 const char *sn_rt_joint_name(const sn_rt_model *model, uint32_t joint);
 int32_t sn_rt_find_joint(const sn_rt_model *model, const char *name); // -1 where there is none
 int32_t sn_rt_joint_parent(const sn_rt_model *model, uint32_t joint); // -1 for a root
+
+// A character with joints of these names: bind[j] is what joint j's world matrix is in the character's bind pose (zeros: nobody knows), in
+// the model's order. A joint's world matrix times to_rest[j] is what sn_rt_input.joints has. Joints whose axes are turned are
+// corrected so; one that is elsewhere is refused by its name. `space` becomes the map from the character's bind pose to the model's
+// rest pose, where an armature rotates or scales it; NULL: both must be in one place.
+sn_rt_status sn_rt_bind(const sn_rt_model *model, const float (*bind)[12], float (*to_rest)[12], float *space,
+                        sn_rt_error *error);
 
 // The torques between which the model knows what joint `joint` does, in the units of the training; torques beyond are
 // taken as the nearest of the two. False (0) for a joint whose torque does nothing.
@@ -223,6 +230,9 @@ typedef struct sn_rt_input {
   void *state;                // memory of one character, or NULL: see sn_rt_state_size
   const float *values;        // value_count named values
   uint32_t flags;             // SN_RT_CONTINUE
+  // How many of them there are, and bytes of scratch memory: compared with what the model needs. 0: not told.
+  uint32_t joint_count, control_count, torque_count, value_count;
+  size_t scratch_size;
 } sn_rt_input;
 
 // SN_RT_CONTINUE: the scratch memory was zeroed before this character's first frame, and nothing else has used it since. What does
@@ -263,7 +273,7 @@ int sn_rt_palette_split(const sn_rt_model *model, const void *scratch, uint32_t 
 uint32_t sn_rt_correct_values(const sn_rt_model *model, const void *scratch, const float **values);
 
 // The second step: vertices first .. first + count - 1 (pointers in `output` are those of vertex 0). A range that
-// does not begin and end at multiples of info.grain is correct but does some work twice. Normals are written too where
+// does not begin and end at multiples of info.grain is correct but does some work twice: several threads use sn_rt_skin_part. Normals are written too where
 // the shade slot is `transform`.
 sn_rt_status sn_rt_skin(const sn_rt_model *model, const void *scratch, const sn_rt_output *output, uint32_t first,
                         uint32_t count, sn_rt_error *error);
@@ -278,7 +288,8 @@ typedef struct sn_rt_extras {
   const uint32_t *blocks;
   // Low x y z, high x y z: made to hold the vertices that are written too. Begin with +infinity and -infinity.
   float *bounds;
-  uint32_t flags; // SN_RT_HALF_POSITIONS, SN_RT_HALF_NORMALS
+  uint32_t flags;                  // SN_RT_HALF_POSITIONS, SN_RT_HALF_NORMALS
+  uint32_t first_block, end_block; // only blocks first_block .. end_block - 1; 0 and 0: all
 } sn_rt_extras;
 
 // Three numbers of 16 bits (IEEE 754 half precision) instead of three floats; strides are multiples of 2 and at least 6 then,
@@ -291,6 +302,17 @@ void sn_rt_get_blocks(const sn_rt_model *model, uint32_t *out); // vertex_count 
 // sn_rt_skin with extras (NULL: none).
 sn_rt_status sn_rt_skin_extra(const sn_rt_model *model, const void *scratch, const sn_rt_output *output,
                               const sn_rt_extras *extras, uint32_t first, uint32_t count, sn_rt_error *error);
+
+// Threads. Part `part` (from 0) of `parts` that take the same time: blocks for sn_rt_skin_part, vertices for sn_rt_normals and
+// sn_rt_tangents. A range of vertices is spread over most blocks, which would be evaluated several times.
+typedef struct sn_rt_part {
+  uint32_t first_block, end_block;
+  uint32_t first_vertex, vertex_count;
+} sn_rt_part;
+sn_rt_part sn_rt_get_part(const sn_rt_model *model, uint32_t part, uint32_t parts);
+// sn_rt_skin for the vertices of a part's blocks.
+sn_rt_status sn_rt_skin_part(const sn_rt_model *model, const void *scratch, const sn_rt_output *output,
+                             const sn_rt_part *part, sn_rt_error *error);
 
 // The third step, for the shade slot `recompute`, when the positions of all vertices are there: normals of vertices
 // first .. first + count - 1 from the positions in `output`. Does nothing for other models.

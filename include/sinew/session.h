@@ -132,6 +132,8 @@ int sn_evaluator_palette(sn_evaluator_call *call, float *out);
 // As sn_rt_get_rest, NULL arrays are left out; triangles are those of the file, 0 where it has none.
 int sn_evaluator_rest(const sn_evaluator *evaluator, float *positions, float *normals, uint16_t *joints,
                       float *weights, uint32_t influences, char *message);
+// As sn_rt_bind without `space`.
+int sn_evaluator_bind(const sn_evaluator *evaluator, const float *bind, float *to_rest, char *message);
 // The motion of the session's skeleton, which need not be the model's, for the model's: arrays "poses", ... `map` (may be NULL) is a file
 // with two names on every line, a joint of the model and one of the skeleton.
 sn_status sn_session_retarget(sn_session *session, const sn_evaluator *evaluator, const char *map);

@@ -67,6 +67,7 @@ FUNCTIONS = {
     "sn_evaluator_run": (c_int, [c_void_p]),
     "sn_evaluator_time": (c_double, [c_void_p, c_int]),
     "sn_evaluator_palette": (c_int, [c_void_p, c_void_p]),
+    "sn_evaluator_bind": (c_int, [c_void_p] * 3 + [c_char_p]),
     "sn_evaluator_rest": (c_int, [c_void_p] * 5 + [c_uint32, c_char_p]),
     "sn_session_read_model_mesh": (c_int, [c_void_p, c_void_p]),
     "sn_session_read_model_skeleton": (c_int, [c_void_p, c_void_p]),

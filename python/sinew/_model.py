@@ -151,7 +151,8 @@ class Model:
         return skeleton_of(session)
 
     def joints(self, skeleton):
-        """The poses of a skeleton as what this model takes: float32, frames x joints x 3 x 4, matched by name."""
+        """The poses of a skeleton as what this model takes: float32, frames x joints x 3 x 4, matched by name. A skeleton whose joints
+        are elsewhere in its rest pose is refused: retarget its motion."""
         skeleton = skeleton._checked()
         missing = [name for name in self.names if name not in skeleton.names]
         if missing:
@@ -160,7 +161,18 @@ class Model:
         if twice and skeleton.names != self.names:
             raise Error(f"the skeleton has several joints called '{twice[0]}': rename them, or order its joints as model.names")
         order = range(len(self.names)) if twice else [skeleton.names.index(name) for name in self.names]
+        self.bind(skeleton.rest[order])
         return checked(skeleton.poses[:, order], FLOAT, (-1, len(order), 3, 4), "poses")
+
+    def bind(self, rest):
+        """What world matrices of a character's joints are multiplied with to become what this model takes: float32, joints x 3 x 4.
+        `rest` has those matrices in the character's rest pose, in the order of `names`. Turned axes are corrected; a joint that is
+        elsewhere is refused by its name."""
+        rest, message = checked(rest, FLOAT, (len(self.names), 3, 4), "rest"), ctypes.create_string_buffer(MESSAGE_SIZE)
+        out = np.empty_like(rest)
+        if len(rest) and lib.sn_evaluator_bind(self._handle, address(rest), address(out), message):
+            raise Error(message.value.decode(errors="replace"), "SN_BAD_INPUT")
+        return out
 
     def new_state(self):
         """Memory of one character for `state=`: its joints then turn on past half a turn without a jump. None where the

@@ -69,9 +69,8 @@ sn_rt_status sn_rt_check_starts(sn_rt_checker *c, sn_rt_section_id id, uint64_t 
   const uint32_t *start = c->model->sections[id];
   if (start[0] != 0 || start[count] != total)
     return SN_RT_BAD(c, "section %s does not end at %" PRIu64, name_of(id), total);
-  for (uint64_t n = 0; n < count; n++) {
+  for (uint64_t n = 0; n < count; n++)
     if (start[n + 1] < start[n]) return SN_RT_BAD(c, "part %" PRIu64 " of section %s has no end", n, name_of(id));
-  }
   return SN_RT_OK;
 }
 

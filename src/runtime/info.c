@@ -9,9 +9,8 @@ const char *sn_rt_joint_name(const sn_rt_model *model, uint32_t joint) {
 }
 
 int32_t sn_rt_find_joint(const sn_rt_model *model, const char *name) {
-  for (uint32_t j = 0; j < model->info.joint_count; j++) {
+  for (uint32_t j = 0; j < model->info.joint_count; j++)
     if (sn_rt_same_text(sn_rt_joint_name(model, j), name)) return (int32_t)j;
-  }
   return -1;
 }
 
@@ -27,9 +26,8 @@ const char *sn_rt_value_name(const sn_rt_model *model, uint32_t value) {
 }
 
 int32_t sn_rt_find_value(const sn_rt_model *model, const char *name) {
-  for (uint32_t v = 0; v < model->info.value_count; v++) {
+  for (uint32_t v = 0; v < model->info.value_count; v++)
     if (sn_rt_same_text(sn_rt_value_name(model, v), name)) return (int32_t)v;
-  }
   return -1;
 }
 
@@ -171,9 +169,8 @@ void sn_rt_count_work(sn_rt_model *model) {
                 : info->blend == SN_RT_BLEND_DUALQUAT ? dualquat_flops(info)
                                                       : centres_flops(info);
   info->flops += sn_rt_driver_of(model)->work(model);
-  if (info->shade == SN_RT_SHADE_RECOMPUTE) {
+  if (info->shade == SN_RT_SHADE_RECOMPUTE)
     info->flops += 27 * (uint64_t)info->triangle_count + 10 * (uint64_t)info->vertex_count;
-  }
   if (info->correct != SN_RT_CORRECT_NONE) {
     const sn_rt_correct_head *head = model->sections[SN_SECTION_CORRECT_HEAD];
     uint64_t corrected = SN_RT_LANES * (uint64_t)head->entry_count;

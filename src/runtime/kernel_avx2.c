@@ -13,12 +13,6 @@
 #endif
 #include "runtime/vf_avx2.h"
 
-#include "runtime/kernel_template.h"
-#include "runtime/rotreg_template.h"
-#include "runtime/shade_template.h"
-#include "runtime/tangent_template.h"
-#include "runtime/terms_template.h"
-
 const sn_rt_kernels sn_rt_avx2_kernels = {linear, dualquat, stretched, centres,  stretched_centres,
                                           rotreg, shade,    tangents,  mix_terms};
 

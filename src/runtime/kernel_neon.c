@@ -7,6 +7,7 @@
 #include <string.h>
 
 typedef float32x4_t vf;
+typedef uint32x4_t vi;
 enum { width = 4, few_registers = 0 };
 
 static SN_RT_INLINE vf vf_load(const float *p) { return vld1q_f32(p); }
@@ -19,47 +20,35 @@ static SN_RT_INLINE vf vf_div(vf a, vf b) { return vdivq_f32(a, b); }
 static SN_RT_INLINE vf vf_max(vf a, vf b) { return vmaxq_f32(a, b); }
 static SN_RT_INLINE vf vf_fma(vf a, vf b, vf c) { return vfmaq_f32(c, a, b); }
 static SN_RT_INLINE vf vf_fnma(vf a, vf b, vf c) { return vfmsq_f32(c, a, b); }
+static SN_RT_INLINE vi vi_load(const void *p) { return vreinterpretq_u32_u8(vld1q_u8((const uint8_t *)p)); }
+static SN_RT_INLINE vi vi_and(vi a, uint32_t mask) { return vandq_u32(a, vdupq_n_u32(mask)); }
+static SN_RT_INLINE vi vi_or(vi a, uint32_t mask) { return vorrq_u32(a, vdupq_n_u32(mask)); }
+static SN_RT_INLINE vi vi_shift_left(vi a, int n) { return vshlq_u32(a, vdupq_n_s32(n)); }
+static SN_RT_INLINE vi vi_shift_right(vi a, int n) { return vshlq_u32(a, vdupq_n_s32(-n)); }
+static SN_RT_INLINE vf vf_from(vi a) { return vcvtq_f32_s32(vreinterpretq_s32_u32(a)); }
+static SN_RT_INLINE vf vf_bits(vi a) { return vreinterpretq_f32_u32(a); }
+static SN_RT_INLINE vi vi_make(uint32_t a, uint32_t b, uint32_t c, uint32_t d) { return (vi){a, b, c, d}; }
+
+static SN_RT_INLINE void vf_turn(vf v[4]) {
+  float32x4x2_t a = vtrnq_f32(v[0], v[1]), b = vtrnq_f32(v[2], v[3]);
+  v[0] = vcombine_f32(vget_low_f32(a.val[0]), vget_low_f32(b.val[0]));
+  v[1] = vcombine_f32(vget_low_f32(a.val[1]), vget_low_f32(b.val[1]));
+  v[2] = vcombine_f32(vget_high_f32(a.val[0]), vget_high_f32(b.val[0]));
+  v[3] = vcombine_f32(vget_high_f32(a.val[1]), vget_high_f32(b.val[1]));
+}
+
+static SN_RT_INLINE void vf_store3(char *at, vf v) {
+  vst1_f32((float *)(void *)at, vget_low_f32(v));
+  vst1q_lane_f32((float *)(void *)at + 2, v, 2);
+}
+
 static SN_RT_INLINE vf vf_load_u16(const uint16_t *p) { return vcvtq_f32_u32(vmovl_u16(vld1_u16(p))); }
-
 static SN_RT_INLINE vf vf_load_i16(const int16_t *p) { return vcvtq_f32_s32(vmovl_s16(vld1_s16(p))); }
-
-static SN_RT_INLINE vf vf_load_even(const int16_t *p) {
-  return vcvtq_f32_s32(vshlq_n_s32(vreinterpretq_s32_s16(vld1q_s16(p)), 16));
-}
-
-static SN_RT_INLINE vf vf_load_odd(const int16_t *p) {
-  int32x4_t upper = vdupq_n_s32((int32_t)0xffff0000u);
-  return vcvtq_f32_s32(vandq_s32(vreinterpretq_s32_s16(vld1q_s16(p)), upper));
-}
 
 static SN_RT_INLINE vf vf_load_u8(const uint8_t *p) {
   uint32_t four;
   memcpy(&four, p, 4);
   return vcvtq_f32_u32(vmovl_u16(vget_low_u16(vmovl_u8(vcreate_u8(four)))));
-}
-
-// Six bytes, four lanes.
-static SN_RT_INLINE vf vf_load_u12(const uint8_t *p) {
-  uint32_t low, high;
-  memcpy(&low, p, 4), memcpy(&high, p + 2, 4);
-  uint32x4_t numbers = {low & 0xfff, low >> 12 & 0xfff, high >> 8 & 0xfff, high >> 20};
-  return vcvtq_f32_u32(numbers);
-}
-
-// The bits of `numbers` in the mask as the fraction of a number from 1 to 2.
-static SN_RT_INLINE vf fraction(uint32x4_t numbers, uint32_t mask) {
-  return vreinterpretq_f32_u32(vorrq_u32(vandq_u32(numbers, vdupq_n_u32(mask)), vdupq_n_u32(0x3f800000u)));
-}
-
-static SN_RT_INLINE vf vf_unit_u12(const uint8_t *p) {
-  uint32_t low, high;
-  memcpy(&low, p, 4), memcpy(&high, p + 2, 4);
-  uint32x4_t numbers = {low << 11, low >> 1, high << 3, high >> 9};
-  return fraction(numbers, 0xfffu << 11);
-}
-
-static SN_RT_INLINE vf vf_unit_u10(const uint8_t *p, int shift) {
-  return fraction(vshlq_u32(vreinterpretq_u32_u8(vld1q_u8(p)), vdupq_n_s32(13 - shift)), 0x3ffu << 13);
 }
 
 // Two Newton steps on the 8-bit estimate.
@@ -81,37 +70,12 @@ static SN_RT_INLINE vf vf_flip_by(vf t, vf a) {
   return vreinterpretq_f32_u32(veorq_u32(vreinterpretq_u32_f32(t), sign));
 }
 
-static SN_RT_INLINE void vf_load_uv(const uint8_t *p, vf *u, vf *v) {
-  uint32_t pairs[4];
-  for (int l = 0; l < 4; l++) memcpy(pairs + l, p + 3 * l, 4);
-  uint32x4_t all = vld1q_u32(pairs), mask = vdupq_n_u32(0xfff);
-  *u = vcvtq_f32_u32(vandq_u32(all, mask)), *v = vcvtq_f32_u32(vandq_u32(vshrq_n_u32(all, 12), mask));
-}
-
-// Four rows of four floats, `stride` floats apart, into four columns.
-static SN_RT_INLINE void vf_transpose(const float *rows, int stride, vf out[4]) {
-  float32x4x2_t a = vtrnq_f32(vld1q_f32(rows), vld1q_f32(rows + stride));
-  float32x4x2_t b = vtrnq_f32(vld1q_f32(rows + 2 * stride), vld1q_f32(rows + 3 * stride));
-  out[0] = vcombine_f32(vget_low_f32(a.val[0]), vget_low_f32(b.val[0]));
-  out[1] = vcombine_f32(vget_low_f32(a.val[1]), vget_low_f32(b.val[1]));
-  out[2] = vcombine_f32(vget_high_f32(a.val[0]), vget_high_f32(b.val[0]));
-  out[3] = vcombine_f32(vget_high_f32(a.val[1]), vget_high_f32(b.val[1]));
-}
-
 static SN_RT_INLINE void vf_scatter(vf x, vf y, vf z, char *base, const uint16_t *lanes, size_t stride) {
   float32x4x3_t xyz = {{x, y, z}};
   vst3q_lane_f32((float *)(void *)(base + lanes[0] * stride), xyz, 0);
   vst3q_lane_f32((float *)(void *)(base + lanes[1] * stride), xyz, 1);
   vst3q_lane_f32((float *)(void *)(base + lanes[2] * stride), xyz, 2);
   vst3q_lane_f32((float *)(void *)(base + lanes[3] * stride), xyz, 3);
-}
-
-static SN_RT_INLINE void vf_scatter4(const vf v[4], char *base, const uint16_t *lanes, size_t stride) {
-  float32x4x4_t xyzw = {{v[0], v[1], v[2], v[3]}};
-  vst4q_lane_f32((float *)(void *)(base + lanes[0] * stride), xyzw, 0);
-  vst4q_lane_f32((float *)(void *)(base + lanes[1] * stride), xyzw, 1);
-  vst4q_lane_f32((float *)(void *)(base + lanes[2] * stride), xyzw, 2);
-  vst4q_lane_f32((float *)(void *)(base + lanes[3] * stride), xyzw, 3);
 }
 
 static SN_RT_INLINE void vf_store_pairs(vf x, vf y, vf z, char *base, const uint16_t *lanes) {
@@ -125,8 +89,6 @@ static SN_RT_INLINE void vf_store_row(vf x, vf y, vf z, float *at) {
   float32x4x3_t xyz = {{x, y, z}};
   vst3q_f32(at, xyz);
 }
-
-static SN_RT_INLINE void vf_stream_row(vf x, vf y, vf z, float *at) { vf_store_row(x, y, z, at); }
 
 static SN_RT_INLINE void vf_load_xyz(const float *p, vf *x, vf *y, vf *z) {
   float32x4x3_t xyz = vld3q_f32(p);
@@ -142,31 +104,7 @@ static SN_RT_INLINE void vf_gather(const char *const at[4], vf *x, vf *y, vf *z)
   *x = xyz.val[0], *y = xyz.val[1], *z = xyz.val[2];
 }
 
-static SN_RT_INLINE void vf_gather_rows(const char *const at[4], vf out[4]) {
-  float64x2_t low[2], high[2];
-  for (int n = 0; n < 2; n++) {
-    vf a = vld1q_f32((const float *)(const void *)at[2 * n]),
-       b = vld1q_f32((const float *)(const void *)at[2 * n + 1]);
-    low[n] = vreinterpretq_f64_f32(vzip1q_f32(a, b)), high[n] = vreinterpretq_f64_f32(vzip2q_f32(a, b));
-  }
-  out[0] = vreinterpretq_f32_f64(vzip1q_f64(low[0], low[1])),
-  out[1] = vreinterpretq_f32_f64(vzip2q_f64(low[0], low[1]));
-  out[2] = vreinterpretq_f32_f64(vzip1q_f64(high[0], high[1]));
-  out[3] = vreinterpretq_f32_f64(vzip2q_f64(high[0], high[1]));
-}
-
-// Four columns.
-static SN_RT_INLINE void vf_put_moved(const vf m[4], const float *place, char *at) {
-  vf moved = vf_fma(m[2], vf_set(place[2]), vf_fma(m[1], vf_set(place[1]), vf_fma(m[0], vf_set(place[0]), m[3])));
-  vst1_f32((float *)(void *)at, vget_low_f32(moved));
-  vst1q_lane_f32((float *)(void *)at + 2, moved, 2);
-}
-
-#include "runtime/kernel_template.h"
-#include "runtime/rotreg_template.h"
-#include "runtime/shade_template.h"
-#include "runtime/tangent_template.h"
-#include "runtime/terms_template.h"
+#include "runtime/four_lanes.h"
 
 const sn_rt_kernels sn_rt_neon_kernels = {linear, dualquat, stretched, centres,  stretched_centres,
                                           rotreg, shade,    tangents,  mix_terms};

@@ -10,6 +10,7 @@
 #include <string.h>
 
 typedef __m128 vf;
+typedef __m128i vi;
 enum { width = 4, few_registers = 0 };
 
 static SN_RT_INLINE vf vf_load(const float *p) { return _mm_loadu_ps(p); }
@@ -23,6 +24,24 @@ static SN_RT_INLINE vf vf_max(vf a, vf b) { return _mm_max_ps(a, b); }
 static SN_RT_INLINE vf vf_fma(vf a, vf b, vf c) { return _mm_add_ps(_mm_mul_ps(a, b), c); }
 static SN_RT_INLINE vf vf_fnma(vf a, vf b, vf c) { return _mm_sub_ps(c, _mm_mul_ps(a, b)); }
 
+static SN_RT_INLINE vi vi_load(const void *p) { return _mm_loadu_si128((const __m128i *)p); }
+static SN_RT_INLINE vi vi_and(vi a, uint32_t mask) { return _mm_and_si128(a, _mm_set1_epi32((int)mask)); }
+static SN_RT_INLINE vi vi_or(vi a, uint32_t mask) { return _mm_or_si128(a, _mm_set1_epi32((int)mask)); }
+static SN_RT_INLINE vi vi_shift_left(vi a, int n) { return _mm_slli_epi32(a, n); }
+static SN_RT_INLINE vi vi_shift_right(vi a, int n) { return _mm_srli_epi32(a, n); }
+static SN_RT_INLINE vf vf_from(vi a) { return _mm_cvtepi32_ps(a); }
+static SN_RT_INLINE vf vf_bits(vi a) { return _mm_castsi128_ps(a); }
+static SN_RT_INLINE vi vi_make(uint32_t a, uint32_t b, uint32_t c, uint32_t d) {
+  return _mm_setr_epi32((int)a, (int)b, (int)c, (int)d);
+}
+
+static SN_RT_INLINE void vf_turn(vf v[4]) { _MM_TRANSPOSE4_PS(v[0], v[1], v[2], v[3]); }
+
+static SN_RT_INLINE void vf_store3(char *at, vf v) {
+  _mm_storel_pi((__m64 *)(void *)at, v);
+  _mm_store_ss((float *)(void *)at + 2, _mm_unpackhi_ps(v, v));
+}
+
 static SN_RT_INLINE vf vf_load_u16(const uint16_t *p) {
   __m128i v = _mm_loadl_epi64((const __m128i *)(const void *)p);
   return _mm_cvtepi32_ps(_mm_unpacklo_epi16(v, _mm_setzero_si128()));
@@ -33,44 +52,11 @@ static SN_RT_INLINE vf vf_load_i16(const int16_t *p) {
   return _mm_cvtepi32_ps(_mm_srai_epi32(_mm_unpacklo_epi16(v, v), 16));
 }
 
-static SN_RT_INLINE vf vf_load_even(const int16_t *p) {
-  return _mm_cvtepi32_ps(_mm_slli_epi32(_mm_loadu_si128((const __m128i *)(const void *)p), 16));
-}
-
-static SN_RT_INLINE vf vf_load_odd(const int16_t *p) {
-  __m128i upper = _mm_set1_epi32((int)0xffff0000u);
-  return _mm_cvtepi32_ps(_mm_and_si128(_mm_loadu_si128((const __m128i *)(const void *)p), upper));
-}
-
 static SN_RT_INLINE vf vf_load_u8(const uint8_t *p) {
   int32_t four;
   memcpy(&four, p, 4);
   __m128i v = _mm_unpacklo_epi8(_mm_cvtsi32_si128(four), _mm_setzero_si128());
   return _mm_cvtepi32_ps(_mm_unpacklo_epi16(v, _mm_setzero_si128()));
-}
-
-// Six bytes, four lanes.
-static SN_RT_INLINE vf vf_load_u12(const uint8_t *p) {
-  uint32_t low, high;
-  memcpy(&low, p, 4), memcpy(&high, p + 2, 4);
-  return _mm_cvtepi32_ps(
-    _mm_setr_epi32((int)(low & 0xfff), (int)(low >> 12 & 0xfff), (int)(high >> 8 & 0xfff), (int)(high >> 20)));
-}
-
-// The bits of `numbers` in the mask as the fraction of a number from 1 to 2.
-static SN_RT_INLINE vf fraction(__m128i numbers, int mask) {
-  return _mm_castsi128_ps(_mm_or_si128(_mm_and_si128(numbers, _mm_set1_epi32(mask)), _mm_set1_epi32(0x3f800000)));
-}
-
-static SN_RT_INLINE vf vf_unit_u12(const uint8_t *p) {
-  uint32_t low, high;
-  memcpy(&low, p, 4), memcpy(&high, p + 2, 4);
-  return fraction(_mm_setr_epi32((int)(low << 11), (int)(low >> 1), (int)(high << 3), (int)(high >> 9)), 0xfff << 11);
-}
-
-static SN_RT_INLINE vf vf_unit_u10(const uint8_t *p, int shift) {
-  __m128i v = _mm_loadu_si128((const __m128i *)(const void *)p);
-  return fraction(shift <= 13 ? _mm_slli_epi32(v, 13 - shift) : _mm_srli_epi32(v, shift - 13), 0x3ff << 13);
 }
 
 // One Newton step on the 12-bit estimate.
@@ -88,22 +74,6 @@ static SN_RT_INLINE vf vf_abs(vf a) { return _mm_andnot_ps(_mm_set1_ps(-0.0f), a
 static SN_RT_INLINE int vf_all_within(vf a, vf b) { return _mm_movemask_ps(_mm_cmple_ps(a, b)) == 0xf; }
 static SN_RT_INLINE vf vf_flip_by(vf t, vf a) { return _mm_xor_ps(t, _mm_and_ps(a, _mm_set1_ps(-0.0f))); }
 
-static SN_RT_INLINE void vf_load_uv(const uint8_t *p, vf *u, vf *v) {
-  int32_t pairs[4];
-  for (int l = 0; l < 4; l++) memcpy(pairs + l, p + 3 * l, 4);
-  __m128i all = _mm_loadu_si128((const __m128i *)(const void *)pairs), mask = _mm_set1_epi32(0xfff);
-  *u = _mm_cvtepi32_ps(_mm_and_si128(all, mask));
-  *v = _mm_cvtepi32_ps(_mm_and_si128(_mm_srli_epi32(all, 12), mask));
-}
-
-// Four rows of four floats, `stride` floats apart, into four columns.
-static SN_RT_INLINE void vf_transpose(const float *rows, int stride, vf out[4]) {
-  vf r0 = vf_load(rows), r1 = vf_load(rows + stride), r2 = vf_load(rows + 2 * stride),
-     r3 = vf_load(rows + 3 * stride);
-  _MM_TRANSPOSE4_PS(r0, r1, r2, r3);
-  out[0] = r0, out[1] = r1, out[2] = r2, out[3] = r3;
-}
-
 static SN_RT_INLINE void vf_scatter(vf x, vf y, vf z, char *base, const uint16_t *lanes, size_t stride) {
   float *p0 = (float *)(void *)(base + lanes[0] * stride), *p1 = (float *)(void *)(base + lanes[1] * stride);
   float *p2 = (float *)(void *)(base + lanes[2] * stride), *p3 = (float *)(void *)(base + lanes[3] * stride);
@@ -114,15 +84,6 @@ static SN_RT_INLINE void vf_scatter(vf x, vf y, vf z, char *base, const uint16_t
   _mm_store_ss(p1 + 2, _mm_shuffle_ps(z, z, 0x55));
   _mm_store_ss(p2 + 2, _mm_unpackhi_ps(z, z));
   _mm_store_ss(p3 + 2, _mm_shuffle_ps(z, z, 0xff));
-}
-
-static SN_RT_INLINE void vf_scatter4(const vf v[4], char *base, const uint16_t *lanes, size_t stride) {
-  vf x = v[0], y = v[1], z = v[2], w = v[3];
-  _MM_TRANSPOSE4_PS(x, y, z, w);
-  _mm_storeu_ps((float *)(void *)(base + lanes[0] * stride), x);
-  _mm_storeu_ps((float *)(void *)(base + lanes[1] * stride), y);
-  _mm_storeu_ps((float *)(void *)(base + lanes[2] * stride), z);
-  _mm_storeu_ps((float *)(void *)(base + lanes[3] * stride), w);
 }
 
 static SN_RT_INLINE void vf_store_pairs(vf x, vf y, vf z, char *base, const uint16_t *lanes) {
@@ -138,8 +99,6 @@ static SN_RT_INLINE void vf_store_row(vf x, vf y, vf z, float *at) {
   vf_store(at, _mm_shuffle_ps(xy, zx, 0x88)), vf_store(at + 4, _mm_shuffle_ps(yz, xy, 0xd8));
   vf_store(at + 8, _mm_shuffle_ps(zx, yz, 0xdd));
 }
-
-static SN_RT_INLINE void vf_stream_row(vf x, vf y, vf z, float *at) { vf_store_row(x, y, z, at); }
 
 static SN_RT_INLINE void vf_load_xyz(const float *p, vf *x, vf *y, vf *z) {
   vf a = _mm_loadu_ps(p), b = _mm_loadu_ps(p + 4), c = _mm_loadu_ps(p + 8);
@@ -161,23 +120,7 @@ static SN_RT_INLINE void vf_gather(const char *const at[4], vf *x, vf *y, vf *z)
   *x = _mm_shuffle_ps(xy01, xy23, 0x88), *y = _mm_shuffle_ps(xy01, xy23, 0xdd), *z = _mm_movelh_ps(z01, z23);
 }
 
-static SN_RT_INLINE void vf_gather_rows(const char *const at[4], vf out[4]) {
-  for (int n = 0; n < 4; n++) out[n] = _mm_loadu_ps((const float *)(const void *)at[n]);
-  _MM_TRANSPOSE4_PS(out[0], out[1], out[2], out[3]);
-}
-
-// Four columns.
-static SN_RT_INLINE void vf_put_moved(const vf m[4], const float *place, char *at) {
-  vf moved = vf_fma(m[2], vf_set(place[2]), vf_fma(m[1], vf_set(place[1]), vf_fma(m[0], vf_set(place[0]), m[3])));
-  _mm_storel_pi((__m64 *)(void *)at, moved);
-  _mm_store_ss((float *)(void *)at + 2, _mm_unpackhi_ps(moved, moved));
-}
-
-#include "runtime/kernel_template.h"
-#include "runtime/rotreg_template.h"
-#include "runtime/shade_template.h"
-#include "runtime/tangent_template.h"
-#include "runtime/terms_template.h"
+#include "runtime/four_lanes.h"
 
 const sn_rt_kernels sn_rt_sse2_kernels = {linear, dualquat, stretched, centres,  stretched_centres,
                                           rotreg, shade,    tangents,  mix_terms};

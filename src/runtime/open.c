@@ -36,9 +36,8 @@ static int little_endian(void) {
 }
 
 static int has_magic(const sn_rt_header *h) {
-  for (size_t n = 0; n < sizeof h->magic; n++) {
+  for (size_t n = 0; n < sizeof h->magic; n++)
     if (h->magic[n] != SN_RT_MAGIC[n]) return 0;
-  }
   return 1;
 }
 

@@ -100,24 +100,37 @@ static void make_shares(const sn_rt_model *model, const sn_rt_scratch *s) {
 
 // ---- entry points --------------------------------------------------------------------------------------------------------
 
+static sn_rt_status check_input(const sn_rt_model *model, const sn_rt_input *input, sn_rt_error *error) {
+  static const sn_rt_input nothing;
+  const sn_rt_info *info = &model->info;
+  if (!input) input = &nothing;
+  const struct {
+    const void *given;
+    uint32_t told, needed;
+    const char *what, *of;
+  } parts[] = {{input->joints, input->joint_count, info->joint_count, "the matrices of its", "joints"},
+               {input->controls, input->control_count, info->control_count, "the positions of its", "control points"},
+               {input->torques, input->torque_count, info->torque_count, "the torques of its", "joints"},
+               {input->values, input->value_count, info->value_count, "its", "named values"}};
+  for (size_t p = 0; p < sizeof parts / sizeof *parts; p++) {
+    uint32_t needed = parts[p].needed, told = parts[p].told;
+    if (needed && (!parts[p].given || (told && told != needed)))
+      return sn_rt_fail(error, SN_RT_BAD_ARGUMENT,
+                        parts[p].given ? "the model needs %s %u %s, not %u" : "the model needs %s %u %s",
+                        parts[p].what, needed, parts[p].of, told);
+  }
+  unsigned long long size = sn_rt_scratch_size(model), given = input->scratch_size;
+  if (given && given < size)
+    return sn_rt_fail(error, SN_RT_BAD_ARGUMENT, "the model needs %llu bytes of scratch memory, not %llu", size,
+                      given);
+  return SN_RT_OK;
+}
+
 sn_rt_status sn_rt_palette(const sn_rt_model *model, const sn_rt_input *input, void *scratch, sn_rt_error *error) {
   if (!model->bytes) return sn_rt_fail(error, SN_RT_BAD_ARGUMENT, "the model is not open");
   if (!scratch) return sn_rt_fail(error, SN_RT_BAD_ARGUMENT, "there is no scratch memory");
-  if (model->info.joint_count && (!input || !input->joints)) {
-    return sn_rt_fail(error, SN_RT_BAD_ARGUMENT, "the model needs the matrices of its %u joints",
-                      model->info.joint_count);
-  }
-  if (model->info.control_count && (!input || !input->controls)) {
-    return sn_rt_fail(error, SN_RT_BAD_ARGUMENT, "the model needs the positions of its %u control points",
-                      model->info.control_count);
-  }
-  if (model->info.torque_count && (!input || !input->torques)) {
-    return sn_rt_fail(error, SN_RT_BAD_ARGUMENT, "the model needs the torques of its %u joints",
-                      model->info.torque_count);
-  }
-  if (model->info.value_count && (!input || !input->values)) {
-    return sn_rt_fail(error, SN_RT_BAD_ARGUMENT, "the model needs its %u named values", model->info.value_count);
-  }
+  sn_rt_status status = check_input(model, input, error);
+  if (status) return status;
   sn_rt_scratch s = sn_rt_scratch_at(model, scratch);
   int keep = input && (input->flags & SN_RT_CONTINUE);
   int again = keep && *s.stamp == stamp_of(model) && *s.path == (uint32_t)model->path;

@@ -38,9 +38,8 @@ sn_rt_job sn_rt_block_job(const sn_rt_job *chunk, uint32_t group, uint32_t block
   if (job.centres) job.centres += at;
   sn_rt_stored_corrections *c = &job.correct.stored;
   if (c->start) c->start += at;
-  if (c->limits) {
+  if (c->limits)
     c->limits = (const char *)c->limits + at * SN_RT_LANES * (c->limit_unit > 0 ? sizeof(uint16_t) : sizeof(float));
-  }
   return job;
 }
 
@@ -60,8 +59,12 @@ typedef struct request {
   int far_away;        // results are not in the caches
 } request;
 
-static int wanted_block(const sn_rt_extras *extras, size_t block) {
-  return !extras->blocks || (extras->blocks[block / 32] >> block % 32 & 1);
+static int in_range(const sn_rt_extras *x, size_t block) {
+  return !x->end_block || (block >= x->first_block && block < x->end_block);
+}
+
+static int wanted_block(const sn_rt_extras *x, size_t block) {
+  return in_range(x, block) && (!x->blocks || (x->blocks[block / 32] >> block % 32 & 1));
 }
 
 static void hold(float bounds[6], const float p[3]) {
@@ -100,7 +103,14 @@ static void skin_part(const sn_rt_job *chunk, const request *r) {
 }
 
 // The first block of `from` .. end - 1 that is not as `wanted` says, or `end`.
-static size_t run_end(const uint32_t *blocks, size_t from, size_t end, uint32_t wanted) {
+static size_t run_end(const sn_rt_extras *x, size_t from, size_t end, uint32_t wanted) {
+  const uint32_t *blocks = x->blocks;
+  while (from < end && !in_range(x, from)) {
+    if (wanted) return from;
+    from = from < x->first_block && x->first_block < end ? x->first_block : end;
+  }
+  if (wanted && x->end_block && x->end_block < end) end = x->end_block;
+  if (!blocks) return wanted ? end : from;
   while (from < end) {
     if (from % 32 == 0 && end - from >= 32 && blocks[from / 32] == (wanted ? ~0u : 0))
       from += 32;
@@ -133,17 +143,17 @@ static void skin_run(const sn_rt_job *chunk, const request *r, uint32_t index, s
   hold_blocks(chunk, r, first, end);
 }
 
-static int all_wanted(const sn_rt_group *g, const uint32_t *blocks) {
+static int all_wanted(const sn_rt_group *g, const sn_rt_extras *x) {
   size_t end = (size_t)g->first_block + g->block_count;
-  return run_end(blocks, g->first_block, end, 1) == end;
+  return run_end(x, g->first_block, end, 1) == end;
 }
 
 // Groups of which all blocks are wanted go together; of others, every run of wanted blocks.
 static void skin_blocks(const sn_rt_job *chunk, const request *r) {
   const sn_rt_group *groups = chunk->skin.groups;
-  const uint32_t *blocks = r->extras->blocks;
+  const sn_rt_extras *x = r->extras;
   for (uint32_t index = chunk->first_group, last; index < chunk->last_group; index = last) {
-    for (last = index; last < chunk->last_group && all_wanted(groups + last, blocks);) last++;
+    for (last = index; last < chunk->last_group && all_wanted(groups + last, x);) last++;
     if (last > index) {
       sn_rt_job job = *chunk;
       job.first_group = index, job.last_group = last;
@@ -154,8 +164,8 @@ static void skin_blocks(const sn_rt_job *chunk, const request *r) {
     }
     size_t end = (size_t)groups[index].first_block + groups[index].block_count, first = groups[index].first_block,
            stop;
-    while ((first = run_end(blocks, first, end, 0)) < end) {
-      stop = run_end(blocks, first, end, 1);
+    while ((first = run_end(x, first, end, 0)) < end) {
+      stop = run_end(x, first, end, 1);
       skin_run(chunk, r, index, first, stop);
       first = stop;
     }
@@ -264,9 +274,43 @@ sn_rt_status sn_rt_skin_extra(const sn_rt_model *model, const void *scratch, con
     r.begin = first > start ? first - start : 0, r.end = end < stop ? end - start : stop - start;
     int whole = first <= start && stop <= end;
     int halves = extras->flags & (normals ? SN_RT_HALF_POSITIONS | SN_RT_HALF_NORMALS : SN_RT_HALF_POSITIONS);
-    (!whole || halves ? skin_part : extras->blocks ? skin_blocks : skin_chunk)(&job, &r);
+    (!whole || halves ? skin_part : extras->blocks || extras->end_block ? skin_blocks : skin_chunk)(&job, &r);
   }
   return SN_RT_OK;
+}
+
+// ---- parts for threads -------------------------------------------------------------------------------------------------------
+
+// Where the blocks' work reaches part / parts of all. A block's work: its influences, and what does not depend on them.
+static uint32_t block_at(const sn_rt_model *model, uint32_t part, uint32_t parts) {
+  enum { fixed = 4 };
+  const sn_rt_group *groups = model->sections[SN_SECTION_SKIN_GROUPS], *end = groups;
+  end += model->sizes[SN_SECTION_SKIN_GROUPS] / sizeof *groups;
+  uint64_t goal = 0;
+  for (const sn_rt_group *g = groups; g < end; g++) goal += g->block_count * (uint64_t)(g->influences + fixed);
+  goal = goal * part / parts;
+  for (const sn_rt_group *g = groups; g < end; g++) {
+    uint64_t each = g->influences + fixed;
+    if (g->block_count * each > goal) return g->first_block + (uint32_t)(goal / each);
+    goal -= g->block_count * each;
+  }
+  return model->info.block_count;
+}
+
+sn_rt_part sn_rt_get_part(const sn_rt_model *model, uint32_t part, uint32_t parts) {
+  if (part >= parts) return (sn_rt_part){0};
+  uint64_t fans = sn_rt_blocks_of(model->info.vertex_count), first = fans * part / parts * SN_RT_LANES,
+           end = fans * (part + 1u) / parts * SN_RT_LANES;
+  if (end > model->info.vertex_count) end = model->info.vertex_count;
+  return (sn_rt_part){block_at(model, part, parts), block_at(model, part + 1, parts), (uint32_t)first,
+                      (uint32_t)(end - first)};
+}
+
+sn_rt_status sn_rt_skin_part(const sn_rt_model *model, const void *scratch, const sn_rt_output *output,
+                             const sn_rt_part *part, sn_rt_error *error) {
+  sn_rt_extras extras = {.first_block = part->first_block, .end_block = part->end_block};
+  uint32_t count = part->first_block < part->end_block ? model->info.vertex_count : 0;
+  return sn_rt_skin_extra(model, scratch, output, &extras, 0, count, error);
 }
 
 // ---- normals from the deformed triangles (Wang 2007, section 6) ----------------------------------------------------------

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The vectors of kernel_template.h in AVX2 with FMA: eight lanes.
+// The kernels in AVX2 with FMA, eight lanes, and the vectors that they are made of.
 #include <immintrin.h>
 #include <string.h>
 
@@ -274,3 +274,9 @@ static SN_RT_INLINE void vf_put_moved(const vf m[2], const float *place, char *a
   _mm_store_ss((float *)(void *)at + 2, _mm_unpackhi_ps(moved, moved));
 #endif
 }
+
+#include "runtime/kernel_template.h"
+#include "runtime/rotreg_template.h"
+#include "runtime/shade_template.h"
+#include "runtime/tangent_template.h"
+#include "runtime/terms_template.h"

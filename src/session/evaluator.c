@@ -22,10 +22,7 @@ static sn_status put_back(sn_evaluator *e, char *message, size_t message_size) {
 sn_evaluator *sn_evaluator_new(const void *bytes, size_t size, char *message, size_t message_size) {
   sn_rt_error error;
   sn_evaluator *e = calloc(1, sizeof *e);
-  if (!e) {
-    snprintf(message, message_size, "no memory");
-    return NULL;
-  }
+  if (!e) return snprintf(message, message_size, "no memory"), NULL;
   e->size = size;
   bool good = sn_rt_open(bytes, size, &e->model, &error) == SN_RT_OK;
   if (!good) snprintf(message, message_size, "%s", error.message);
@@ -121,9 +118,8 @@ int sn_evaluator_palette(sn_evaluator_call *call, float *out) {
   sn_rt_error error;
   sn_rt_input input = input_of(call);
   sn_rt_status status = sn_rt_palette(model, &input, call->scratch, &error);
-  for (uint32_t k = 0; status == SN_RT_OK && k < model->info.palette_count; k++) {
+  for (uint32_t k = 0; status == SN_RT_OK && k < model->info.palette_count; k++)
     sn_rt_palette_matrix(model, call->scratch, k, out + 12 * (size_t)k);
-  }
   return answer(status, &error, call->message);
 }
 
@@ -136,6 +132,12 @@ int sn_evaluator_rest(const sn_evaluator *e, float *positions, float *normals, u
                      .weights = weights,
                      .influences = influences};
   return answer(sn_rt_get_rest(&e->model, &rest, &error), &error, message);
+}
+
+int sn_evaluator_bind(const sn_evaluator *e, const float *bind, float *to_rest, char *message) {
+  sn_rt_error error;
+  return answer(sn_rt_bind(&e->model, (const float(*)[12])bind, (float(*)[12])to_rest, NULL, &error), &error,
+                message);
 }
 
 sn_status sn_session_retarget(sn_session *s, const sn_evaluator *e, const char *map) {

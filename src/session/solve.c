@@ -87,16 +87,14 @@ static sn_status rig_options(sn_session *s, const char *pairs, bool keep_bones, 
   sn_status status = sn_options_parse(&s->ctx, sn_rig_option_groups, pairs, out);
   if (status != SN_OK) return status;
   out->keep_bones = keep_bones;
-  if (out->bone_type == SN_RIG_AFFINE && out->structure != SN_RIG_FREE) {
+  if (out->bone_type == SN_RIG_AFFINE && out->structure != SN_RIG_FREE)
     return sn_fail(&s->ctx, SN_BAD_INPUT, "affine bones have no joints to turn about; add joints=none");
-  }
   if (!*solve) return SN_OK;
   out->given = strcmp(solve, "weights") == 0  ? SN_RIG_MOTION
                : strcmp(solve, "motion") == 0 ? SN_RIG_WEIGHTS
                                               : SN_RIG_SKELETON;
-  if (out->given == SN_RIG_SKELETON && strcmp(solve, "both") != 0) {
+  if (out->given == SN_RIG_SKELETON && strcmp(solve, "both") != 0)
     return sn_fail(&s->ctx, SN_BAD_INPUT, "solve '%s': choose weights, motion or both", solve);
-  }
   out->skeleton = &e->skeleton;
   out->poses = &e->poses;
   out->skin = e->skin.influences > 0 ? &e->skin : NULL;

@@ -94,7 +94,10 @@ static void evaluate_paths(sn_rt_model *model) {
     m[0] = m[5] = cosf(angle), m[1] = -sinf(angle), m[4] = sinf(angle), m[10] = 1 + (float)(j % 3),
     torques[j] = angle;
   }
-  sn_rt_input input = {(const float(*)[12])matrices, (const float(*)[3])controls, torques, NULL, values, 0};
+  sn_rt_input input = {.joints = (const float(*)[12])matrices,
+                       .controls = (const float(*)[3])controls,
+                       .torques = torques,
+                       .values = values};
   for (int path = SN_RT_PATH_SCALAR; path < SN_RT_PATH_COUNT; path++) {
     if (!sn_rt_use_path(model, (sn_rt_path)path)) continue;
     input.state = path == SN_RT_PATH_SCALAR ? NULL : state; // without, then from frame to frame

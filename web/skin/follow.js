@@ -17,6 +17,27 @@ function bonesOf(skeleton) {
   return all;
 }
 
+// The skeletons that move meshes below an object, or the one that is given.
+function skeletonsOf(skeleton) {
+  const found = new Set();
+  if (skeleton?.bones) found.add(skeleton);
+  else skeleton?.traverse(object => object.isSkinnedMesh && found.add(object.skeleton));
+  return found;
+}
+
+// World matrix of a joint to what it does to the rest pose. Where a skeleton knows the joint's bind pose, the model's is compared with
+// it: turned axes are corrected, another character is refused.
+function toRest(model, bones, skeleton) {
+  const rest = model.jointRest, out = bones.map((_, j) => fromRows(rest, j).invert());
+  for (const { bones: theirs, boneInverses } of skeletonsOf(skeleton)) {
+    const bind = new Float32Array(12 * bones.length), known = bones.map(bone => theirs.indexOf(bone));
+    known.forEach((k, j) => k >= 0 && bind.set(boneInverses[k].clone().invert().transpose().elements.slice(0, 12), 12 * j));
+    const rows = model.bind(bind);
+    known.forEach((k, j) => { if (k >= 0) out[j] = fromRows(rows, j); });
+  }
+  return out;
+}
+
 // GLTFLoader keeps the name that a node has in the file.
 const namesOf = bone => [bone.userData?.name, bone.name].filter(name => typeof name === 'string' && name !== '');
 
@@ -26,7 +47,7 @@ export class Follower {
     this.model = model;
     this.bones = matchJoints(model.jointNames, bones.map(namesOf)).map(k => bones[k]);
     if (info.jointCount && !rest && !skeleton.boneInverses) throw new Error('the model knows no rest pose of its joints: give a Skeleton');
-    this.toJoint = this.bones.map((bone, j) => rest ? fromRows(rest, j).invert() : skeleton.boneInverses[skeleton.bones.indexOf(bone)]);
+    this.toJoint = rest ? toRest(model, this.bones, skeleton) : this.bones.map(bone => skeleton.boneInverses[skeleton.bones.indexOf(bone)]);
     this.roots = this.bones.filter(bone => !this.bones.includes(bone.parent));
     this.joints = new Float32Array(12 * info.jointCount);
     this.controls = info.controlCount ? model.restControls : new Float32Array();

@@ -149,6 +149,18 @@ export class SinewModel {
     this.jointParents = this.jointNames.map((_, j) => rt.x.sw_joint_parent(this.handle, j));
   }
 
+  // What world matrices of a character's joints are multiplied with, for its bind pose (12 numbers per joint, row by row; zeros where nobody
+  // knows). Throws where a joint is elsewhere than the model's.
+  bind(matrices) {
+    this.assertOpen();
+    const { rt } = this, size = 12 * this.info.jointCount, at = rt.alloc(4 * (2 * size + 12));
+    rt.floats(at, size).set(matrices);
+    const status = rt.x.sw_bind(this.handle, at, at + 4 * size, at + 8 * size), toRest = rt.floats(at + 4 * size, size).slice();
+    rt.x.sw_free(at);
+    this.check(status);
+    return toRest;
+  }
+
   // [least, largest] torque of a joint that make a difference, or null.
   torqueRange(joint) {
     const { rt } = this, at = rt.alloc(8), there = rt.x.sw_torque_range(this.handle, joint, at), range = Array.from(rt.floats(at, 2));

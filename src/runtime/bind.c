@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+// A model meets a character: the rest pose R of its joints beside the character's bind pose B.
+#include <math.h>
+
+#include "runtime/internal.h"
+
+enum { most_spaces = 64 };            // candidates for the map from the character's space to the model's
+static const double tolerance = 1e-3; // of a joint's place, relative to the skeleton
+
+static void multiply(const double a[12], const double b[12], double out[12]) {
+  for (int n = 0; n < 12; n++) {
+    const double *row = a + n / 4 * 4;
+    out[n] = row[0] * b[n % 4] + row[1] * b[4 + n % 4] + row[2] * b[8 + n % 4] + (n % 4 == 3 ? row[3] : 0);
+  }
+}
+
+// The matrix in double precision, and its inverse. 0: it has none.
+static int invert(const float in[12], double m[12], double out[12]) {
+  double det = 0;
+  for (int n = 0; n < 12; n++) m[n] = in[n];
+  for (int n = 0; n < 9; n++) { // cofactors, transposed
+    int r = n / 3, c = n % 3, r1 = (r + 1) % 3, r2 = (r + 2) % 3, c1 = (c + 1) % 3, c2 = (c + 2) % 3;
+    out[4 * c + r] = m[4 * r1 + c1] * m[4 * r2 + c2] - m[4 * r1 + c2] * m[4 * r2 + c1];
+  }
+  for (int c = 0; c < 3; c++) det += m[c] * out[4 * c];
+  if (!(fabs(det) > 1e-30)) return 0;
+  for (int r = 0; r < 3; r++) {
+    for (int c = 0; c < 3; c++) out[4 * r + c] /= det;
+    out[4 * r + 3] = -(out[4 * r] * m[3] + out[4 * r + 1] * m[7] + out[4 * r + 2] * m[11]);
+  }
+  return 1;
+}
+
+// The largest distance of a joint from where the model has it, when `space` maps the character; and which joint it is.
+static double furthest(const sn_rt_model *model, const float (*bind)[12], const double space[12], uint32_t *joint) {
+  const float(*rest)[12] = model->sections[SN_SECTION_JOINT_REST];
+  double worst = 0, b[12], back[12], there[12];
+  *joint = 0;
+  for (uint32_t j = 0; j < model->info.joint_count; j++) {
+    if (!invert(bind[j], b, back)) continue;
+    multiply(space, b, there);
+    for (int n = 3; n < 12; n += 4)
+      if (fabs(there[n] - rest[j][n]) > worst) worst = fabs(there[n] - rest[j][n]), *joint = j;
+  }
+  return worst;
+}
+
+sn_rt_status sn_rt_bind(const sn_rt_model *model, const float (*bind)[12], float (*to_rest)[12], float *space,
+                        sn_rt_error *error) {
+  const float(*rest)[12] = model->sections[SN_SECTION_JOINT_REST];
+  uint32_t count = model->info.joint_count, worst, other;
+  double limit = 0, map[12] = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0}, b[12], r[12], back[12], next[12];
+  for (uint32_t n = 0; n < 3 * count; n++) {
+    double along = fabs((double)rest[n / 3][n % 3 * 4 + 3] - rest[0][n % 3 * 4 + 3]) * tolerance;
+    limit = along > limit ? along : limit;
+  }
+  double away = furthest(model, bind, map, &worst);
+  for (uint32_t k = 0; space && away > limit && k < count && k < most_spaces; k++) { // R B^-1 of a joint as it is
+    if (!invert(rest[k], r, back) || !invert(bind[k], b, back)) continue;
+    multiply(r, back, next);
+    double off = furthest(model, bind, next, &other);
+    for (int n = 0; off < away && n < 12; n++) map[n] = next[n];
+    if (off < away) away = off, worst = other;
+  }
+  if (count > 1 && away > limit)
+    return sn_rt_fail(error, SN_RT_BAD_ARGUMENT,
+                      "joint %s is not where the model has it, by %u thousandths of the skeleton's size: train on "
+                      "this character, or retarget its motion",
+                      sn_rt_joint_name(model, worst), away < 1e6 * limit ? (unsigned)(away / limit) + 1 : 1000000u);
+  for (uint32_t j = 0; j < count; j++) {
+    float there[12];
+    if (invert(bind[j], b, back)) multiply(map, b, next);
+    for (int n = 0; n < 12; n++) there[n] = invert(bind[j], b, back) ? (float)next[n] : rest[j][n];
+    if (!invert(there, b, back))
+      return sn_rt_fail(error, SN_RT_BAD_ARGUMENT, "joint %s has no size", sn_rt_joint_name(model, j));
+    for (int n = 0; n < 12; n++) to_rest[j][n] = (float)back[n];
+  }
+  for (int n = 0; space && n < 12; n++) space[n] = (float)map[n];
+  return SN_RT_OK;
+}

@@ -85,7 +85,7 @@ static void corrections_are_bounded(void **state) {
       for (size_t i = 0; i < n; i++) {
         double d = distance(a[i], b[i]);
         if (k < 60) farthest[i] = fmax(farthest[i], d);
-        if (k >= 60) assert_below(d, fmax(2.1 * farthest[i], 0.001 * diagonal)); // twice, and what is rounded
+        if (k >= 60) assert_below(d, fmax(3.1 * farthest[i], 0.001 * diagonal)); // three times, and what is rounded
       }
       free(a), free(b);
     }
@@ -211,7 +211,8 @@ static void coefficients_are_the_formula(void **state) {
   size_t group_count = t.model.sizes[SN_SECTION_CORRECT_TERMS] / sizeof *terms;
   size_t field_count = t.model.sizes[SN_SECTION_CORRECT_FIELDS] / sizeof *fields;
   int joints = e.skeleton.joint_count, functions = 0;
-  double(*value)[64] = calloc(group_count, sizeof *value), *vectors = calloc(3 * (size_t)joints, sizeof *vectors);
+  double(*value)[64] = calloc(group_count, sizeof *value), (*most)[64] = calloc(group_count, sizeof *most);
+  double *vectors = calloc(3 * (size_t)joints, sizeof *vectors);
   sn_affine *pose = malloc((size_t)joints * sizeof *pose);
   float(*input)[12] = malloc((size_t)joints * sizeof *input);
   void *scratch = malloc(sn_rt_scratch_size(&t.model));
@@ -227,14 +228,16 @@ static void coefficients_are_the_formula(void **state) {
     for (size_t g = 0; g < group_count; g++) {
       if (terms[g].kind != SN_RT_TERMS_FUNCTIONS) {
         terms_of(terms + g, sections[SN_SECTION_JOINT_REFERENCE], vectors, mix, value[g]);
+        for (int k = 0; k < terms[g].count; k++) most[g][k] = fabs(value[g][k]);
         continue;
       }
       functions++;
       const float *row = mix + terms[g].first;
       for (int k = 0; k < terms[g].count; k++) {
-        value[g][k] = 0;
+        value[g][k] = most[g][k] = 0;
         for (int s = terms[g].a; s < terms[g].a + terms[g].b; s++)
-          for (int m = 0; m < terms[s].count; m++) value[g][k] += (double)*row++ * value[s][m];
+          for (int m = 0; m < terms[s].count; m++, row++)
+            value[g][k] += (double)*row * value[s][m], most[g][k] += fabs((double)*row) * most[s][m];
       }
     }
     for (size_t n = 0; n < field_count; n++) {
@@ -244,14 +247,15 @@ static void coefficients_are_the_formula(void **state) {
         for (uint32_t k = 0; k < fields[n].joint_count; k++) {
           uint16_t g = groups[fields[n].first_joint + k];
           for (int m = 0; m < terms[g].count; m++, row++)
-            sum += (double)*row * value[g][m], size += fabs((double)*row * value[g][m]);
+            sum += (double)*row * value[g][m],
+              size += fabs((double)*row) * most[g][m]; // what single precision adds up
         }
-        assert_near((double)values[fields[n].first_basis + b], sum, 2e-4 * size);
+        assert_near((double)values[fields[n].first_basis + b], sum, 1e-5 * size);
       }
     }
   }
   assert_true(functions > 0);
-  free(value), free(vectors), free(pose), free(input), free(scratch);
+  free(value), free(most), free(vectors), free(pose), free(input), free(scratch);
   sn_keys_free(&all), sn_keys_free(&none), sn_arena_free(&memory);
   release(&t), sn_examples_free(&e);
 }

@@ -172,10 +172,9 @@ static sn_status score(cli *c, const sn_rt_model *model, const sn_examples *inpu
   sn_errors errors = {0};
   int count = truth->frames.frame_count;
   sn_status status = sn_keys_parse(&c->ctx, "all", count, 0, &keys, NULL);
-  if (status == SN_OK && sn_assess_frame_count(model, input) != count) {
+  if (status == SN_OK && sn_assess_frame_count(model, input) != count)
     status = sn_fail(&c->ctx, SN_BAD_INPUT, "%d frames of input, but %d true ones",
                      sn_assess_frame_count(model, input), count);
-  }
   if (status == SN_OK) status = sn_assess_evaluate(&c->ctx, model, input, &keys, &positions, &normals);
   if (status == SN_OK) status = sn_errors_measure(&c->ctx, truth, &keys, &positions, &normals, &errors);
   double diagonal = sn_points_diagonal((const float(*)[3])truth->rest.positions, truth->rest.vertex_count);

@@ -13,8 +13,6 @@
 
 enum { threads = 128 };
 
-template <class T> static const T *section(const sn_cuda_model *m, sn_rt_section_id id) { return (const T *)m->sections[id]; }
-
 // ---- turns of the joints: dual quaternions and pose vectors ----------------------------------------------------------------
 
 // One thread per character: a joint's sign depends on its parent's.
@@ -523,22 +521,14 @@ size_t sn_cuda_drive_floats(const sn_cuda_model *model, uint32_t characters) {
 }
 
 cudaError_t sn_cuda_drive(const crowd *c) {
+  const uint32_t drive = c->model->info.drive;
   cudaError_t said = make_turns(c);
   if (said == cudaSuccess) said = load_values(c);
+  if (said == cudaSuccess && drive == SN_RT_DRIVE_HELPERS) said = copy_joints(c);
   if (said != cudaSuccess) return said;
-  switch (c->model->info.drive) {
-  case SN_RT_DRIVE_JOINTS:
-    said = drive_joints(c);
-    break;
-  case SN_RT_DRIVE_CONTROLS:
-    said = drive_controls(c);
-    break;
-  case SN_RT_DRIVE_HELPERS:
-    said = copy_joints(c);
-    if (said == cudaSuccess) said = sn_cuda_helpers(c);
-    break;
-  default:
-    said = drive_rotreg(c);
-  }
+  said = drive == SN_RT_DRIVE_JOINTS     ? drive_joints(c)
+         : drive == SN_RT_DRIVE_CONTROLS ? drive_controls(c)
+         : drive == SN_RT_DRIVE_HELPERS  ? sn_cuda_helpers(c)
+                                         : drive_rotreg(c);
   return said == cudaSuccess && c->dualquats ? split_palettes(c) : said;
 }

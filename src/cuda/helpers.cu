@@ -18,13 +18,11 @@ struct helpers_job {
 
 // The first number of drive.linear, which is in the order of helpers, that is helper n's or a later one's.
 static __device__ __forceinline__ const sn_rt_linear *first_linear(const helpers_job &job, uint32_t n) {
-  uint32_t low = 0, high = job.linear_count;
-  while (low < high) {
-    uint32_t middle = (low + high) / 2;
-    if (job.linear[middle].place / SN_RT_LINEAR_PLACES < n)
-      low = middle + 1;
-    else
-      high = middle;
+  uint32_t low = 0;
+  for (uint32_t high = job.linear_count; low < high;) {
+    const uint32_t middle = (low + high) / 2;
+    const bool before = job.linear[middle].place / SN_RT_LINEAR_PLACES < n;
+    low = before ? middle + 1 : low, high = before ? high : middle;
   }
   return job.linear + low;
 }
@@ -51,15 +49,12 @@ static __global__ void helpers_kernel(const __grid_constant__ helpers_job job) {
 
 cudaError_t sn_cuda_helpers(const crowd *c) {
   const sn_cuda_model *m = c->model;
-  helpers_job job = {};
-  job.spaces.references = (const sn_rt_reference *)m->sections[SN_SECTION_JOINT_REFERENCE];
+  const uint32_t helpers = m->info.palette_count - m->info.joint_count;
+  helpers_job job = {{}, section<sn_rt_helper>(m, SN_SECTION_DRIVE_HELPERS), section<sn_rt_linear>(m, SN_SECTION_DRIVE_LINEAR),
+                     c->count, helpers, m->linear_count, c->turns, sn_cuda_turn_floats(m), c->palette};
+  job.spaces.references = section<sn_rt_reference>(m, SN_SECTION_JOINT_REFERENCE);
   job.spaces.joint_count = m->info.joint_count;
-  job.spaces.terms = (const sn_rt_terms *)m->sections[SN_SECTION_DRIVE_TERMS];
-  job.spaces.mix = (const float *)m->sections[SN_SECTION_DRIVE_MIX];
-  job.helpers = (const sn_rt_helper *)m->sections[SN_SECTION_DRIVE_HELPERS];
-  job.linear = (const sn_rt_linear *)m->sections[SN_SECTION_DRIVE_LINEAR];
-  job.characters = c->count, job.helper_count = m->info.palette_count - m->info.joint_count, job.linear_count = m->linear_count;
-  job.turns = c->turns, job.turn_floats = sn_cuda_turn_floats(m), job.palette = c->palette;
+  job.spaces.terms = section<sn_rt_terms>(m, SN_SECTION_DRIVE_TERMS), job.spaces.mix = section<float>(m, SN_SECTION_DRIVE_MIX);
   if (!job.helper_count) return cudaSuccess;
   helpers_kernel<<<sn_cuda_blocks((size_t)c->count * job.helper_count, threads), threads, 0, c->stream>>>(job);
   return cudaGetLastError();

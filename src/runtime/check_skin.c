@@ -94,10 +94,9 @@ static sn_rt_status check_group(sn_rt_checker *c, uint32_t index, totals *sum) {
   const sn_rt_group *g = (const sn_rt_group *)c->model->sections[SN_SECTION_SKIN_GROUPS] + index;
   if (g->influences < 1 || g->influences > SN_RT_MAX_INFLUENCES || g->influences > c->model->info.max_influences)
     return SN_RT_BAD(c, "group %u has %u influences", index, (unsigned)g->influences);
-  if (g->kind != SN_RT_GROUP_SHARED && g->kind != SN_RT_GROUP_LOOSE) {
+  if (g->kind != SN_RT_GROUP_SHARED && g->kind != SN_RT_GROUP_LOOSE)
     return sn_rt_fail(c->error, SN_RT_UNSUPPORTED, "group %u is of a kind (%u) that this runtime does not know",
                       index, (unsigned)g->kind);
-  }
   if (g->first_block != sum->blocks || g->first_weight != sum->weights || g->first_tuple != sum->tuples)
     return SN_RT_BAD(c, "group %u does not begin where the one before ends", index);
   sum->blocks += g->block_count, sum->weights += (uint64_t)g->block_count * (uint64_t)(g->influences - 1);

@@ -115,8 +115,8 @@ typedef struct space_job {
   float (*frame)[3];
 } space_job;
 
-// The turn of S where the default pose is not the bind pose: none, or that of the nodes above the joints, whichever stands. It does not
-// depend on where the character looks.
+// The turn of S where the default pose is not the bind pose: none, or that of the nodes above the joints, whichever stands.
+// Where the character looks does not matter.
 static sn_mat3 group_turn(const sn_gltf *gltf, const space_job *job, int g) {
   int node = gltf->joints[gltf->skins[g].joints[0]].node;
   while (node >= 0 && job->skin_joint[node] >= 0) node = gltf->nodes[node].parent;

@@ -20,7 +20,7 @@ inside sinew train --method lbs --rest /tmp/bar/rest.obj --frames /tmp/bar/frame
 inside python3 -c 'import sinew; sinew.train("lbs", "/tmp/bar/rest.obj", "/tmp/bar/frames.pc2", "/tmp/bar/skeleton.glb").save("/tmp/module.sinew")'
 cmp "$root/tmp/tool.model.sinew" "$root/tmp/module.sinew"
 rm -f "$root"/tmp/*.sinew
-inside sh -c 'apt-get purge -y -qq sinew libsinew0.1 libsinew-runtime0.1 libsinew-dev python3-sinew' > "$folder/purge" 2>&1 || { tail "$folder/purge"; exit 1; }
+inside sh -c 'apt-get purge -y -qq sinew libsinew0.2 libsinew-runtime0.2 libsinew-dev python3-sinew' > "$folder/purge" 2>&1 || { tail "$folder/purge"; exit 1; }
 inside find / -xdev -path /proc -prune -o -path /debs -prune -o -path /var/lib/apt -prune -o -name '*sinew*' -print > "$folder/after"
 diff "$folder/before" "$folder/after" || { echo "the packages leave something behind"; exit 1; }
 echo "installed, used and removed in a clean system"

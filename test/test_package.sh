@@ -15,15 +15,15 @@ has() { dpkg-deb -c "$(deb "$1")" > list; grep -qE "$2" list || fail "$1 has no 
 has sinew 'usr/bin/sinew$'
 has sinew 'usr/share/bash-completion/completions/sinew$'
 has sinew 'usr/share/zsh/vendor-completions/_sinew$'
-has libsinew-runtime0.1 'libsinew-runtime\.so\.0\.1 -> '
-has libsinew0.1 'libsinew\.so\.0\.1 -> '
+has libsinew-runtime0.2 'libsinew-runtime\.so\.0\.2 -> '
+has libsinew0.2 'libsinew\.so\.0\.2 -> '
 has libsinew-dev 'include/sinew/runtime\.h$'
 has libsinew-dev 'cmake/sinew/sinewConfig\.cmake$'
 has libsinew-dev 'pkgconfig/sinew\.pc$'
 has libsinew-dev 'libsinew\.a$'
 dpkg-deb -f "$(deb sinew)" Depends | grep 'libc6.*libjansson4' > /dev/null || fail "sinew does not say what it needs"
-[ -z "$(dpkg-deb -f "$(deb libsinew-runtime0.1)" Depends | tr , '\n' | grep -v libc6)" ] || fail "the runtime needs more than the C library"
-dpkg-deb -f "$(deb libsinew0.1)" Depends | grep 'libsinew-runtime0.1' > /dev/null || fail "libsinew does not need its runtime"
+[ -z "$(dpkg-deb -f "$(deb libsinew-runtime0.2)" Depends | tr , '\n' | grep -v libc6)" ] || fail "the runtime needs more than the C library"
+dpkg-deb -f "$(deb libsinew0.2)" Depends | grep 'libsinew-runtime0.2' > /dev/null || fail "libsinew does not need its runtime"
 
 # Every command has a man page without mistakes, every option is in it and in the completions.
 dpkg-deb -x "$(deb sinew)" tool
@@ -50,11 +50,11 @@ complete_words() { # what bash offers after these words
 if command -v zsh > /dev/null; then zsh -n tool/usr/share/zsh/vendor-completions/_sinew; fi
 
 # Development files by pkg-config and CMake, static and shared, are test_install.sh's; here: where packages have them.
-mkdir dev && for p in libsinew-dev libsinew0.1 libsinew-runtime0.1; do dpkg-deb -x "$(deb $p)" dev; done
+mkdir dev && for p in libsinew-dev libsinew0.2 libsinew-runtime0.2; do dpkg-deb -x "$(deb $p)" dev; done
 lib=$(dirname "$(find dev/usr/lib -name sinew.pc)")/..
 flags=$(PKG_CONFIG_PATH=$lib/pkgconfig pkg-config --cflags --libs sinew-runtime)
 cc -o minimal "$SINEW_SOURCE/examples/minimal.c" $flags -lm -Wl,-rpath,"$(realpath "$lib")"
-ldd minimal | grep 'libsinew-runtime.so.0.1 => /' > /dev/null || fail "the shared runtime is not the one that is used"
+ldd minimal | grep 'libsinew-runtime.so.0.2 => /' > /dev/null || fail "the shared runtime is not the one that is used"
 
 # The module as it is installed.
 if ls debs/python3-sinew_*.deb > /dev/null 2>&1 && /usr/bin/python3 -c 'import numpy' 2> /dev/null; then

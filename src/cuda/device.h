@@ -77,9 +77,7 @@ size_t sn_cuda_drive_floats(const sn_cuda_model *model, uint32_t characters);
 size_t sn_cuda_control_shared(const sn_rt_control *head, uint32_t bones, uint32_t points);
 size_t sn_cuda_correct_shared(const sn_cuda_model *model);
 
-template <class T> static const T *section(const sn_cuda_model *m, sn_rt_section_id id) {
-  return (const T *)m->sections[id];
-}
+template <class T> static const T *section(const sn_cuda_model *m, int id) { return (const T *)m->sections[id]; }
 
 // Rows of a 3x4 matrix <-> four columns of four
 static __device__ __forceinline__ void load_columns(const float *rows, float columns[16]) {

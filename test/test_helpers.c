@@ -223,7 +223,44 @@ static void test_wrong_models(void **state) {
   refuse(&m, "is not finite");
 }
 
+// Joints that nothing learned of, and a value: there is room for both.
+static void test_values_beside_joints(void **state) {
+  (void)state;
+  enum { many = 300, guard = 64 * many };
+  sn_context ctx = sn_context_default();
+  float position[1][3] = {{1, 2, 3}}, weight = 1, value = 0.1f;
+  uint16_t joint = 0;
+  static const float ranges[1][2] = {{0, 0.25f}};
+  static const char *const names[1] = {"smile"};
+  sn_mesh rest = {.vertex_count = 1, .positions = position};
+  sn_skin skin = {.vertex_count = 1, .influences = 1, .joints = &joint, .weights = &weight};
+  sn_skeleton skeleton;
+  sn_model model;
+  sn_rt_model opened;
+  assert_int_equal(sn_skeleton_new(&ctx, many, &skeleton), SN_OK);
+  sn_model_desc desc = sn_model_desc_default();
+  sn_rt_helper helper = {.parent = 7};
+  sn_rt_linear number = {.number = 1};
+  const sn_model_section sections[] = {{"drive.helpers", &helper, sizeof helper, true},
+                                       {"drive.linear", &number, sizeof number, true}};
+  desc.rest = &rest, desc.skin = &skin, desc.skeleton = &skeleton;
+  desc.value_count = 1, desc.value_names = names, desc.value_ranges = ranges;
+  desc.drive = SN_RT_DRIVE_HELPERS, desc.palette_count = many + 1, desc.sections = sections, desc.section_count = 2;
+  if (sn_model_build(&ctx, &desc, &model) != SN_OK) fail_msg("%s", ctx.error.message);
+  if (sn_model_open(&ctx, "model", model.bytes, model.size, &opened) != SN_OK) fail_msg("%s", ctx.error.message);
+  float(*joints)[12] = calloc(many, sizeof *joints);
+  size_t size = sn_rt_scratch_size(&opened);
+  unsigned char *scratch = malloc(size + guard);
+  memset(scratch, 0x55, size + guard);
+  sn_rt_input input = {.joints = (const float(*)[12])joints, .values = &value};
+  assert_int_equal(sn_rt_palette(&opened, &input, scratch, NULL), SN_RT_OK);
+  for (int k = 0; k < guard; k++) assert_int_equal(scratch[size + (size_t)k], 0x55);
+  free(scratch), free(joints);
+  sn_model_free(&model), sn_skeleton_free(&skeleton);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_formula), cmocka_unit_test(test_wrong_models)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_formula), cmocka_unit_test(test_wrong_models),
+                                     cmocka_unit_test(test_values_beside_joints)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -65,9 +65,6 @@ static sn_rt_status check(sn_rt_checker *c) {
   sn_rt_status status =
     sn_rt_need(c, SN_SECTION_DRIVE_HELPERS, (uint64_t)helper_count(c->model) * sizeof(sn_rt_helper));
   if (!status && linear) status = check_linear(c);
-  if (!status && c->model->info.value_count && c->model->info.joint_count &&
-      !c->model->sections[SN_SECTION_JOINT_REFERENCE])
-    return SN_RT_BAD(c, "values and joints drive helpers, and there is no joint.reference");
   int terms = !linear || c->model->sections[SN_SECTION_DRIVE_TERMS] || c->model->sections[SN_SECTION_DRIVE_MIX];
   if (!status && terms) status = sn_rt_need_items(c, SN_SECTION_DRIVE_TERMS, sizeof(sn_rt_terms));
   if (!status && terms) status = sn_rt_need_items(c, SN_SECTION_DRIVE_MIX, SN_RT_HELPER_ROW * sizeof(float));

@@ -76,8 +76,8 @@ static uint64_t mark_floats(const sn_rt_model *model) { // two bytes for every j
 }
 
 static uint64_t turn_count(const sn_rt_model *model) {
-  uint64_t joint_count = model->sections[SN_SECTION_JOINT_REFERENCE] ? model->info.joint_count : 0;
-  return 8 * joint_count + model->info.value_count;
+  int used = model->sections[SN_SECTION_JOINT_REFERENCE] || model->info.value_count; // values are behind the turns
+  return 8 * (uint64_t)(used ? model->info.joint_count : 0) + model->info.value_count;
 }
 
 static uint64_t drive_floats(const sn_rt_model *model) {

@@ -8,7 +8,7 @@ arch=${CUDA_ARCH:-native}
 jobs=()
 for f in src/cuda/*.cu test/cuda/test_cuda.cu bench/bench_cuda.cu; do
   fused=true
-  [ "$f" = src/cuda/drive.cu ] || [ "$f" = src/cuda/terms.cu ] && fused=false # as in cmake/cuda.cmake
+  case $f in src/cuda/drive.cu | src/cuda/helpers.cu | src/cuda/terms.cu) fused=false ;; esac # as in cmake/cuda.cmake
   nvcc -std=c++17 -O3 -arch="$arch" -fmad=$fused -lineinfo -Iinclude -Isrc -c "$f" -o "$out/$(basename "$f").o" & jobs+=($!)
 done
 for f in src/runtime/*.c src/cuda/*.c; do

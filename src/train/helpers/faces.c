@@ -12,9 +12,8 @@
 
 enum { most_sample = 30000, rounds = 20, rounds_of_choice = 4, least_neighbours = 8, most_bones = 257 };
 
-static const double ridge = 1e-6; // of the weights on bones that move, relative to the mean vertex's energy
-static const double worth =
-  0.01; // of an influence: what it takes off the squared error, over that of the mean vertex
+static const double ridge = 1e-6;     // of the weights on bones that move, relative to the mean vertex's energy
+static const double worth = 0.01;     // of an influence: what it takes off the mean vertex's squared error
 static const double added = 0.05;     // of all bones, in every round that adds some
 static const double no_motion = 1e-7; // of all vertices, a part of the diagonal
 static const double near_by = 0.1;    // a new bone begins with this part of the mean bone's vertices

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Weights on joints and helpers for the regressed motion: least squares on the simplex, with a ridge that draws the weight of
-// every joint and its helpers together to that of the joint in the base skin.
+// Weights on joints and helpers for the regressed motion: least squares on the simplex, with a ridge that draws a joint's and its
+// helpers' weights together to that of the joint in the base skin, which decides where joints do not move apart in training.
 #include "train/helpers/helpers.h"
 
 #include <math.h>
@@ -8,7 +8,8 @@
 
 #include "solve/solve.h"
 
-static const double ridge = 0.01; // of the prior, relative to what the frames say
+// Of the prior: relative to what the frames say, and to what an influence must be worth (joints with a fifth of the weight stay).
+static const double ridge = 0.01, kept = 25;
 
 typedef struct weighing {
   sn_helper_solve *s;
@@ -77,7 +78,7 @@ static void weigh_vertex(const sn_helper_solve *s, int i, double worth) {
   vertex v = {.i = i};
   sn_simplex q;
   find_entries(s, &v);
-  double mu = ridge * fill(s, &v, &q) / v.count;
+  double mu = ridge * fill(s, &v, &q) / v.count + kept * worth;
   for (int k = 0; k < v.count; k++) {
     q.w[k] = v.prior[k];
     for (int l = 0; l < v.count; l++)

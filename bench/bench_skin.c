@@ -88,8 +88,9 @@ static void skin_half(void *user, int part) {
     sn_rt_skin_part(&e->model, e->scratch, &e->output, &share, NULL);
     return;
   }
-  sn_rt_extras extras = {.staging = e->staging[part]};
-  sn_rt_skin_extra(&e->model, e->scratch, &e->output, &extras, part ? half : 0, part ? count - half : half, NULL);
+  sn_rt_output output = e->output;
+  output.staging = e->staging[part];
+  sn_rt_skin(&e->model, e->scratch, &output, part ? half : 0, part ? count - half : half, NULL);
 }
 
 static void make_palette(void *user) {

@@ -30,7 +30,7 @@ int main(int argc, char **argv) {
   if (sn_rt_open(bytes, size, &model, &error)) return fprintf(stderr, "%s: %s\n", argv[1], error.message), 1;
   const sn_rt_info *info = sn_rt_get_info(&model);
   printf("%u vertices, %u joints, %s blend, %s kernels\n", info->vertex_count, info->joint_count,
-         sn_rt_blend_name(info->blend), sn_rt_path_name(model.path));
+         sn_rt_blend_name(info->blend), sn_rt_path_name(sn_rt_get_path(&model)));
 
   float(*joints)[12] = malloc((info->joint_count + 1) * sizeof *joints);
   float *rest = malloc(12 * (size_t)info->vertex_count + 1), *posed = malloc(12 * (size_t)info->vertex_count + 1);

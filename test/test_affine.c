@@ -140,10 +140,11 @@ static void test_runtime_formula(void **state) {
                                "affine:bones=13,stretch=0,poisson=0"};
   for (int k = 0; k < 4; k++) {
     trained t = train(&ctx, &e, specs[k], "every:3");
-    const sn_rt_control *head = t.model.sections[SN_SECTION_CONTROL_HEAD];
-    const float *map = t.model.sections[SN_SECTION_CONTROL_MAP], *solve = t.model.sections[SN_SECTION_CONTROL_SOLVE];
-    const float(*centres)[3] = t.model.sections[SN_SECTION_CONTROL_CENTRES];
-    const float *frames = t.model.sections[SN_SECTION_CONTROL_FRAMES];
+    const sn_rt_control *head = sn_rt_data(&t.model, SN_SECTION_CONTROL_HEAD);
+    const float *map = sn_rt_data(&t.model, SN_SECTION_CONTROL_MAP),
+                *solve = sn_rt_data(&t.model, SN_SECTION_CONTROL_SOLVE);
+    const float(*centres)[3] = sn_rt_data(&t.model, SN_SECTION_CONTROL_CENTRES);
+    const float *frames = sn_rt_data(&t.model, SN_SECTION_CONTROL_FRAMES);
     int bones = (int)t.model.info.palette_count, points = 2, rows = bones * (int)head->outputs;
     int width = (int)head->frames + 1, columns = 3 * bones + points;
     sn_control_options options = {.stretch = head->flags & SN_RT_CONTROL_STRETCH,
@@ -291,10 +292,12 @@ static void test_cylinder(void **state) {
       "training range off by %.2f %%\n",
       specs[k], t.scores.test.rms_pct_diag, met[k], errors[k]);
     if (k == 0) { // Table 1: 10.66 KB and 29.69 KB
-      double map = (double)(t.model.sizes[SN_SECTION_CONTROL_MAP] + t.model.sizes[SN_SECTION_CONTROL_FRAMES]);
-      print_message("M %.2f KB, P %.2f KB\n", map / 1024, (double)t.model.sizes[SN_SECTION_CONTROL_SOLVE] / 1024);
+      double map =
+        (double)(sn_rt_size(&t.model, SN_SECTION_CONTROL_MAP) + sn_rt_size(&t.model, SN_SECTION_CONTROL_FRAMES));
+      print_message("M %.2f KB, P %.2f KB\n", map / 1024,
+                    (double)sn_rt_size(&t.model, SN_SECTION_CONTROL_SOLVE) / 1024);
       assert_below(map, 10.66 * 1024);
-      assert_below((double)t.model.sizes[SN_SECTION_CONTROL_SOLVE], 50 * 152 * 4);
+      assert_below((double)sn_rt_size(&t.model, SN_SECTION_CONTROL_SOLVE), 50 * 152 * 4);
     }
     release(&t);
   }
@@ -405,7 +408,7 @@ static void test_auto_controls(void **state) {
   print_message("chosen: test %.3f %%, two that hardly move: %.3f %%\n", good.scores.test.rms_pct_diag,
                 poor.scores.test.rms_pct_diag);
   assert_below(good.scores.test.rms_pct_diag, 0.7 * poor.scores.test.rms_pct_diag);
-  const uint32_t *points = good.model.sections[SN_SECTION_CONTROL_POINTS];
+  const uint32_t *points = sn_rt_data(&good.model, SN_SECTION_CONTROL_POINTS);
   assert_true((int)points[0] == chosen[0] && (int)points[1] == chosen[1]);
   e.controls_wanted = 0;
   sn_method_spec spec;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SN_RT_CONTINUE: scratch memory that goes on from frame to frame gives the same bytes as a new one, whatever moves or does not,
 // for every drive, with pose spaces, packed or not, on every path. And AVX-512 gives the positions of AVX2.
+#include "runtime/internal.h"
 #include "train_fixture.h"
 
 static const sn_rt_path all_paths[] = {SN_RT_PATH_SCALAR, SN_RT_PATH_SSE2, SN_RT_PATH_AVX2,
@@ -62,13 +63,13 @@ static void walk(subject *s) {
 // takes 512 bits at once, which adds in another order. *seen: what AVX2 gave.
 static void compare_with_avx2(const subject *s, float **seen) {
   size_t count = 3 * (size_t)s->model.info.vertex_count;
-  if (s->model.path == SN_RT_PATH_AVX2) {
+  if (sn_rt_get_path(&s->model) == SN_RT_PATH_AVX2) {
     *seen = malloc(count * sizeof(float));
     memcpy(*seen, s->b, count * sizeof(float));
-  } else if (s->model.path == SN_RT_PATH_AVX512) {
+  } else if (sn_rt_get_path(&s->model) == SN_RT_PATH_AVX512) {
     double size = 0;
     for (size_t k = 0; k < count; k++) size = fmax(size, fabs((double)(*seen)[k]));
-    double tolerance = s->model.wide_units ? 1e-5 * size : 0;
+    double tolerance = sn_rt_at(&s->model)->wide_units ? 1e-5 * size : 0;
     for (size_t k = 0; k < count; k++) assert_near(s->b[k], (*seen)[k], tolerance);
   }
 }
@@ -80,7 +81,7 @@ static void check_model(const sn_rt_model *model) {
     for (int with_state = 0; with_state < 2; with_state++) {
       subject s = {.model = *model};
       if (!sn_rt_use_path(&s.model, all_paths[n])) continue;
-      s.model.wide_units = (uint32_t)with_state; // as if on another processor
+      sn_rt_change(&s.model)->wide_units = (uint32_t)with_state; // as if on another processor
       s.joints = calloc(joints + 1, sizeof *s.joints), s.torques = calloc(joints + 1, sizeof *s.torques);
       s.values = calloc(model->info.value_count + 1, sizeof *s.values);
       s.controls = calloc(model->info.control_count + 1, sizeof *s.controls);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// sn_rt_skin_extra: staging, masks of blocks, bounds and halves change nothing but what they say.
+// sn_rt_output: staging, masks of blocks, bounds and halves change nothing but what they say.
 #include "skin_fixture.h"
 
 enum { vertices = 3000, joints = 20 };
@@ -32,9 +32,8 @@ static scene new_scene(sn_context *ctx, sn_rt_blend blend, int bits, int grain) 
 
 static void free_scene(scene *s) { free(s->scratch), free(s->positions), free(s->normals), fixture_free(&s->f); }
 
-static void skin(const scene *s, const sn_rt_output *output, const sn_rt_extras *extras, uint32_t first,
-                 uint32_t count) {
-  assert_int_equal(sn_rt_skin_extra(&s->f.rt, s->scratch, output, extras, first, count, NULL), SN_RT_OK);
+static void skin(const scene *s, const sn_rt_output *output, uint32_t first, uint32_t count) {
+  assert_int_equal(sn_rt_skin(&s->f.rt, s->scratch, output, first, count, NULL), SN_RT_OK);
 }
 
 static const struct {
@@ -55,8 +54,8 @@ static void staging_gives_the_same_bytes(void **state) {
     void *staging = malloc(sn_rt_staging_size(&s.f.rt));
     for (size_t shift = 0; shift < 20; shift++) {
       float *positions = calloc(3 * vertices + 40, 4), *normals = calloc(3 * vertices + 40, 4);
-      sn_rt_output output = {.positions = positions + shift, .normals = normals + shift};
-      skin(&s, &output, &(sn_rt_extras){.staging = staging}, 0, vertices);
+      sn_rt_output output = {.positions = positions + shift, .normals = normals + shift, .staging = staging};
+      skin(&s, &output, 0, vertices);
       assert_memory_equal(output.positions, s.positions, vertices * sizeof(point));
       assert_memory_equal(output.normals, s.normals, vertices * sizeof(point));
       for (size_t n = 0; n < 40; n++) {
@@ -84,8 +83,8 @@ static void masks_choose_blocks(void **state) {
       uint32_t count = first ? 2000 : vertices;
       float bounds[6] = {INFINITY, INFINITY, INFINITY, -INFINITY, -INFINITY, -INFINITY};
       float expected[6] = {INFINITY, INFINITY, INFINITY, -INFINITY, -INFINITY, -INFINITY};
-      sn_rt_output output = {.positions = positions[0], .normals = normals[0]};
-      skin(&s, &output, &(sn_rt_extras){.blocks = mask, .bounds = bounds}, first, count);
+      sn_rt_output output = {.positions = positions[0], .normals = normals[0], .blocks = mask, .bounds = bounds};
+      skin(&s, &output, first, count);
       for (uint32_t i = 0; i < vertices; i++) {
         bool written = !isnan(positions[i][0]), inside = i >= first && i < first + count;
         assert_true(!written || inside);
@@ -109,8 +108,8 @@ static void bounds_hold_every_vertex(void **state) {
   for_each_scene(&ctx, s) {
     float bounds[6] = {INFINITY, INFINITY, INFINITY, -INFINITY, -INFINITY, -INFINITY};
     point *positions = malloc(vertices * sizeof *positions), *normals = malloc(vertices * sizeof *normals);
-    sn_rt_output output = {.positions = positions[0], .normals = normals[0]};
-    skin(&s, &output, &(sn_rt_extras){.bounds = bounds}, 0, vertices);
+    sn_rt_output output = {.positions = positions[0], .normals = normals[0], .bounds = bounds};
+    skin(&s, &output, 0, vertices);
     assert_memory_equal(positions, s.positions, vertices * sizeof(point));
     for (int c = 0; c < 3; c++) {
       float low = INFINITY, high = -INFINITY;
@@ -136,8 +135,12 @@ static void halves_are_near(void **state) {
   for_each_scene(&ctx, s) {
     uint16_t *out = calloc(vertices, stride);
     for (size_t i = 0; i < vertices; i++) out[8 * i + 7] = 0x1234;
-    sn_rt_output output = {(float *)(void *)out, stride, (float *)(void *)(out + 3), stride};
-    skin(&s, &output, &(sn_rt_extras){.flags = SN_RT_HALF_POSITIONS | SN_RT_HALF_NORMALS}, 0, vertices);
+    sn_rt_output output = {.positions = (float *)(void *)out,
+                           .position_stride = stride,
+                           .normals = (float *)(void *)(out + 3),
+                           .normal_stride = stride};
+    output.flags = SN_RT_HALF_POSITIONS | SN_RT_HALF_NORMALS;
+    skin(&s, &output, 0, vertices);
     for (size_t i = 0; i < vertices; i++) {
       assert_int_equal(out[8 * i + 7], 0x1234);
       for (size_t c = 0; c < 3; c++) {
@@ -165,18 +168,18 @@ static void recomputed_halves_are_near(void **state) {
   random_pose(&f.skeleton, 0.3, 0, &rng, pose);
   evaluate(&f.rt, SN_RT_PATH_BEST, pose, positions, normals);
   uint16_t *out = calloc(vertices, stride);
-  sn_rt_output output = {positions[0], 0, (float *)(void *)out, stride};
-  sn_rt_extras extras = {.flags = SN_RT_HALF_NORMALS};
+  sn_rt_output output = {.positions = positions[0], .normals = (float *)(void *)out, .normal_stride = stride};
+  output.flags = SN_RT_HALF_NORMALS;
   for (uint32_t first = 0, count; first < vertices; first += count) {
     count = first + 101 < vertices ? 101 : vertices - first;
-    assert_int_equal(sn_rt_normals_extra(&f.rt, &output, &extras, first, count, NULL), SN_RT_OK);
+    assert_int_equal(sn_rt_normals(&f.rt, &output, first, count, NULL), SN_RT_OK);
   }
   for (size_t i = 0; i < vertices; i++) {
     assert_true(out[5 * i + 3] == 0 && out[5 * i + 4] == 0);
     for (size_t c = 0; c < 3; c++) assert_near(half_value(out[5 * i + c]), normals[i][c], 5e-4);
   }
-  extras.flags |= SN_RT_HALF_POSITIONS;
-  assert_int_equal(sn_rt_normals_extra(&f.rt, &output, &extras, 0, vertices, NULL), SN_RT_BAD_ARGUMENT);
+  output.flags |= SN_RT_HALF_POSITIONS;
+  assert_int_equal(sn_rt_normals(&f.rt, &output, 0, vertices, NULL), SN_RT_BAD_ARGUMENT);
   free(positions), free(normals), free(out);
   fixture_free(&f);
 }
@@ -186,15 +189,14 @@ static void wrong_extras_are_refused(void **state) {
   sn_context ctx = sn_context_default();
   scene s = new_scene(&ctx, SN_RT_BLEND_LINEAR, 32, 0);
   sn_rt_error error;
-  sn_rt_output odd = {.positions = s.positions[0], .position_stride = 7};
-  sn_rt_extras half = {.flags = SN_RT_HALF_POSITIONS};
-  assert_int_equal(sn_rt_skin_extra(&s.f.rt, s.scratch, &odd, &half, 0, vertices, &error), SN_RT_BAD_ARGUMENT);
+  sn_rt_output odd = {.positions = s.positions[0], .position_stride = 7, .flags = SN_RT_HALF_POSITIONS};
+  assert_int_equal(sn_rt_skin(&s.f.rt, s.scratch, &odd, 0, vertices, &error), SN_RT_BAD_ARGUMENT);
   assert_non_null(strstr(error.message, "strides"));
   s.f.desc.rest = &s.f.mesh, s.f.desc.skeleton = &s.f.skeleton, s.f.desc.skin = &s.f.skin; // the fixture has moved
   s.f.desc.shade = SN_RT_SHADE_RECOMPUTE;
   fixture_build(&ctx, &s.f);
-  sn_rt_output both = {.positions = s.positions[0], .normals = s.normals[0]};
-  assert_int_equal(sn_rt_skin_extra(&s.f.rt, s.scratch, &both, &half, 0, vertices, &error), SN_RT_BAD_ARGUMENT);
+  sn_rt_output both = {.positions = s.positions[0], .normals = s.normals[0], .flags = SN_RT_HALF_POSITIONS};
+  assert_int_equal(sn_rt_skin(&s.f.rt, s.scratch, &both, 0, vertices, &error), SN_RT_BAD_ARGUMENT);
   assert_non_null(strstr(error.message, "in floats"));
   free_scene(&s);
 }

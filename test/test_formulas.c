@@ -2,7 +2,7 @@
 // The drives `rotreg` and `torque` against the papers' formulas, written out here in double precision on a small model made by
 // hand; nothing of the trainer takes part. What the runtime reads is read here from the file's sections (runtime/format.h).
 #include "check.h"
-#include "runtime/format.h"
+#include "runtime/internal.h"
 #include "sinew/model.h"
 
 enum { joint_count = 3, bone_count = 9, block_count = 2, columns = 3 * bone_count + 4 * joint_count };
@@ -283,7 +283,7 @@ static void check_drive(sn_rt_drive drive) {
     double bones[bone_count][12];
     random_pose(&rng, made->joints, &p);
     proxy_bones(made, drive, &p, bones);
-    rt.wide_units = (uint32_t)(trial % 2); // as if on another processor
+    sn_rt_change(&rt)->wide_units = (uint32_t)(trial % 2); // as if on another processor
     for (int path = SN_RT_PATH_SCALAR; path < SN_RT_PATH_COUNT; path++)
       if (sn_rt_use_path(&rt, (sn_rt_path)path)) check_path(&rt, &p, (const double(*)[12])bones);
   }

@@ -203,13 +203,12 @@ static void coefficients_are_the_formula(void **state) {
   sn_turn *turns;
   assert_ok(&ctx, sn_keys_parse(&ctx, "all", 60, 1, &all, &none));
   assert_ok(&ctx, sn_turns_make(&ctx, &memory, &e.skeleton, &e.poses, &all, &turns));
-  const void *const *sections = t.model.sections;
-  const sn_rt_terms *terms = sections[SN_SECTION_CORRECT_TERMS];
-  const sn_rt_field *fields = sections[SN_SECTION_CORRECT_FIELDS];
-  const uint16_t *groups = sections[SN_SECTION_CORRECT_JOINTS];
-  const float *mix = sections[SN_SECTION_CORRECT_MIX];
-  size_t group_count = t.model.sizes[SN_SECTION_CORRECT_TERMS] / sizeof *terms;
-  size_t field_count = t.model.sizes[SN_SECTION_CORRECT_FIELDS] / sizeof *fields;
+  const sn_rt_terms *terms = sn_rt_data(&t.model, SN_SECTION_CORRECT_TERMS);
+  const sn_rt_field *fields = sn_rt_data(&t.model, SN_SECTION_CORRECT_FIELDS);
+  const uint16_t *groups = sn_rt_data(&t.model, SN_SECTION_CORRECT_JOINTS);
+  const float *mix = sn_rt_data(&t.model, SN_SECTION_CORRECT_MIX);
+  size_t group_count = sn_rt_size(&t.model, SN_SECTION_CORRECT_TERMS) / sizeof *terms;
+  size_t field_count = sn_rt_size(&t.model, SN_SECTION_CORRECT_FIELDS) / sizeof *fields;
   int joints = e.skeleton.joint_count, functions = 0;
   double(*value)[64] = calloc(group_count, sizeof *value), (*most)[64] = calloc(group_count, sizeof *most);
   double *vectors = calloc(3 * (size_t)joints, sizeof *vectors);
@@ -227,7 +226,7 @@ static void coefficients_are_the_formula(void **state) {
     sn_rt_correct_values(&t.model, scratch, &values);
     for (size_t g = 0; g < group_count; g++) {
       if (terms[g].kind != SN_RT_TERMS_FUNCTIONS) {
-        terms_of(terms + g, sections[SN_SECTION_JOINT_REFERENCE], vectors, mix, value[g]);
+        terms_of(terms + g, sn_rt_data(&t.model, SN_SECTION_JOINT_REFERENCE), vectors, mix, value[g]);
         for (int k = 0; k < terms[g].count; k++) most[g][k] = fabs(value[g][k]);
         continue;
       }

@@ -71,9 +71,9 @@ static void no_vertex_pays_for_many_more_influences_than_it_has(void **state) {
   fixture f;
   fixture_new(&ctx, 20000, 6, 4, 1, &f);
   fixture_build(&ctx, &f);
-  const sn_rt_group *groups = f.rt.sections[SN_SECTION_SKIN_GROUPS];
+  const sn_rt_group *groups = sn_rt_data(&f.rt, SN_SECTION_SKIN_GROUPS);
   double paid = 0;
-  for (uint64_t g = 0; g < f.rt.sizes[SN_SECTION_SKIN_GROUPS] / sizeof *groups; g++) {
+  for (uint64_t g = 0; g < sn_rt_size(&f.rt, SN_SECTION_SKIN_GROUPS) / sizeof *groups; g++) {
     paid += 8.0 * groups[g].block_count * groups[g].influences;
   }
   assert_below(paid, 1.15 * (double)f.rt.info.influence_count);
@@ -194,7 +194,7 @@ static void wrong_files_are_refused_with_a_reason(void **state) {
   refused(m, offsetof(sn_rt_header, block_count), &number, 4, true, "skin.lanes has");
   refused(m, offsetof(sn_rt_header, joint_count), &number, 4, true, "do not fit together");
   refused(m, sizeof(sn_rt_header) + 16, &number, 4, true, "not aligned");
-  const uint8_t *lanes = f.rt.sections[SN_SECTION_SKIN_LANES], *rest = f.rt.sections[SN_SECTION_SKIN_REST];
+  const uint8_t *lanes = sn_rt_data(&f.rt, SN_SECTION_SKIN_LANES), *rest = sn_rt_data(&f.rt, SN_SECTION_SKIN_REST);
   uint16_t far = 100;
   float nan = NAN;
   refused(m, (size_t)(lanes - m->bytes), &far, 2, true, "does not exist");
@@ -257,7 +257,7 @@ static void sections_are_those_of_the_slots(void **state) {
     section.name = sn_rt_section_name((sn_rt_section_id)id);
     f.desc.sections = &section, f.desc.section_count = 0;
     fixture_build(&ctx, &f);
-    if (f.rt.sections[id]) {
+    if (sn_rt_data(&f.rt, id)) {
       for (uint32_t s = 0; s < f.rt.info.section_count; s++) {
         size_t entry = sizeof(sn_rt_header) + s * sizeof(sn_rt_entry);
         if (!strcmp((const char *)f.model.bytes + entry, section.name))

@@ -11,7 +11,7 @@ fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 $compiler -std=c17 -O1 -static -ffp-contract=off -I"$source_folder/include" -I"$source_folder/src" \
-  "$source_folder"/src/runtime/*.c "$source_folder/test/neon_driver.c" -lm -o "$work/driver"
+  "$source_folder"/src/runtime/*.c "$source_folder/test/paths_driver.c" -lm -o "$work/driver"
 cd "$work"
 "$SINEW" gen arm --vertices 700 --frames 6 -o arm --quiet
 awk '/^v /{print; print "vt", $2, $3; next} /^f /{print "f", $2 "/" $2, $3 "/" $3, $4 "/" $4; next} {print}' arm/rest.obj > arm/textured.obj

@@ -38,7 +38,7 @@ static made pack(sn_context *ctx, const sn_rt_model *model) {
 
 static void assert_same_bytes(const sn_rt_model *a, const sn_rt_model *b) {
   assert_int_equal(a->info.bytes, b->info.bytes);
-  assert_memory_equal(a->bytes, b->bytes, a->info.bytes);
+  assert_memory_equal(sn_rt_get_bytes(a), sn_rt_get_bytes(b), a->info.bytes);
 }
 
 // A tube with texture coordinates; its file has normals of its own.
@@ -80,9 +80,9 @@ static void check_permutation(const sn_rt_model *model) {
 
 // Blocks of eight vertices that no other block has are rows of eight.
 static void check_rows(const sn_rt_model *model) {
-  const uint32_t *chunks = model->sections[SN_SECTION_SKIN_CHUNKS];
-  const sn_rt_group *groups = model->sections[SN_SECTION_SKIN_GROUPS];
-  const uint16_t(*lanes)[8] = model->sections[SN_SECTION_SKIN_LANES];
+  const uint32_t *chunks = sn_rt_data(model, SN_SECTION_SKIN_CHUNKS);
+  const sn_rt_group *groups = sn_rt_data(model, SN_SECTION_SKIN_GROUPS);
+  const uint16_t(*lanes)[8] = sn_rt_data(model, SN_SECTION_SKIN_LANES);
   int *uses = malloc(SN_RT_MAX_GRAIN * sizeof *uses), rows = 0;
   for (uint32_t c = 0; c * model->info.grain < model->info.vertex_count; c++) {
     const sn_rt_group *last = groups + chunks[c + 1] - 1;
@@ -148,10 +148,8 @@ static result evaluate_all(const sn_rt_model *model, const sn_rt_input *input) {
   result r = {malloc(sn_rt_scratch_size(model)), calloc(n, sizeof(point)), calloc(n, sizeof(point)),
               calloc(n, sizeof(row4))};
   sn_rt_output output = {.positions = r.positions[0], .normals = r.normals[0]};
+  if (model->info.tangents) output.tangents = r.tangents[0];
   assert_int_equal(sn_rt_evaluate(model, input, r.scratch, &output, NULL), SN_RT_OK);
-  sn_rt_tangent_output tangents = {.tangents = r.tangents[0], .normals = r.normals[0]};
-  if (model->info.tangents)
-    assert_int_equal(sn_rt_tangents(model, r.scratch, &tangents, 0, (uint32_t)n, NULL), SN_RT_OK);
   return r;
 }
 
@@ -181,7 +179,10 @@ static void compare_range(const sn_rt_model *model, const sn_rt_input *input) {
   enum { first = 37, count = 700, stride = 32 };
   result whole = evaluate_all(model, input);
   char *memory = calloc(vertices, stride);
-  sn_rt_output output = {(float *)(void *)memory, stride, (float *)(void *)(memory + 16), stride};
+  sn_rt_output output = {.positions = (float *)(void *)memory,
+                         .position_stride = stride,
+                         .normals = (float *)(void *)(memory + 16),
+                         .normal_stride = stride};
   assert_int_equal(sn_rt_skin(model, whole.scratch, &output, first, count, NULL), SN_RT_OK);
   for (int i = 0; i < vertices; i++) {
     static const point nothing;
@@ -201,10 +202,9 @@ static void compare_streamed(const sn_rt_model *model, const sn_rt_input *input)
   for (int shift = 0; shift < 2; shift++) {
     memset(memory, guard, 2 * most * sizeof(float));
     float *positions = memory + shift, *normals = memory + most / 16 * 16 + shift;
-    sn_rt_output output = {.positions = positions, .normals = normals};
-    sn_rt_extras extras = {.staging = staging};
+    sn_rt_output output = {.positions = positions, .normals = normals, .staging = staging};
     bool transform = model->info.shade == SN_RT_SHADE_TRANSFORM;
-    assert_int_equal(sn_rt_skin_extra(model, whole.scratch, &output, &extras, 0, vertices, NULL), SN_RT_OK);
+    assert_int_equal(sn_rt_skin(model, whole.scratch, &output, 0, vertices, NULL), SN_RT_OK);
     assert_memory_equal(positions, whole.positions, floats * sizeof(float));
     if (transform) assert_memory_equal(normals, whole.normals, floats * sizeof(float));
     assert_int_equal(((uint8_t *)(positions + floats))[0], guard);
@@ -255,7 +255,7 @@ static void check_session(const sn_rt_model *model, const sn_rt_model *blocks, c
   point *positions[2];
   char message[240];
   for (int k = 0; k < 2; k++) {
-    sn_evaluator *e = sn_evaluator_new(two[k]->bytes, two[k]->info.bytes, message, sizeof message);
+    sn_evaluator *e = sn_evaluator_new(sn_rt_get_bytes(two[k]), two[k]->info.bytes, message, sizeof message);
     assert_non_null(e);
     positions[k] = calloc(n, sizeof(point));
     sn_evaluator_call call = {.evaluator = e,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Packed models: the same as what they were packed from, within the errors that docs/reference/c.md states, for every method, on
 // every path, for ranges and strides; what their readers give; packed sections that are wrong.
-#include "runtime/packed.h"
+#include "runtime/internal.h"
 #include "section_fixture.h"
 #include "train_fixture.h"
 
@@ -23,11 +23,11 @@ static void evaluate_frame(const sn_rt_model *model, const sn_examples *examples
   void *scratch = malloc(sn_rt_scratch_size(model));
   if (model->info.joint_count) sn_model_joints(sn_pose(&examples->poses, f), (int)model->info.joint_count, joints);
   if (model->info.torque_count) sn_model_torques(&examples->torques, f, (int)model->info.joint_count, torques);
-  const uint32_t *points = model->sections[SN_SECTION_CONTROL_POINTS];
+  const uint32_t *points = sn_rt_data(model, SN_SECTION_CONTROL_POINTS);
   for (uint32_t k = 0; k < model->info.control_count; k++)
     memcpy(controls[k], sn_frame(&examples->frames, f)[points[k]], sizeof *controls);
   sn_rt_input input = {.joints = (const float(*)[12])joints, .controls = (const point *)controls, .torques = torques};
-  sn_rt_output output = {&positions[0][0], 0, &normals[0][0], 0};
+  sn_rt_output output = {.positions = &positions[0][0], .normals = &normals[0][0]};
   assert_int_equal(sn_rt_evaluate(model, &input, scratch, &output, NULL), SN_RT_OK);
   free(joints), free(torques), free(controls), free(scratch);
 }
@@ -72,7 +72,7 @@ static double check_method(const sn_examples *examples, const char *spec) {
     evaluate_frame(&t.model, examples, f, expected, expected_normals);
     for (size_t n = 0; n < sizeof all_paths / sizeof *all_paths; n++) {
       if (!sn_rt_use_path(&model, all_paths[n])) continue;
-      model.wide_units = f % 2; // as if on another processor
+      sn_rt_change(&model)->wide_units = f % 2; // as if on another processor
       evaluate_frame(&model, examples, f, positions, normals);
       difference d = compare(count, (const point *)positions, (const point *)expected, (const point *)normals,
                              (const point *)expected_normals);
@@ -190,10 +190,10 @@ static void solves_come_back(void **state) {
   trained t = train(&ctx, &arm, "rotreg:bones=21", "all");
   sn_rt_model model;
   sn_model packed = pack(&ctx, &t.model, &model);
-  assert_non_null(model.sections[SN_SECTION_PACK_SOLVE]);
-  assert_null(model.sections[SN_SECTION_DRIVE_SOLVE]);
+  assert_non_null(sn_rt_data(&model, SN_SECTION_PACK_SOLVE));
+  assert_null(sn_rt_data(&model, SN_SECTION_DRIVE_SOLVE));
   size_t count = sn_rt_rotreg_solve_count(3, 21), columns = 3 * 21 + 4 * 3;
-  const float *was = t.model.sections[SN_SECTION_DRIVE_SOLVE];
+  const float *was = sn_rt_data(&t.model, SN_SECTION_DRIVE_SOLVE);
   float *is = room(count, sizeof *is);
   sn_rt_unpack_solve(&model, is);
   sn_rt_packed_solve s = sn_rt_packed_solve_of(&model);

@@ -433,7 +433,10 @@ static void ranges_equal_the_whole(void **state) {
       assert_true(sn_rt_use_path(&model, path));
       evaluate(&model, path, pose, whole, whole_normals);
       sn_rt_input input = {.joints = (const float(*)[12])joints};
-      sn_rt_output out = {mixed[0].position, sizeof *mixed, mixed[0].normal, sizeof *mixed};
+      sn_rt_output out = {.positions = mixed[0].position,
+                          .position_stride = sizeof *mixed,
+                          .normals = mixed[0].normal,
+                          .normal_stride = sizeof *mixed};
       assert_int_equal(sn_rt_palette(&model, &input, (char *)scratch + 1, NULL), SN_RT_OK);
       for (uint32_t first = 0, count; first < 3001; first += count) {
         count = (uint32_t)sn_random_below(&rng, 700);
@@ -472,13 +475,13 @@ static void parts_make_the_whole(void **state) {
     sn_model_joints(pose, 30, joints);
     point *whole = points(3001), *whole_normals = points(3001), *some = points(3001), *normals = points(3001);
     void *scratch = malloc(sn_rt_scratch_size(&f.rt));
-    evaluate(&f.rt, f.rt.path, pose, whole, whole_normals);
+    evaluate(&f.rt, sn_rt_get_path(&f.rt), pose, whole, whole_normals);
     sn_rt_input input = {.joints = (const float(*)[12])joints};
     assert_int_equal(sn_rt_palette(&f.rt, &input, scratch, NULL), SN_RT_OK);
     static const uint32_t counts[] = {1, 2, 3, 7, 1000};
     for (size_t k = 0; k < sizeof counts / sizeof *counts; k++) {
       uint32_t parts = counts[k], blocks = 0, vertices = 0;
-      sn_rt_output out = {some[0], 0, normals[0], 0};
+      sn_rt_output out = {.positions = some[0], .normals = normals[0]};
       memset(some, 0, 3001 * sizeof *some), memset(normals, 0, 3001 * sizeof *normals);
       for (uint32_t p = 0; p < parts; p++) {
         sn_rt_part part = sn_rt_get_part(&f.rt, p, parts);

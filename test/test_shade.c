@@ -229,8 +229,10 @@ static void check_ranges(const sn_rt_model *model, const guarded *positions, con
     int first = sn_random_below(rng, vertices + 1), count = sn_random_below(rng, vertices - first + 1);
     if (n % 3 == 0 && count > 9) count = sn_random_below(rng, 10);
     guarded part = guarded_new(whole->size);
-    sn_rt_output output = {vertex_of(positions, stride, 0), stride, vertex_of(&part, normal_stride, 0),
-                           normal_stride};
+    sn_rt_output output = {.positions = vertex_of(positions, stride, 0),
+                           .position_stride = stride,
+                           .normals = vertex_of(&part, normal_stride, 0),
+                           .normal_stride = normal_stride};
     assert_int_equal(sn_rt_normals(model, &output, (uint32_t)first, (uint32_t)count, NULL), SN_RT_OK);
     for (int i = 0; i < vertices; i++) {
       char *at = (char *)vertex_of(&part, normal_stride, i);
@@ -256,8 +258,10 @@ static void check_mesh(const fixture *f, size_t stride, size_t normal_stride, do
     sn_rt_model model = f->rt;
     if (!sn_rt_use_path(&model, all_paths[p])) continue;
     guarded normals = guarded_new((size_t)(vertices - 1) * normal_stride + 12);
-    sn_rt_output output = {vertex_of(&positions, stride, 0), stride, vertex_of(&normals, normal_stride, 0),
-                           normal_stride};
+    sn_rt_output output = {.positions = vertex_of(&positions, stride, 0),
+                           .position_stride = stride,
+                           .normals = vertex_of(&normals, normal_stride, 0),
+                           .normal_stride = normal_stride};
     assert_int_equal(sn_rt_normals(&model, &output, 0, (uint32_t)vertices, NULL), SN_RT_OK);
     for (int i = 0; i < vertices; i++) {
       check_normal(expected + i, vertex_of(&normals, normal_stride, i), bare[i]);
@@ -305,7 +309,7 @@ static void check_own_normals(const fixture *f, const float (*own)[3], sn_mat3 t
   for (size_t p = 0; p < sizeof all_paths / sizeof *all_paths; p++) {
     sn_rt_model model = f->rt;
     if (!sn_rt_use_path(&model, all_paths[p])) continue;
-    sn_rt_output output = {vertex_of(&positions, 12, 0), 0, vertex_of(&normals, 12, 0), 0};
+    sn_rt_output output = {.positions = vertex_of(&positions, 12, 0), .normals = vertex_of(&normals, 12, 0)};
     assert_int_equal(sn_rt_normals(&model, &output, 0, (uint32_t)vertices, NULL), SN_RT_OK);
     for (int i = 0; i < vertices; i++) {
       if (sn_vec3_length(expected[i].sum) <= 0.05 * expected[i].size) continue; // no frame to speak of
@@ -324,12 +328,12 @@ static void the_files_own_normals_are_carried_along(void **state) {
     builder b = make_mesh(kind, &rng);
     fixture f;
     make_model(&ctx, &b, &rng, &f);
-    assert_null(f.rt.sections[SN_SECTION_SHADE_OWN]);
+    assert_null(sn_rt_data(&f.rt, SN_SECTION_SHADE_OWN));
     float(*own)[3] = own_normals(&f, &rng);
     f.desc.normals = (const float(*)[3])own;
     sn_model_free(&f.model);
     fixture_build(&ctx, &f);
-    assert_non_null(f.rt.sections[SN_SECTION_SHADE_OWN]);
+    assert_non_null(sn_rt_data(&f.rt, SN_SECTION_SHADE_OWN));
     check_own_normals(&f, (const float(*)[3])own, sn_mat3_identity());
     check_own_normals(&f, (const float(*)[3])own, sn_rotation_exp(random_vec3(&rng)));
     free(own), fixture_free(&f);
@@ -347,7 +351,8 @@ static void more_vertices_than_16_bits_have_wider_indices(void **state) {
     fixture f;
     make_model(&ctx, &b, &rng, &f);
     uint64_t blocks = (256 * (256 + (uint64_t)n) + 7) / 8;
-    assert_int_equal(f.rt.sizes[SN_SECTION_SHADE_FANS], blocks * 8 * 6 * (n ? 4 : 2)); // bare vertices need no steps
+    assert_int_equal(sn_rt_size(&f.rt, SN_SECTION_SHADE_FANS),
+                     blocks * 8 * 6 * (n ? 4 : 2)); // bare vertices need no steps
     check_mesh(&f, 12, n ? 16 : 12, 1, &rng);
     fixture_free(&f);
   }
@@ -363,13 +368,13 @@ static void a_closed_mesh_has_one_entry_per_triangle(void **state) {
   shuffle(&b, &rng);
   fixture f;
   make_model(&ctx, &b, &rng, &f);
-  assert_int_equal(f.rt.sizes[SN_SECTION_SHADE_FANS], 800 * 6 * 2);
-  assert_int_equal(f.rt.sizes[SN_SECTION_SHADE_START], 101 * 4);
+  assert_int_equal(sn_rt_size(&f.rt, SN_SECTION_SHADE_FANS), 800 * 6 * 2);
+  assert_int_equal(sn_rt_size(&f.rt, SN_SECTION_SHADE_START), 101 * 4);
   fixture_free(&f);
 }
 
 static size_t offset_of(const fixture *f, sn_rt_section_id id) {
-  return (size_t)((const uint8_t *)f->rt.sections[id] - f->model.bytes);
+  return (size_t)((const uint8_t *)sn_rt_data(&f->rt, id) - f->model.bytes);
 }
 
 static void *own_section(const fixture *f, sn_rt_section_id id) { return f->model.bytes + offset_of(f, id); }
@@ -432,7 +437,10 @@ static void other_rows_of_neighbours_are_harmless(void **state) {
     for (size_t p = 0; p < sizeof all_paths / sizeof *all_paths; p++) {
       sn_rt_model model = f.rt;
       if (!sn_rt_use_path(&model, all_paths[p])) continue;
-      sn_rt_output output = {vertex_of(&positions, 12, 0), 12, vertex_of(&normals, 12, 0), 12};
+      sn_rt_output output = {.positions = vertex_of(&positions, 12, 0),
+                             .position_stride = 12,
+                             .normals = vertex_of(&normals, 12, 0),
+                             .normal_stride = 12};
       assert_int_equal(sn_rt_normals(&model, &output, 0, 130, NULL), SN_RT_OK);
       for (int i = 0; i < 130; i++) {
         double length = sn_vec3_length(sn_vec3_from(vertex_of(&normals, 12, i)));

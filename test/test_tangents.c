@@ -167,11 +167,9 @@ static void pose_scene(scene *s, sn_rt_path path, double stretch) {
   random_pose(&s->f.skeleton, 0.5, stretch, &rng, pose);
   sn_model_joints(pose, joints, matrices);
   sn_rt_input input = {.joints = (const float(*)[12])matrices};
-  sn_rt_output output = {.positions = s->positions[0], .normals = s->normals[0]};
+  sn_rt_output output = {.positions = s->positions[0], .normals = s->normals[0], .tangents = s->tangents[0]};
   assert_true(sn_rt_use_path(&s->model, path));
   assert_int_equal(sn_rt_evaluate(&s->model, &input, s->scratch, &output, NULL), SN_RT_OK);
-  sn_rt_tangent_output tangents = {.tangents = s->tangents[0], .normals = s->normals[0]};
-  assert_int_equal(sn_rt_tangents(&s->model, s->scratch, &tangents, 0, vertices, NULL), SN_RT_OK);
 }
 
 typedef struct rest {
@@ -283,7 +281,7 @@ static void parts_give_what_the_whole_gives(void **state) {
     scene s = new_scene(&ctx, SN_RT_BLEND_LINEAR, SN_RT_SHADE_TRANSFORM, bits[n]);
     pose_scene(&s, SN_RT_PATH_BEST, 0.2);
     float *wide = calloc(vertices, stride * sizeof *wide);
-    sn_rt_tangent_output out = {wide + 2, stride * sizeof(float), s.normals[0], 0, NULL, 0};
+    sn_rt_output out = {.tangents = wide + 2, .tangent_stride = stride * sizeof(float), .normals = s.normals[0]};
     for (uint32_t first = 0, count; first < vertices; first += count) {
       count = first + 97 <= vertices ? 97 : vertices - first;
       assert_int_equal(sn_rt_tangents(&s.model, s.scratch, &out, first, count, NULL), SN_RT_OK);
@@ -303,15 +301,13 @@ static void parts_give_what_the_whole_gives(void **state) {
       if (in) assert_memory_equal(wide + stride * i + 2, s.tangents[i], sizeof(row4));
     }
     uint16_t(*halves)[4] = calloc(vertices, sizeof *halves);
-    sn_rt_tangent_output half = {(float *)(void *)halves, 0, s.normals[0], 0, NULL, SN_RT_HALF_TANGENTS};
+    sn_rt_output half = {.tangents = (float *)(void *)halves, .normals = s.normals[0], .flags = SN_RT_HALF_TANGENTS};
     assert_int_equal(sn_rt_tangents(&s.model, s.scratch, &half, 0, vertices, NULL), SN_RT_OK);
     for (size_t i = 0; i < vertices; i++)
       for (size_t c = 0; c < 4; c++) assert_near(half_value(halves[i][c]), s.tangents[i][c], 5e-4);
     uint16_t(*normals)[3] = calloc(vertices, sizeof *normals);
-    sn_rt_output skinned = {s.positions[0], 0, (float *)(void *)normals, 0};
-    sn_rt_extras extras = {.flags = SN_RT_HALF_NORMALS};
-    assert_int_equal(sn_rt_skin_extra(&s.model, s.scratch, &skinned, &extras, 0, vertices, NULL), SN_RT_OK);
-    half.normals = (const float *)(const void *)normals, half.flags |= SN_RT_HALF_NORMALS;
+    half.positions = s.positions[0], half.normals = (float *)(void *)normals, half.flags |= SN_RT_HALF_NORMALS;
+    assert_int_equal(sn_rt_skin(&s.model, s.scratch, &half, 0, vertices, NULL), SN_RT_OK);
     assert_int_equal(sn_rt_tangents(&s.model, s.scratch, &half, 0, vertices, NULL), SN_RT_OK);
     for (size_t i = 0; i < vertices; i++)
       for (size_t c = 0; c < 4; c++) assert_near(half_value(halves[i][c]), s.tangents[i][c], 2e-3);
@@ -326,11 +322,11 @@ static void wrong_arguments_are_refused(void **state) {
   scene s = new_scene(&ctx, SN_RT_BLEND_LINEAR, SN_RT_SHADE_TRANSFORM, 32);
   pose_scene(&s, SN_RT_PATH_BEST, 0);
   sn_rt_error error;
-  sn_rt_tangent_output out = {.tangents = s.tangents[0], .normals = s.normals[0]}, odd = out, none = out;
+  sn_rt_output out = {.tangents = s.tangents[0], .normals = s.normals[0]}, odd = out, none = out;
   odd.tangent_stride = 12, none.normals = NULL;
   const struct {
     const sn_rt_model *model;
-    const sn_rt_tangent_output *output;
+    const sn_rt_output *output;
     uint32_t count;
     const char *message;
   } wrong[] = {{&s.f.rt, &out, 1, "tangents=1"},

@@ -63,7 +63,7 @@ static double slot_error(const sn_rt_model *model, const sn_cuda_tiles *t, const
   float p[3], move[3] = {0}, b[16] = {0}, out[3];
   const float *values;
   if (sn_rt_correct_values(model, e->scratch, &values)) sum_slot(t, slot, values, move);
-  const sn_rt_correct_head *head = model->sections[SN_SECTION_CORRECT_HEAD];
+  const sn_rt_correct_head *head = sn_rt_data(model, SN_SECTION_CORRECT_HEAD);
   bool late = t->limits && head->limit_after;
   float squared = move[0] * move[0] + move[1] * move[1] + move[2] * move[2];
   float share = late ? 0 : t->limits ? sn_rt_limit(squared, t->limits[slot]) : 1;
@@ -152,7 +152,7 @@ static double octet_error(const sn_rt_model *model, const sn_cuda_octets *o, con
       for (int c = 0; c < 3; c++)
         move[c] += values[o->bases[n].bases[k]] * o->bases[n].deltas[c][4 * v + k % 4][k / 4 * 2];
   bool limited = rest[3] > 0,
-       late = ((const sn_rt_correct_head *)model->sections[SN_SECTION_CORRECT_HEAD])->limit_after;
+       late = ((const sn_rt_correct_head *)sn_rt_data(model, SN_SECTION_CORRECT_HEAD))->limit_after;
   float share =
     limited && !late ? sn_rt_limit(move[0] * move[0] + move[1] * move[1] + move[2] * move[2], rest[3]) : 1;
   for (int c = 0; c < 3; c++) p[c] = rest[c] + (limited && late ? 0 : share * move[c]);

@@ -16,7 +16,7 @@ void *reserve(size_t size) { return aligned_alloc(64, (size + 63) / 64 * 64); }
 
 int best_path(const void *bytes, size_t size) {
   sn_rt_model model;
-  return sn_rt_open(bytes, size, &model, NULL) == SN_RT_OK ? (int)model.path : -1;
+  return sn_rt_open(bytes, size, &model, NULL) == SN_RT_OK ? (int)sn_rt_get_path(&model) : -1;
 }
 
 float largest_difference(const void *bytes, size_t size, int path) {

@@ -60,7 +60,9 @@ EXPORT(sw_correct_name) const char *sw_correct_name(const web_model *m) {
   return sn_rt_correct_name(m->model.info.correct);
 }
 EXPORT(sw_blend_name) const char *sw_blend_name(const web_model *m) { return sn_rt_blend_name(m->model.info.blend); }
-EXPORT(sw_path_name) const char *sw_path_name(const web_model *m) { return sn_rt_path_name(m->model.path); }
+EXPORT(sw_path_name) const char *sw_path_name(const web_model *m) {
+  return sn_rt_path_name(sn_rt_get_path(&m->model));
+}
 EXPORT(sw_joint_name) const char *sw_joint_name(const web_model *m, uint32_t joint) {
   return sn_rt_joint_name(&m->model, joint);
 }
@@ -91,8 +93,8 @@ EXPORT(sw_value_range) int sw_value_range(const web_model *m, uint32_t value, fl
 // (Wang 2007), but for small corrections; this is u.
 EXPORT(sw_angle_scale) float sw_angle_scale(const web_model *m, uint32_t bone) {
   uint32_t block = bone / SN_RT_LANES, lane = bone % SN_RT_LANES;
-  const sn_rt_rotreg_block *keys = m->model.sections[SN_SECTION_DRIVE_KEYS];
-  const sn_rt_torque_block *pairs = m->model.sections[SN_SECTION_DRIVE_PAIRS];
+  const sn_rt_rotreg_block *keys = sn_rt_data(&m->model, SN_SECTION_DRIVE_KEYS);
+  const sn_rt_torque_block *pairs = sn_rt_data(&m->model, SN_SECTION_DRIVE_PAIRS);
   int paired = m->model.info.drive == SN_RT_DRIVE_TORQUE;
   const sn_rt_rotreg_block *predictors = paired ? pairs[block].ends : keys + block;
   float sum = 0;
@@ -141,11 +143,8 @@ EXPORT(sw_evaluate)
 sn_rt_status sw_evaluate(web_model *m, const float *joints, const float *controls, const float *torques,
                          float *positions, float *normals, float *tangents) {
   sn_rt_input input = input_of(m, joints, controls, torques);
-  sn_rt_output output = {.positions = positions, .normals = normals};
-  sn_rt_tangent_output after = {.tangents = tangents, .normals = normals};
-  sn_rt_status status = sn_rt_evaluate(&m->model, &input, m->scratch, &output, &m->error);
-  if (status != SN_RT_OK || !tangents) return status;
-  return sn_rt_tangents(&m->model, m->scratch, &after, 0, m->model.info.vertex_count, &m->error);
+  sn_rt_output output = {.positions = positions, .normals = normals, .tangents = tangents};
+  return sn_rt_evaluate(&m->model, &input, m->scratch, &output, &m->error);
 }
 
 // Eight bones and weights per vertex: see sn_rt_rest.

@@ -21,7 +21,9 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#if defined(__GNUC__)
 #pragma GCC visibility push(default) // what shared libraries export
+#endif
 
 typedef enum sn_cuda_status {
   SN_CUDA_OK = 0,
@@ -89,7 +91,9 @@ typedef struct sn_cuda_timing {
 sn_cuda_status sn_cuda_time(const sn_rt_model *model, uint32_t characters, double seconds, sn_cuda_timing *out,
                             sn_cuda_error *error);
 
+#if defined(__GNUC__)
 #pragma GCC visibility pop
+#endif
 #ifdef __cplusplus
 }
 #endif

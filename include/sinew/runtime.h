@@ -2,16 +2,19 @@
 // The Sinew runtime: evaluates a skin model (the bytes of a .sinew file) into vertex positions and normals.
 //
 // This header stands alone (C99 or C++), and so does src/runtime: no allocation, no input or output, no global state,
-// nothing but memcpy, memset and libm. Five calls make a frame:
+// nothing but memcpy, memset and libm. Two calls once:
 //
-//     sn_rt_open      once: checks the bytes and points `model` into them
-//     sn_rt_info      once: counts, and how much scratch memory to provide
-//     sn_rt_palette   per frame: input (joint matrices, ...) -> the palette, in the scratch memory
-//     sn_rt_skin      per frame, for all vertices; sn_rt_skin_part for a part of them, on any threads
-//     sn_rt_normals   per frame, after all of sn_rt_skin, only for models with the shade slot `recompute`
+//     sn_rt_open      checks the bytes and points `model` into them
+//     sn_rt_get_info  counts, and how much scratch memory to provide
 //
-// or sn_rt_evaluate, which does the last three for all vertices; sn_rt_tangents after them, where tangents are wanted. A complete
-// program: examples/minimal.c.
+// and per frame sn_rt_evaluate, or its steps on any threads:
+//
+//     sn_rt_palette   input (joint matrices, ...) -> the palette, in the scratch memory
+//     sn_rt_skin      positions, and normals of the shade slot `transform`; sn_rt_skin_part: a part of them
+//     sn_rt_normals   after all of sn_rt_skin: normals of the shade slot `recompute`
+//     sn_rt_tangents  after the normals, where tangents are wanted
+//
+// A complete program: examples/minimal.c.
 //
 // Lifetimes.  `bytes` belong to the caller and must stay, unchanged, as long as the model is used; a read-only memory
 //   map is fine. A model owns nothing and needs no closing; it may be copied. Strings returned point into `bytes`.
@@ -32,7 +35,9 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#if defined(__GNUC__)
 #pragma GCC visibility push(default) // what shared libraries export
+#endif
 
 // Version of the file format. Files of an older or the same major version open; newer minor versions only add
 // sections that may be ignored.
@@ -136,22 +141,21 @@ typedef struct sn_rt_info {
   uint64_t reserved[7]; // zero; fields that are added later take their place, so that the struct keeps its size
 } sn_rt_info;
 
-// An opened model. The fields are the runtime's own: read them through the functions below.
+// An opened model: what it is, to be read, and what only the runtime reads. Its size stays when sections are added.
 typedef struct sn_rt_model {
-  const uint8_t *bytes;
   sn_rt_info info;
-  sn_rt_path path;
-  const void *sections[SN_RT_MAX_SECTIONS]; // by the runtime's own numbering
-  uint64_t sizes[SN_RT_MAX_SECTIONS];
-  uint32_t wide_units;             // 1: the processor works on 512 bits at once
-  uint64_t beside_last;            // bit b % 64: the last vertex is a neighbour in block b of shade.fans
-  uint64_t work_count, term_count; // of scratch memory: numbers of the largest pose space, and of all terms
+  union {
+    uint64_t alignment;
+    unsigned char bytes[2048];
+  } hidden;
 } sn_rt_model;
 
 // Opens a model in place. `bytes` must be aligned to 8 bytes; 64 (a memory map) is faster. `error` may be NULL.
 sn_rt_status sn_rt_open(const void *bytes, size_t size, sn_rt_model *model, sn_rt_error *error);
 
 static inline const sn_rt_info *sn_rt_get_info(const sn_rt_model *model) { return &model->info; }
+const void *sn_rt_get_bytes(const sn_rt_model *model); // what it was opened from; NULL: it is not open
+sn_rt_path sn_rt_get_path(const sn_rt_model *model);
 
 // Bytes of scratch memory that sn_rt_palette fills; any alignment will do.
 size_t sn_rt_scratch_size(const sn_rt_model *model);
@@ -161,8 +165,8 @@ const char *sn_rt_joint_name(const sn_rt_model *model, uint32_t joint);
 int32_t sn_rt_find_joint(const sn_rt_model *model, const char *name); // -1 where there is none
 int32_t sn_rt_joint_parent(const sn_rt_model *model, uint32_t joint); // -1 for a root
 
-// A character with joints of these names: bind[j] is what joint j's world matrix is in the character's bind pose (zeros: nobody knows), in
-// the model's order. A joint's world matrix times to_rest[j] is what sn_rt_input.joints has. Joints whose axes are turned are
+// A character with joints of these names: bind[j] is joint j's world matrix in the character's bind pose (zeros: unknown), in
+// the model's order. A joint's world matrix times to_rest[j] is what sn_rt_input.joints has. Joints whose axes are rotated are
 // corrected so; one that is elsewhere is refused by its name. `space` becomes the map from the character's bind pose to the model's
 // rest pose, where an armature rotates or scales it; NULL: both must be in one place.
 sn_rt_status sn_rt_bind(const sn_rt_model *model, const float (*bind)[12], float (*to_rest)[12], float *space,
@@ -240,22 +244,40 @@ typedef struct sn_rt_input {
 // spaces of such joints, and the palette where nothing moves. The results are the same bytes as without.
 enum { SN_RT_CONTINUE = 1 };
 
-// Continuity. A rotation says nothing about full turns, so without memory a joint that goes on turning must jump
-// somewhere: dual quaternions and pose vectors do so half a turn away from the middle of the poses that the model was trained
+// Continuity. A rotation says nothing about multiples of 360 degrees, so without memory a joint that goes on rotating must jump
+// somewhere: dual quaternions and pose vectors do so 180 degrees away from the middle of the poses that the model was trained
 // on (the reference rotation of the joint, stored in the model). A caller who wants no jump at all keeps a state per
 // character: sn_rt_state_size bytes (0 for models that have no use for it), 4-byte aligned, zeroed before the first frame
 // and whenever the character is posed anew. sn_rt_palette reads it, continues every joint from its last branch, and
-// updates it; joints should turn less than half a turn from frame to frame.
+// updates it; joints should rotate by less than 180 degrees from frame to frame.
 size_t sn_rt_state_size(const sn_rt_model *model);
 
-// Where vertices go, in the model's order (sn_rt_get_order). Strides are in bytes, from one vertex to the next, a multiple of 4
-// and at least 12; 0 means 12. NULL normals are not computed. Nothing between the vertices is written.
+// What is computed, and where it goes: arrays of the model's vertices (sn_rt_get_order). What is NULL or 0 is left out and costs
+// nothing. Strides are in bytes, from one vertex to the next, multiples of 4; 0: numbers without gaps. Gaps are not written.
 typedef struct sn_rt_output {
   float *positions;
   size_t position_stride;
   float *normals; // unit length
   size_t normal_stride;
+  float *tangents; // four numbers each, see sn_rt_tangents; they need the normals
+  size_t tangent_stride;
+  // Low x y z, high x y z: made to hold the vertices that are written too. Begin with +infinity and -infinity.
+  float *bounds;
+  // Bit b % 32 of blocks[b / 32] says whether block b is evaluated; vertices of others are not written. sn_rt_get_blocks tells
+  // which block every vertex is in.
+  const uint32_t *blocks;
+  // Memory of this thread's own, sn_rt_staging_size bytes: results of a chunk are made there and go out past the
+  // caches. For results of many megabytes that are not read again soon; sn_rt_evaluate has some in its scratch memory.
+  void *staging;
+  uint32_t flags;
 } sn_rt_output;
+
+// Flags: numbers of 16 bits (IEEE 754 half precision) instead of floats; strides are multiples of 2 then. Normals that are
+// recomputed need positions in floats.
+enum { SN_RT_HALF_POSITIONS = 1, SN_RT_HALF_NORMALS = 2, SN_RT_HALF_TANGENTS = 4 };
+
+size_t sn_rt_staging_size(const sn_rt_model *model);
+void sn_rt_get_blocks(const sn_rt_model *model, uint32_t *out); // vertex_count numbers below info.block_count
 
 // The first step of a frame: the palette for this input, into `scratch` (sn_rt_scratch_size bytes).
 sn_rt_status sn_rt_palette(const sn_rt_model *model, const sn_rt_input *input, void *scratch, sn_rt_error *error);
@@ -264,7 +286,8 @@ sn_rt_status sn_rt_palette(const sn_rt_model *model, const sn_rt_input *input, v
 void sn_rt_palette_matrix(const sn_rt_model *model, const void *scratch, uint32_t index, float out[12]);
 
 // The same as the two parts that a dual quaternion blend uses: the rigid one (real x y z w, dual x y z w) and the stretch before
-// it. A blend about centres takes the real part, and of the stretch the 3x3 part. Returns 1 where signs are chosen already, 0 where a blend compares them with its pivot's.
+// it. A blend about centres takes the real part, and of the stretch the 3x3 part. Returns 1 where signs are chosen already, 0
+// where a blend compares them with its pivot's.
 int sn_rt_palette_split(const sn_rt_model *model, const void *scratch, uint32_t index, float dualquat[8],
                         float stretch[12]);
 
@@ -272,36 +295,11 @@ int sn_rt_palette_split(const sn_rt_model *model, const void *scratch, uint32_t 
 // are in `scratch`. 0 and NULL for models without corrections, and where every vertex has values of its own.
 uint32_t sn_rt_correct_values(const sn_rt_model *model, const void *scratch, const float **values);
 
-// The second step: vertices first .. first + count - 1 (pointers in `output` are those of vertex 0). A range that
-// does not begin and end at multiples of info.grain is correct but does some work twice: several threads use sn_rt_skin_part. Normals are written too where
-// the shade slot is `transform`.
+// The second step: positions of vertices first .. first + count - 1 (pointers in `output` are those of vertex 0), and their
+// normals where the shade slot is `transform`. A range that does not begin and end at multiples of info.grain does some work
+// twice: several threads use sn_rt_skin_part.
 sn_rt_status sn_rt_skin(const sn_rt_model *model, const void *scratch, const sn_rt_output *output, uint32_t first,
                         uint32_t count, sn_rt_error *error);
-
-// What some engines ask for besides. Everything may be NULL or 0, and then costs nothing.
-typedef struct sn_rt_extras {
-  // Memory of this thread's own, sn_rt_staging_size bytes: results of a chunk are made there and go to `output` past the
-  // caches. For outputs of many megabytes that are not read again soon; sn_rt_evaluate decides for itself.
-  void *staging;
-  // Bit b % 32 of blocks[b / 32] says whether block b is evaluated; vertices of others are not written. sn_rt_get_blocks tells
-  // which block every vertex is in.
-  const uint32_t *blocks;
-  // Low x y z, high x y z: made to hold the vertices that are written too. Begin with +infinity and -infinity.
-  float *bounds;
-  uint32_t flags;                  // SN_RT_HALF_POSITIONS, SN_RT_HALF_NORMALS
-  uint32_t first_block, end_block; // only blocks first_block .. end_block - 1; 0 and 0: all
-} sn_rt_extras;
-
-// Three numbers of 16 bits (IEEE 754 half precision) instead of three floats; strides are multiples of 2 and at least 6 then,
-// and 0 means 6. Normals that are recomputed need positions in floats.
-enum { SN_RT_HALF_POSITIONS = 1, SN_RT_HALF_NORMALS = 2 };
-
-size_t sn_rt_staging_size(const sn_rt_model *model);
-void sn_rt_get_blocks(const sn_rt_model *model, uint32_t *out); // vertex_count numbers below info.block_count
-
-// sn_rt_skin with extras (NULL: none).
-sn_rt_status sn_rt_skin_extra(const sn_rt_model *model, const void *scratch, const sn_rt_output *output,
-                              const sn_rt_extras *extras, uint32_t first, uint32_t count, sn_rt_error *error);
 
 // Threads. Part `part` (from 0) of `parts` that take the same time: blocks for sn_rt_skin_part, vertices for sn_rt_normals and
 // sn_rt_tangents. A range of vertices is spread over most blocks, which would be evaluated several times.
@@ -319,34 +317,21 @@ sn_rt_status sn_rt_skin_part(const sn_rt_model *model, const void *scratch, cons
 sn_rt_status sn_rt_normals(const sn_rt_model *model, const sn_rt_output *output, uint32_t first, uint32_t count,
                            sn_rt_error *error);
 
-// The same with extras (NULL: none), of which the flag SN_RT_HALF_NORMALS counts.
-sn_rt_status sn_rt_normals_extra(const sn_rt_model *model, const sn_rt_output *output, const sn_rt_extras *extras,
-                                 uint32_t first, uint32_t count, sn_rt_error *error);
-
-// Tangents, of models that were trained with texture coordinates (the option tangents=1; info.tangents says so). One is four numbers:
-// a unit vector at right angles to the vertex's normal, in the direction in which the first texture coordinate grows, and w, 1 or -1:
+// The last step: tangents of vertices first .. first + count - 1, with the palette in `scratch` and the vertices' normals in
+// `output`; of models that were trained with texture coordinates (the option tangents=1; info.tangents says so). One is four
+// numbers: a unit vector at right angles to the normal, where the first texture coordinate grows fastest, and w, 1 or -1:
 // w (normal x tangent) is the direction in which the second one grows, from the bottom of the texture to its top (as glTF has
 // it). A vertex whose surface collapses has 0 0 0 w.
-typedef struct sn_rt_tangent_output {
-  float *tangents;
-  size_t tangent_stride; // 0: 16 (8 for halves)
-  const float *normals;  // of this frame, as sn_rt_skin or sn_rt_normals wrote them
-  size_t normal_stride;
-  const uint32_t *blocks; // as in sn_rt_extras; NULL: all
-  uint32_t flags;         // SN_RT_HALF_NORMALS: the normals are halves; SN_RT_HALF_TANGENTS
-} sn_rt_tangent_output;
+sn_rt_status sn_rt_tangents(const sn_rt_model *model, const void *scratch, const sn_rt_output *output, uint32_t first,
+                            uint32_t count, sn_rt_error *error);
 
-enum { SN_RT_HALF_TANGENTS = 4 };
-
-// The last step: tangents of vertices first .. first + count - 1, with the palette in `scratch` and the normals of those vertices.
-sn_rt_status sn_rt_tangents(const sn_rt_model *model, const void *scratch, const sn_rt_tangent_output *output,
-                            uint32_t first, uint32_t count, sn_rt_error *error);
-
-// All steps but the tangents, for all vertices.
+// All steps, for all vertices.
 sn_rt_status sn_rt_evaluate(const sn_rt_model *model, const sn_rt_input *input, void *scratch,
                             const sn_rt_output *output, sn_rt_error *error);
 
+#if defined(__GNUC__)
 #pragma GCC visibility pop
+#endif
 #ifdef __cplusplus
 }
 #endif

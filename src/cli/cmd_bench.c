@@ -55,7 +55,7 @@ static void report(cli *c, const sn_rt_model *model, const bench_rows *rows, siz
   sn_cli_say(c, "%s: %u vertices, %u palette matrices, %s blend, %.3f million operations, %.1f KB touched (%s)\n",
              c->arguments[0], model->info.vertex_count, model->info.palette_count,
              sn_rt_blend_name(model->info.blend), 1e-6 * (double)model->info.flops, 1e-3 * (double)bytes,
-             sn_rt_path_name(model->path));
+             sn_rt_path_name(sn_rt_get_path(model)));
   say_row(c, "positions and normals", &rows->full, n, lbs);
   say_row(c, "positions", &rows->positions, n, lbs);
   say_row(c, "plain lbs, both", &rows->lbs, n, lbs);

@@ -84,8 +84,8 @@ static sn_status keep_model(cli *c, const char *folder, const sn_method_spec *sp
   sn_status status = path ? sn_make_folder(&c->ctx, folder) : c->ctx.error.status;
   if (status == SN_OK) {
     snprintf(path, size, "%s/%s.sinew", folder, name);
-    status = sn_model_write(&c->ctx, path,
-                            &(sn_model){.bytes = (uint8_t *)(uintptr_t)model->bytes, .size = model->info.bytes});
+    status = sn_model_write(
+      &c->ctx, path, &(sn_model){.bytes = (uint8_t *)(uintptr_t)sn_rt_get_bytes(model), .size = model->info.bytes});
   }
   sn_arena_free(&scratch);
   return status;

@@ -142,14 +142,14 @@ static sn_status describe_model(cli *c, const char *path, const cli_model *opene
   if (status == SN_OK) status = sn_assess_time(&c->ctx, model, examples, true, timing_seconds, &timing);
   if (status == SN_OK) status = put(&c->ctx, out, "us_per_frame", json_real(timing.median));
   if (status == SN_OK) status = put(&c->ctx, out, "flops", json_integer((json_int_t)model->info.flops));
-  if (status == SN_OK) status = put(&c->ctx, out, "path", sn_report_text(sn_rt_path_name(model->path)));
+  if (status == SN_OK) status = put(&c->ctx, out, "path", sn_report_text(sn_rt_path_name(sn_rt_get_path(model))));
   if (status == SN_OK) status = put_inputs(c, model, examples, out);
   if (status == SN_OK) status = put_surface(c, model, examples, out);
   if (status == SN_OK && examples->frames.frame_count > 0) {
     status = put_errors(c, model, examples, keys, others, out);
   }
   if (status == SN_OK) {
-    status = put(&c->ctx, out, "bytes", sn_page_blob(&c->ctx, model->bytes, model->info.bytes, 4));
+    status = put(&c->ctx, out, "bytes", sn_page_blob(&c->ctx, sn_rt_get_bytes(model), model->info.bytes, 4));
   }
   return status == SN_OK ? SN_OK : sn_fail_prefix(&c->ctx, "%s: ", path);
 }

@@ -10,15 +10,15 @@ struct values_job {
   sn_rt_pose_spaces spaces;
   uint32_t field_count, basis_count, most_axes, most_terms;
   uint32_t group; // characters whose values lie side by side
-  const float *turns; // [character]: [joint][8], then the named values
-  size_t turn_floats; // of a character
+  const float *rotations; // [character]: [joint][8], then the named values
+  size_t rotation_floats; // of a character
   float *values;      // [character / group][basis][group]
 };
 
-static __device__ __forceinline__ void evaluate_field(const values_job &job, const sn_rt_field *f, const float *turns, double *axes,
-                                                      double *terms, float *values) {
+static __device__ __forceinline__ void evaluate_field(const values_job &job, const sn_rt_field *f, const float *rotations,
+                                                      double *axes, double *terms, float *values) {
   const uint32_t lane = threadIdx.x % lanes, count = sn_rt_field_terms(f);
-  for (uint32_t a = lane; a < f->axis_count; a += lanes) axes[a] = sn_rt_axis(&job.spaces, f, turns, a);
+  for (uint32_t a = lane; a < f->axis_count; a += lanes) axes[a] = sn_rt_axis(&job.spaces, f, rotations, a);
   __syncwarp();
   for (uint32_t t = lane; t < count; t += lanes) terms[t] = sn_rt_term(&job.spaces, f, axes, t);
   __syncwarp();
@@ -37,11 +37,11 @@ static __global__ void __launch_bounds__(warps *lanes) values_kernel(const __gri
   extern __shared__ double shared[];
   double *axes = shared + threadIdx.x / lanes * (job.most_axes + job.most_terms), *terms = axes + job.most_axes;
   const uint32_t n = blockIdx.x;
-  const float *turns = job.turns + n * job.turn_floats;
+  const float *rotations = job.rotations + n * job.rotation_floats;
   float *values = job.values + (size_t)(n / job.group) * job.basis_count * job.group + n % job.group;
   for (uint32_t index = threadIdx.x / lanes; index < job.field_count; index += warps)
     if (job.spaces.fields[index].kernel != SN_RT_KERNEL_SUM)
-      evaluate_field(job, job.spaces.fields + index, turns, axes, terms, values);
+      evaluate_field(job, job.spaces.fields + index, rotations, axes, terms, values);
 }
 
 size_t sn_cuda_correct_shared(const sn_cuda_model *model) {
@@ -60,8 +60,8 @@ cudaError_t sn_cuda_correct(const crowd *c) {
   job.spaces.mix = (const float *)m->sections[SN_SECTION_CORRECT_MIX];
   job.spaces.joint_count = m->info.joint_count, job.field_count = m->field_count, job.basis_count = m->basis_count;
   job.most_axes = m->most_axes, job.most_terms = m->most_terms,
-  job.group = sn_cuda_skins_in_passes(m, c->count) ? SN_CUDA_PASS : 8, job.turns = c->turns;
-  job.turn_floats = sn_cuda_turn_floats(m), job.values = c->values;
+  job.group = sn_cuda_skins_in_passes(m, c->count) ? SN_CUDA_PASS : 8, job.rotations = c->rotations;
+  job.rotation_floats = sn_cuda_rotation_floats(m), job.values = c->values;
   cudaError_t said = sn_cuda_sum_terms(c, &job.spaces, job.group);
   if (said != cudaSuccess || m->field_count == m->sums.sum_count) return said;
   size_t shared = sn_cuda_correct_shared(m);

@@ -124,6 +124,8 @@ struct layouts {
   sn_cuda_passes passes;
   sn_cuda_octets octets;
   sn_cuda_sums sums;
+  float *solve; // of a packed model, as floats; else NULL
+  size_t solve_size;
 };
 
 static void put_model(parcel *p, const sn_rt_model *model, const layouts *from, sn_cuda_model *out) {
@@ -132,7 +134,8 @@ static void put_model(parcel *p, const sn_rt_model *model, const layouts *from, 
   put_passes(p, &from->passes, &out->passes);
   put_octets(p, &from->octets, &out->octets);
   put_sums(p, &from->sums, &out->sums);
-  for (sn_rt_section_id id : palette_sections) out->sections[id] = put(p, model->sections[id], model->sizes[id]);
+  for (sn_rt_section_id id : palette_sections) out->sections[id] = put(p, sn_rt_data(model, id), sn_rt_size(model, id));
+  if (from->solve) out->sections[SN_SECTION_DRIVE_SOLVE] = put(p, from->solve, from->solve_size);
 }
 
 static sn_cuda_status send(const sn_rt_model *model, const layouts *from, sn_cuda_model *out, sn_cuda_error *error) {
@@ -152,12 +155,12 @@ static sn_cuda_status send(const sn_rt_model *model, const layouts *from, sn_cud
 // What the stages need to know of the model's heads.
 static void read_heads(const sn_rt_model *model, sn_cuda_model *out) {
   out->info = model->info;
-  const sn_rt_control *control = (const sn_rt_control *)model->sections[SN_SECTION_CONTROL_HEAD];
+  const sn_rt_control *control = (const sn_rt_control *)sn_rt_data(model, SN_SECTION_CONTROL_HEAD);
   if (control) out->control = *control;
-  out->linear_count = (uint32_t)(model->sizes[SN_SECTION_DRIVE_LINEAR] / sizeof(sn_rt_linear));
+  out->linear_count = (uint32_t)(sn_rt_size(model, SN_SECTION_DRIVE_LINEAR) / sizeof(sn_rt_linear));
   if (model->info.correct == SN_RT_CORRECT_NONE) return;
-  const sn_rt_correct_head *head = (const sn_rt_correct_head *)model->sections[SN_SECTION_CORRECT_HEAD];
-  const sn_rt_field *fields = (const sn_rt_field *)model->sections[SN_SECTION_CORRECT_FIELDS];
+  const sn_rt_correct_head *head = (const sn_rt_correct_head *)sn_rt_data(model, SN_SECTION_CORRECT_HEAD);
+  const sn_rt_field *fields = (const sn_rt_field *)sn_rt_data(model, SN_SECTION_CORRECT_FIELDS);
   out->basis_count = head->basis_count, out->field_count = head->field_count;
   out->forward = head->order == SN_RT_ORDER_FORWARD, out->limit_after = head->limit_after != 0;
   for (uint32_t n = 0; n < head->field_count; n++) {
@@ -177,11 +180,21 @@ static const char *find_unsupported(const sn_rt_model *model, const sn_cuda_mode
   return NULL;
 }
 
+// The solve of a packed model goes to the device as floats.
+static bool unpack_solve(const sn_rt_model *model, layouts *out) {
+  if (!sn_rt_data(model, SN_SECTION_PACK_SOLVE)) return true;
+  const sn_rt_info *info = &model->info;
+  out->solve_size = sn_rt_rotreg_solve_count(info->joint_count, info->palette_count - info->joint_count) * sizeof(float);
+  out->solve = (float *)malloc(out->solve_size);
+  if (out->solve) sn_rt_unpack_solve(model, out->solve);
+  return out->solve != NULL;
+}
+
 static sn_cuda_status upload_layouts(const sn_rt_model *model, sn_cuda_model *m, sn_cuda_error *error) {
   layouts all = {};
   int made = sn_cuda_tiles_make(model, &all.tiles);
   if (made == 1 && (!sn_cuda_passes_make(model, &all.passes) || !sn_cuda_octets_make(model, &all.octets) ||
-                    !sn_cuda_sums_make(model, &all.sums)))
+                    !sn_cuda_sums_make(model, &all.sums) || !unpack_solve(model, &all)))
     made = 0;
   sn_cuda_status status = made == 0  ? fail(error, SN_CUDA_NO_MEMORY, "no memory to lay out the model")
                           : made < 0 ? fail(error, SN_CUDA_UNSUPPORTED, "a tile of the mesh has too many neighbours")
@@ -190,28 +203,14 @@ static sn_cuda_status upload_layouts(const sn_rt_model *model, sn_cuda_model *m,
   sn_cuda_passes_free(&all.passes);
   sn_cuda_octets_free(&all.octets);
   sn_cuda_sums_free(&all.sums);
-  return status;
-}
-
-// The solve of a packed model goes to the device as floats.
-static sn_cuda_status upload_plain(const sn_rt_model *model, sn_cuda_model *m, sn_cuda_error *error) {
-  if (!model->sections[SN_SECTION_PACK_SOLVE]) return upload_layouts(model, m, error);
-  sn_rt_model plain = *model;
-  size_t count =
-    sn_rt_rotreg_solve_count(model->info.joint_count, model->info.palette_count - model->info.joint_count);
-  float *solve = (float *)malloc(count * sizeof *solve);
-  if (!solve) return fail(error, SN_CUDA_NO_MEMORY, "no memory to lay out the model");
-  sn_rt_unpack_solve(model, solve);
-  plain.sections[SN_SECTION_DRIVE_SOLVE] = solve, plain.sizes[SN_SECTION_DRIVE_SOLVE] = count * sizeof *solve;
-  sn_cuda_status status = upload_layouts(&plain, m, error);
-  free(solve);
+  free(all.solve);
   return status;
 }
 
 sn_cuda_status sn_cuda_upload(const sn_rt_model *model, sn_cuda_model **out, sn_cuda_error *error) {
   if (!out) return fail(error, SN_CUDA_BAD_ARGUMENT, "there is no place for the model");
   *out = NULL;
-  if (!model || !model->bytes) return fail(error, SN_CUDA_BAD_ARGUMENT, "the model is not open");
+  if (!model || !sn_rt_get_bytes(model)) return fail(error, SN_CUDA_BAD_ARGUMENT, "the model is not open");
   int device, most_shared = 0;
   cudaError_t said = cudaGetDevice(&device);
   if (said == cudaSuccess) said = cudaDeviceGetAttribute(&most_shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
@@ -223,7 +222,7 @@ sn_cuda_status sn_cuda_upload(const sn_rt_model *model, sn_cuda_model **out, sn_
   const char *missing = find_unsupported(model, m);
   sn_cuda_status status =
     missing ? fail(error, SN_CUDA_UNSUPPORTED, "%s has no kernel on the GPU; evaluate it with the runtime", missing)
-            : upload_plain(model, m, error);
+            : upload_layouts(model, m, error);
   if (status == SN_CUDA_OK)
     *out = m;
   else
@@ -266,8 +265,8 @@ static size_t lay_out(crowd *c, scratch *s) {
   take(s, c->dualquats, turned ? rows * entries : 0);
   take(s, c->stretches, turned ? 3 * entries : 0);
   take(s, c->stretched, turned ? c->count : 0);
-  bool turns = m->sections[SN_SECTION_JOINT_REFERENCE] || m->info.value_count;
-  take(s, c->turns, turns ? sn_cuda_turn_floats(m) * c->count : 0);
+  bool rotations = m->sections[SN_SECTION_JOINT_REFERENCE] || m->info.value_count;
+  take(s, c->rotations, rotations ? sn_cuda_rotation_floats(m) * c->count : 0);
   take(s, c->terms, m->sums.sum_count ? m->sums.term_count * padded : 0);
   take(s, c->values, m->basis_count * padded);
   take(s, c->drive, sn_cuda_drive_floats(m, c->count));

@@ -44,7 +44,7 @@ struct crowd {
   float4 *dualquats;      // [character][palette][2]; about centres [4]: the matrix, then the quaternion
   float4 *stretches;      // [character][palette][3]
   uint32_t *stretched;    // [character]: 1 where a palette entry is no rigid motion
-  float *turns;           // [character]: [joint][8], signed quaternion and pose vector, then the named values
+  float *rotations;       // [character]: [joint][8], signed quaternion and pose vector, then the named values
   float *terms;           // [character / 32][term][32], of the fields that are sums
   float *values;          // [character / group][basis][group]: 32 in passes, 8 otherwise
   float *drive;           // what the drive needs for itself
@@ -65,8 +65,8 @@ cudaError_t sn_cuda_pass_skin(const crowd *c);
 bool sn_cuda_shades_in_passes(const sn_cuda_model *model, uint32_t characters);
 cudaError_t sn_cuda_pass_shade(const crowd *c);
 
-// Of a character's `turns`.
-static inline size_t sn_cuda_turn_floats(const sn_cuda_model *m) {
+// Of a character's `rotations`.
+static inline size_t sn_cuda_rotation_floats(const sn_cuda_model *m) {
   return 8 * (size_t)m->info.joint_count + m->info.value_count;
 }
 

@@ -8,47 +8,47 @@
 #include "runtime/control_bone.h"
 #include "runtime/dualquat.h"
 #include "runtime/extra.h"
+#include "runtime/local_rotation.h"
 #include "runtime/rotreg_joint.h"
-#include "runtime/turn.h"
 
 enum { threads = 128 };
 
-// ---- turns of the joints: dual quaternions and pose vectors ----------------------------------------------------------------
+// ---- rotations of the joints: dual quaternions and pose vectors ----------------------------------------------------------------
 
 // One thread per character: a joint's sign depends on its parent's.
-static __global__ void turn_kernel(uint32_t characters, uint32_t joint_count, const float *joints,
-                                   const sn_rt_reference *references, size_t turn_floats, float *turns) {
+static __global__ void local_rotation_kernel(uint32_t characters, uint32_t joint_count, const float *joints,
+                                             const sn_rt_reference *references, size_t rotation_floats, float *rotations) {
   uint32_t n = blockIdx.x * blockDim.x + threadIdx.x;
   if (n >= characters) return;
   const float *own = joints + (size_t)n * joint_count * 12;
-  float *all = turns + n * turn_floats;
+  float *all = rotations + n * rotation_floats;
   for (uint32_t k = 0; k < joint_count; k++) {
     sn_rt_reference r = references[k];
     const float none[4] = {0, 0, 0, 1};
-    float turn[8];
-    sn_rt_make_turn(&r, own + 12 * (size_t)r.joint, r.parent == SN_RT_NO_JOINT ? none : all + 8 * (size_t)r.parent, NULL,
-                    turn);
-    for (int c = 0; c < 8; c++) all[8 * (size_t)r.joint + c] = turn[c];
+    float rotation[8];
+    const float *parent = r.parent == SN_RT_NO_JOINT ? none : all + 8 * (size_t)r.parent;
+    sn_rt_make_local_rotation(&r, own + 12 * (size_t)r.joint, parent, NULL, rotation);
+    for (int c = 0; c < 8; c++) all[8 * (size_t)r.joint + c] = rotation[c];
   }
 }
 
-static cudaError_t make_turns(const crowd *c) {
+static cudaError_t make_local_rotations(const crowd *c) {
   const sn_cuda_model *m = c->model;
   if (!m->sections[SN_SECTION_JOINT_REFERENCE] || !m->info.joint_count) return cudaSuccess;
   // Few characters to a block: their chains are long, and there are many multiprocessors.
-  turn_kernel<<<sn_cuda_blocks(c->count, 32), 32, 0, c->stream>>>(
-    c->count, m->info.joint_count, c->input.joints, section<sn_rt_reference>(m, SN_SECTION_JOINT_REFERENCE), sn_cuda_turn_floats(m),
-    c->turns);
+  local_rotation_kernel<<<sn_cuda_blocks(c->count, 32), 32, 0, c->stream>>>(
+    c->count, m->info.joint_count, c->input.joints, section<sn_rt_reference>(m, SN_SECTION_JOINT_REFERENCE),
+    sn_cuda_rotation_floats(m), c->rotations);
   return cudaGetLastError();
 }
 
-// Named values behind a character's turns.
+// Named values behind a character's rotations.
 static __global__ void load_values_kernel(size_t count, uint32_t value_count, const float *values, const float (*ranges)[2],
-                                          size_t turn_floats, float *turns) {
+                                          size_t rotation_floats, float *rotations) {
   size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
   if (at >= count * value_count) return;
   size_t character = at / value_count, v = at % value_count;
-  turns[(character + 1) * turn_floats - value_count + v] = sn_rt_value_in_span(ranges[v], values[at]);
+  rotations[(character + 1) * rotation_floats - value_count + v] = sn_rt_value_in_span(ranges[v], values[at]);
 }
 
 static cudaError_t load_values(const crowd *c) {
@@ -56,8 +56,8 @@ static cudaError_t load_values(const crowd *c) {
   size_t all = (size_t)c->count * m->info.value_count;
   if (!all) return cudaSuccess;
   load_values_kernel<<<sn_cuda_blocks(all, threads), threads, 0, c->stream>>>(
-    c->count, m->info.value_count, c->input.values, (const float(*)[2])m->sections[SN_SECTION_VALUE_RANGES], sn_cuda_turn_floats(m),
-    c->turns);
+    c->count, m->info.value_count, c->input.values, (const float(*)[2])m->sections[SN_SECTION_VALUE_RANGES],
+    sn_cuda_rotation_floats(m), c->rotations);
   return cudaGetLastError();
 }
 
@@ -145,7 +145,7 @@ static __device__ __forceinline__ void vf_scatter4(const vf *v, char *base, cons
 
 // What the drive works on, character after character.
 struct rotreg_memory {
-  float *turns;   // [character][joint][8]: quaternion, logarithm
+  float *rotations;   // [character][joint][8]: quaternion, logarithm
   float *blends;  // [character][joint + 1][2]: f_r, f_s
   float4 *inputs; // [character][3 bones + 4 joints]: columns of the gradients, then of the joints: X of T' = C X
 };
@@ -159,8 +159,8 @@ static rotreg_memory lay_out_rotreg(const crowd *c) {
   size_t joint_count = c->model->info.joint_count, bones = c->model->info.palette_count - joint_count;
   rotreg_memory m;
   m.inputs = (float4 *)c->drive;
-  m.turns = (float *)(m.inputs + c->count * (3 * bones + 4 * joint_count));
-  m.blends = m.turns + c->count * 8 * joint_count;
+  m.rotations = (float *)(m.inputs + c->count * (3 * bones + 4 * joint_count));
+  m.blends = m.rotations + c->count * 8 * joint_count;
   return m;
 }
 
@@ -179,7 +179,7 @@ static __global__ void rotation_kernel(size_t count, uint32_t joint_count, uint3
   float m[16], r[9];
   load_columns(joints + 12 * at, m);
   sn_rt_rotation_of(m, r);
-  sn_rt_quat_from_rotation(r, to.turns + 8 * at);
+  sn_rt_quat_from_rotation(r, to.rotations + 8 * at);
   if (centre) {
     double there[3];
     find_there(joints + 12 * character * joint_count, centre, there);
@@ -196,12 +196,12 @@ static __global__ void logarithm_kernel(size_t count, uint32_t joint_count, cons
   size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
   if (at >= count * joint_count) return;
   size_t character = at / joint_count, j = at % joint_count;
-  float *turns = to.turns + 8 * character * joint_count;
+  float *rotations = to.rotations + 8 * character * joint_count;
   float base[4], own[4], out[3];
-  for (int n = 0; n < 4; n++) base[n] = turns[8 * (size_t)joint[j].base + n], own[n] = turns[8 * j + n];
+  for (int n = 0; n < 4; n++) base[n] = rotations[8 * (size_t)joint[j].base + n], own[n] = rotations[8 * j + n];
   sn_rt_relative_log(base, own, joint[j].reference, out);
-  for (int n = 0; n < 3; n++) turns[8 * j + 4 + n] = out[n];
-  turns[8 * j + 7] = 0;
+  for (int n = 0; n < 3; n++) rotations[8 * j + 4 + n] = out[n];
+  rotations[8 * j + 7] = 0;
   if (!torque) return;
   float *blends = to.blends + 2 * character * (joint_count + 1);
   sn_rt_torque_blend(torque + j, offsets ? offsets + 2 * j : NULL, torques[at], blends + 2 * j);
@@ -215,13 +215,13 @@ static __global__ void predict_kernel(size_t count, uint32_t joint_count, uint32
   size_t character = at / bone_count, columns = 3 * (size_t)bone_count + 4 * (size_t)joint_count;
   uint32_t bone = (uint32_t)(at % bone_count), block = bone / SN_RT_LANES;
   int lane = (int)(bone % SN_RT_LANES);
-  const float(*turns)[8] = (const float(*)[8])(to.turns + 8 * character * joint_count);
+  const float(*rotations)[8] = (const float(*)[8])(to.rotations + 8 * character * joint_count);
   float out[12];
   if (pairs) {
     const float(*blends)[2] = (const float(*)[2])(to.blends + 2 * character * (joint_count + 1));
-    rr_blend(turns, blends, joint_count, pairs + block, lane, out);
+    rr_blend(rotations, blends, joint_count, pairs + block, lane, out);
   } else {
-    rr_predict(blocks + block, lane, turns, out);
+    rr_predict(blocks + block, lane, rotations, out);
   }
   float4 *to_input = to.inputs + character * columns + 3 * (size_t)bone;
   for (int c = 0; c < 3; c++) to_input[c] = make_float4(out[4 * c], out[4 * c + 1], out[4 * c + 2], 0);
@@ -332,10 +332,10 @@ static cudaError_t drive_rotreg(const crowd *c) {
   bool paired = m->info.drive == SN_RT_DRIVE_TORQUE;
   rotreg_memory memory = lay_out_rotreg(c);
   const float *centre = section<float>(m, SN_SECTION_DRIVE_CENTRE);
-  size_t turns = (size_t)c->count * joint_count, predictors = (size_t)c->count * bones;
-  rotation_kernel<<<sn_cuda_blocks(turns, threads), threads, 0, c->stream>>>(
+  size_t rotations = (size_t)c->count * joint_count, predictors = (size_t)c->count * bones;
+  rotation_kernel<<<sn_cuda_blocks(rotations, threads), threads, 0, c->stream>>>(
     c->count, joint_count, bones, c->input.joints, centre, memory);
-  logarithm_kernel<<<sn_cuda_blocks(turns, threads), threads, 0, c->stream>>>(
+  logarithm_kernel<<<sn_cuda_blocks(rotations, threads), threads, 0, c->stream>>>(
     c->count, joint_count, section<sn_rt_rotreg_joint>(m, SN_SECTION_DRIVE_JOINTS),
     paired ? section<sn_rt_torque>(m, SN_SECTION_DRIVE_TORQUES) : NULL, section<float>(m, SN_SECTION_DRIVE_OFFSETS),
     c->input.torques, memory);
@@ -438,8 +438,8 @@ static cudaError_t drive_controls(const crowd *c) {
 struct split_job {
   uint32_t characters, joint_count, palette_count;
   const float4 *palette;
-  const float *turns; // NULL: signs are compared at every vertex
-  size_t turn_floats; // of a character
+  const float *rotations; // NULL: signs are compared at every vertex
+  size_t rotation_floats; // of a character
   const float *rest;  // [joint][12] or NULL
   const sn_rt_extra *extra;
   float4 *dualquats, *stretches;
@@ -456,9 +456,9 @@ static __device__ __forceinline__ bool split_entry(const split_job &job, size_t 
   for (int c = 0; c < 3; c++)
     centre[c] = e >= job.joint_count ? job.extra[e - job.joint_count].centre[c] : job.rest ? job.rest[12 * e + 4 * c + 3] : 0;
   bool rigid = sn_rt_split_matrix(m, centre, common, q, stretch);
-  if (job.turns) {
-    const float *turn = job.turns + character * job.turn_floats + 8 * joint;
-    if (q[0] * turn[0] + q[1] * turn[1] + q[2] * turn[2] + q[3] * turn[3] < 0)
+  if (job.rotations) {
+    const float *rotation = job.rotations + character * job.rotation_floats + 8 * joint;
+    if (q[0] * rotation[0] + q[1] * rotation[1] + q[2] * rotation[2] + q[3] * rotation[3] < 0)
       for (int n = 0; n < 8; n++) q[n] = -q[n];
   }
   if (job.about) {
@@ -498,8 +498,8 @@ static cudaError_t split_palettes(const crowd *c) {
                    m->info.joint_count,
                    m->info.palette_count,
                    c->matrices,
-                   is_signed ? c->turns : NULL,
-                   sn_cuda_turn_floats(m),
+                   is_signed ? c->rotations : NULL,
+                   sn_cuda_rotation_floats(m),
                    section<float>(m, SN_SECTION_JOINT_REST),
                    section<sn_rt_extra>(m, SN_SECTION_DRIVE_EXTRA),
                    c->dualquats,
@@ -522,7 +522,7 @@ size_t sn_cuda_drive_floats(const sn_cuda_model *model, uint32_t characters) {
 
 cudaError_t sn_cuda_drive(const crowd *c) {
   const uint32_t drive = c->model->info.drive;
-  cudaError_t said = make_turns(c);
+  cudaError_t said = make_local_rotations(c);
   if (said == cudaSuccess) said = load_values(c);
   if (said == cudaSuccess && drive == SN_RT_DRIVE_HELPERS) said = copy_joints(c);
   if (said != cudaSuccess) return said;

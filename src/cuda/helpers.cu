@@ -11,8 +11,8 @@ struct helpers_job {
   const sn_rt_helper *helpers;
   const sn_rt_linear *linear;
   uint32_t characters, helper_count, linear_count;
-  const float *turns; // [character]: [joint][8], then the named values
-  size_t turn_floats; // of a character
+  const float *rotations; // [character]: [joint][8], then the named values
+  size_t rotation_floats; // of a character
   float4 *palette;    // [character][joint, then helper][3]: rows
 };
 
@@ -32,13 +32,13 @@ static __global__ void helpers_kernel(const __grid_constant__ helpers_job job) {
   const uint32_t n = (uint32_t)(at % job.helper_count), joint_count = job.spaces.joint_count;
   if (character >= job.characters) return;
   const sn_rt_helper *h = job.helpers + n;
-  const float *turns = job.turns + character * job.turn_floats;
+  const float *rotations = job.rotations + character * job.rotation_floats;
   float4 *own = job.palette + 3 * character * (joint_count + job.helper_count);
   float channels[SN_RT_HELPER_ROW], added[SN_RT_LINEAR_PLACES], local[12], parent[16], out[16];
-  sn_rt_helper_channels(h, &job.spaces, turns, channels);
+  sn_rt_helper_channels(h, &job.spaces, rotations, channels);
   sn_rt_helper_local(h->centre, channels, local);
   if (job.linear) {
-    sn_rt_helper_linear(first_linear(job, n), job.linear + job.linear_count, n, turns + 8 * (size_t)joint_count, added);
+    sn_rt_helper_linear(first_linear(job, n), job.linear + job.linear_count, n, rotations + 8 * (size_t)joint_count, added);
     sn_rt_helper_add(h->centre, added, local);
   }
   const bool follows = h->parent != SN_RT_NO_JOINT;
@@ -51,7 +51,7 @@ cudaError_t sn_cuda_helpers(const crowd *c) {
   const sn_cuda_model *m = c->model;
   const uint32_t helpers = m->info.palette_count - m->info.joint_count;
   helpers_job job = {{}, section<sn_rt_helper>(m, SN_SECTION_DRIVE_HELPERS), section<sn_rt_linear>(m, SN_SECTION_DRIVE_LINEAR),
-                     c->count, helpers, m->linear_count, c->turns, sn_cuda_turn_floats(m), c->palette};
+                     c->count, helpers, m->linear_count, c->rotations, sn_cuda_rotation_floats(m), c->palette};
   job.spaces.references = section<sn_rt_reference>(m, SN_SECTION_JOINT_REFERENCE);
   job.spaces.joint_count = m->info.joint_count;
   job.spaces.terms = section<sn_rt_terms>(m, SN_SECTION_DRIVE_TERMS), job.spaces.mix = section<float>(m, SN_SECTION_DRIVE_MIX);

@@ -141,7 +141,7 @@ static int add_bases(uint32_t basis_count, size_t octet, gathered *g, sn_cuda_oc
 }
 
 static int make_bases(const sn_rt_model *model, const sn_cuda_home *homes, sn_cuda_octets *o) {
-  const sn_rt_correct_head *head = (const sn_rt_correct_head *)model->sections[SN_SECTION_CORRECT_HEAD];
+  const sn_rt_correct_head *head = (const sn_rt_correct_head *)sn_rt_data(model, SN_SECTION_CORRECT_HEAD);
   sn_rt_stored_corrections c = sn_rt_stored_corrections_of(model);
   size_t octets = (size_t)o->tile_count * SN_CUDA_TILE_OCTETS, count = head->basis_count ? head->basis_count : 1;
   gathered g = {(float *)calloc(count * 6 * SN_CUDA_OCTET, sizeof *g.all), (uint8_t *)calloc(count, 1), 0};

@@ -82,7 +82,7 @@ static int store_steps(uint32_t tile, uint32_t vertex, walk *w, sn_cuda_passes *
 }
 
 static int make_own(const sn_rt_model *model, sn_cuda_passes *p) {
-  const int16_t(*own)[3][SN_RT_LANES] = (const int16_t(*)[3][SN_RT_LANES])model->sections[SN_SECTION_SHADE_OWN];
+  const int16_t(*own)[3][SN_RT_LANES] = (const int16_t(*)[3][SN_RT_LANES])sn_rt_data(model, SN_SECTION_SHADE_OWN);
   if (!own) return 1;
   p->own = (float *)calloc((size_t)p->tile_count * SN_CUDA_FAN_TILE, 4 * sizeof *p->own);
   for (uint32_t i = 0; p->own && i < model->info.vertex_count; i++)

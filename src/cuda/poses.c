@@ -37,7 +37,7 @@ static void turn_about(const float r[3], const float centre[3], float out[12]) {
 }
 
 static void pose_joints(const sn_rt_model *model, uint32_t character, float (*joints)[12]) {
-  const float(*rest)[12] = (const float(*)[12])model->sections[SN_SECTION_JOINT_REST];
+  const float(*rest)[12] = (const float(*)[12])sn_rt_data(model, SN_SECTION_JOINT_REST);
   const float origin[12] = {0};
   for (uint32_t j = 0; j < model->info.joint_count; j++) {
     const float *at = rest ? rest[j] : origin, centre[3] = {at[3], at[7], at[11]};
@@ -53,8 +53,8 @@ static void pose_joints(const sn_rt_model *model, uint32_t character, float (*jo
 }
 
 static void pose_controls(const sn_rt_model *model, uint32_t character, float (*controls)[3]) {
-  const sn_rt_control *head = (const sn_rt_control *)model->sections[SN_SECTION_CONTROL_HEAD];
-  const float(*frames)[3] = (const float(*)[3])model->sections[SN_SECTION_CONTROL_FRAMES];
+  const sn_rt_control *head = (const sn_rt_control *)sn_rt_data(model, SN_SECTION_CONTROL_HEAD);
+  const float(*frames)[3] = (const float(*)[3])sn_rt_data(model, SN_SECTION_CONTROL_FRAMES);
   uint32_t points = model->info.control_count;
   float mix = 0.5f + 0.5f * noise(character, 7);
   uint32_t a = character % (head->frames ? head->frames : 1), b = (character / 3) % (head->frames ? head->frames : 1);
@@ -73,7 +73,7 @@ void sn_cuda_pose(const sn_rt_model *model, uint32_t character, float (*joints)[
     sn_rt_torque_range(model, j, range);
     torques[j] = range[0] + (range[1] - range[0]) * (0.5f + 0.6f * noise(character, 1000 + j));
   }
-  const float(*ranges)[2] = (const float(*)[2])model->sections[SN_SECTION_VALUE_RANGES];
+  const float(*ranges)[2] = (const float(*)[2])sn_rt_data(model, SN_SECTION_VALUE_RANGES);
   for (uint32_t v = 0; values && v < model->info.value_count; v++)
     values[v] = ranges[v][0] + (ranges[v][1] - ranges[v][0]) * (0.5f + 0.6f * noise(character, 2000 + v));
 }

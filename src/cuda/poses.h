@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Poses of a crowd for measurements and tests: every joint turned about its place in the rest pose by some angle of up to
+// Poses of a crowd for measurements and tests: every joint rotated about its place in the rest pose by some angle of up to
 // 60 degrees, parents carrying children; torques and named values between and around the trained ones; control points moved a
 // little. Deterministic.
 #ifndef SINEW_CUDA_POSES_H

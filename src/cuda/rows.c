@@ -52,8 +52,8 @@ void sn_cuda_gather_deltas(const sn_rt_stored_corrections *c, sn_cuda_home at, u
 }
 
 sn_cuda_fans sn_cuda_fans_of(const sn_rt_model *model) {
-  return (sn_cuda_fans){(const uint32_t *)model->sections[SN_SECTION_SHADE_START],
-                        model->sections[SN_SECTION_SHADE_FANS], sn_rt_fan_bytes(model->info.vertex_count),
+  return (sn_cuda_fans){(const uint32_t *)sn_rt_data(model, SN_SECTION_SHADE_START),
+                        sn_rt_data(model, SN_SECTION_SHADE_FANS), sn_rt_fan_bytes(model->info.vertex_count),
                         model->info.vertex_count};
 }
 

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 static void add_sum(const sn_rt_model *model, const sn_rt_field *f, sn_cuda_sums *out) {
-  const uint16_t *groups = (const uint16_t *)model->sections[SN_SECTION_CORRECT_JOINTS] + f->first_joint;
-  const float *mix = (const float *)model->sections[SN_SECTION_CORRECT_MIX] + f->first_number;
+  const uint16_t *groups = (const uint16_t *)sn_rt_data(model, SN_SECTION_CORRECT_JOINTS) + f->first_joint;
+  const float *mix = (const float *)sn_rt_data(model, SN_SECTION_CORRECT_MIX) + f->first_number;
   sn_cuda_sum s = {out->place_count, f->centre_count, f->first_basis,
                    f->basis_count,   out->quad_count, (f->basis_count + 3) / 4};
   for (uint32_t n = 0; out->places && n < f->joint_count; n++)
@@ -21,8 +21,8 @@ static void add_sum(const sn_rt_model *model, const sn_rt_field *f, sn_cuda_sums
 }
 
 static void add_sums(const sn_rt_model *model, sn_cuda_sums *out) {
-  const sn_rt_correct_head *head = model->sections[SN_SECTION_CORRECT_HEAD];
-  const sn_rt_field *fields = model->sections[SN_SECTION_CORRECT_FIELDS];
+  const sn_rt_correct_head *head = sn_rt_data(model, SN_SECTION_CORRECT_HEAD);
+  const sn_rt_field *fields = sn_rt_data(model, SN_SECTION_CORRECT_FIELDS);
   out->sum_count = out->place_count = out->quad_count = 0;
   for (uint32_t n = 0; n < head->field_count; n++)
     if (fields[n].kernel == SN_RT_KERNEL_SUM) add_sum(model, fields + n, out);
@@ -30,10 +30,10 @@ static void add_sums(const sn_rt_model *model, sn_cuda_sums *out) {
 
 // The first walk counts, the second one fills.
 int sn_cuda_sums_make(const sn_rt_model *model, sn_cuda_sums *out) {
-  const sn_rt_terms *terms = model->sections[SN_SECTION_CORRECT_TERMS];
+  const sn_rt_terms *terms = sn_rt_data(model, SN_SECTION_CORRECT_TERMS);
   *out = (sn_cuda_sums){0};
   if (model->info.correct == SN_RT_CORRECT_NONE) return 1;
-  out->group_count = (uint32_t)(model->sizes[SN_SECTION_CORRECT_TERMS] / sizeof *terms);
+  out->group_count = (uint32_t)(sn_rt_size(model, SN_SECTION_CORRECT_TERMS) / sizeof *terms);
   add_sums(model, out);
   if (!out->sum_count) return 1;
   out->sums = calloc(out->sum_count, sizeof *out->sums);

@@ -11,8 +11,8 @@ struct terms_job {
   sn_rt_pose_spaces spaces;
   sn_cuda_sums sums;
   uint32_t characters, basis_count;
-  const float *turns; // [character]: [joint][8], then the named values
-  size_t turn_floats; // of a character
+  const float *rotations; // [character]: [joint][8], then the named values
+  size_t rotation_floats; // of a character
   float *terms;       // [character / 32][term][32]
   float *values;      // [character / group][basis][group]
   uint32_t group;
@@ -29,15 +29,15 @@ static __global__ void __launch_bounds__(warps *lanes) terms_kernel(const __grid
   if (n >= job.characters || g >= job.sums.group_count) return;
   const sn_rt_terms *t = job.spaces.terms + g;
   if (t->kind == SN_RT_TERMS_FUNCTIONS) return; // sums of what is made here
-  const float *turns = job.turns + n * job.turn_floats;
+  const float *rotations = job.rotations + n * job.rotation_floats;
   float *out = job.terms + ((size_t)blockIdx.x * job.sums.term_count + job.sums.first_term[g]) * lanes + threadIdx.x % lanes;
   float p[3], q[3], made[SN_RT_QUADRATIC];
   if (t->kind == SN_RT_TERMS_VALUE) {
-    made[0] = sn_rt_term_value(&job.spaces, t, turns), made[1] = made[0] * made[0];
+    made[0] = sn_rt_term_value(&job.spaces, t, rotations), made[1] = made[0] * made[0];
     write_terms(made, t->count, out);
     return;
   }
-  sn_rt_term_vector(&job.spaces, t->a, t->rest[0], turns, p);
+  sn_rt_term_vector(&job.spaces, t->a, t->rest[0], rotations, p);
   if (t->kind == SN_RT_TERMS_GAUSS) {
     const float *centre = job.spaces.mix + t->first, factor = sn_rt_gauss_factor(t->width);
     for (uint32_t k = 0; k < t->count; k++, centre += 3)
@@ -45,7 +45,7 @@ static __global__ void __launch_bounds__(warps *lanes) terms_kernel(const __grid
     return;
   }
   if (t->kind == SN_RT_TERMS_PAIR) {
-    sn_rt_term_vector(&job.spaces, t->b, t->rest[1], turns, q);
+    sn_rt_term_vector(&job.spaces, t->b, t->rest[1], rotations, q);
     sn_rt_pair_terms(p, q, made);
   } else {
     sn_rt_joint_terms(p, made);
@@ -120,8 +120,9 @@ cudaError_t sn_cuda_sum_terms(const crowd *c, const sn_rt_pose_spaces *spaces, u
   const sn_cuda_model *m = c->model;
   const uint32_t passes = sn_cuda_blocks(c->count, lanes);
   terms_job job = {};
-  job.spaces = *spaces, job.sums = m->sums, job.characters = c->count, job.basis_count = m->basis_count, job.turns = c->turns;
-  job.turn_floats = sn_cuda_turn_floats(m), job.terms = c->terms, job.values = c->values, job.group = group;
+  job.spaces = *spaces, job.sums = m->sums, job.characters = c->count, job.basis_count = m->basis_count;
+  job.rotations = c->rotations, job.rotation_floats = sn_cuda_rotation_floats(m);
+  job.terms = c->terms, job.values = c->values, job.group = group;
   if (!m->sums.sum_count) return cudaSuccess;
   const uint32_t groups = sn_cuda_blocks(m->sums.group_count, warps), sums = sn_cuda_blocks(m->sums.sum_count, warps);
   if (groups) terms_kernel<<<dim3(passes, groups), warps * lanes, 0, c->stream>>>(job);

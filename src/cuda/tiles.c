@@ -40,7 +40,7 @@ static void store_slot(const sn_rt_model *model, const sn_cuda_home *homes, uint
   if (skin.boxes && skin.normals) sn_rt_normalise(normal);
   for (int c = 0; c < 3; c++) to[c * SN_CUDA_TILE] = position[c];
   for (int c = 0; skin.normals && c < 3; c++) to[(3 + c) * SN_CUDA_TILE] = normal[c];
-  const float(*centres)[3][SN_RT_LANES] = (const float(*)[3][SN_RT_LANES])model->sections[SN_SECTION_SKIN_CENTRES];
+  const float(*centres)[3][SN_RT_LANES] = (const float(*)[3][SN_RT_LANES])sn_rt_data(model, SN_SECTION_SKIN_CENTRES);
   for (size_t c = 0; t->centres && c < 3; c++)
     t->centres[((size_t)tile * 3 + c) * SN_CUDA_TILE + s] = centres[at.block][c][at.lane];
   for (uint32_t k = 0; k < t->influences; k++) {
@@ -103,7 +103,7 @@ static void store_entry(uint32_t basis, const float *deltas, sn_cuda_entry *entr
 }
 
 static int make_corrections(const sn_rt_model *model, const sn_cuda_home *homes, sn_cuda_tiles *t) {
-  const sn_rt_correct_head *head = (const sn_rt_correct_head *)model->sections[SN_SECTION_CORRECT_HEAD];
+  const sn_rt_correct_head *head = (const sn_rt_correct_head *)sn_rt_data(model, SN_SECTION_CORRECT_HEAD);
   sn_rt_stored_corrections c = sn_rt_stored_corrections_of(model);
   uint32_t basis_count = head->basis_count;
   size_t warps = (size_t)t->tile_count * SN_CUDA_WARPS, room = 0, row = 6 * SN_CUDA_WARP;
@@ -214,7 +214,7 @@ static int make_fans(const sn_rt_model *model, sn_cuda_tiles *t) {
     total += warp_steps(&f, (uint32_t)(w / SN_CUDA_WARPS), t->fan_places + w * SN_CUDA_WARP);
     t->first_step[w + 1] = (uint32_t)total;
   }
-  const int16_t(*own)[3][SN_RT_LANES] = (const int16_t(*)[3][SN_RT_LANES])model->sections[SN_SECTION_SHADE_OWN];
+  const int16_t(*own)[3][SN_RT_LANES] = (const int16_t(*)[3][SN_RT_LANES])sn_rt_data(model, SN_SECTION_SHADE_OWN);
   if (own && !make_own(own, f.vertex_count, t)) return 0;
   uint32_t *number_of = (uint32_t *)calloc(f.vertex_count, sizeof *number_of);
   t->steps = (uint16_t *)malloc((total + 1) * SN_CUDA_WARP * sizeof *t->steps);

@@ -15,7 +15,7 @@ int sn_assess_frame_count(const sn_rt_model *model, const sn_examples *examples)
 static sn_status find_controls(sn_context *ctx, sn_arena *memory, sn_assess_input *out) {
   const sn_examples *examples = out->examples;
   const sn_rt_info *info = &out->model->info;
-  const uint32_t *points = out->model->sections[SN_SECTION_CONTROL_POINTS];
+  const uint32_t *points = sn_rt_data(out->model, SN_SECTION_CONTROL_POINTS);
   out->control_of = SN_NEW(ctx, memory, int, info->control_count);
   if (!out->control_of) return ctx->error.status;
   if (info->control_count == 0) return SN_OK;

@@ -61,8 +61,8 @@ static sn_rt_input rest_input(const sn_rt_model *model, float *values) {
   for (uint32_t j = 0; j < info->joint_count; j++) sn_model_joints(&identity, 1, &joints[j]);
   float *controls = values + 12 * (size_t)info->joint_count, *torques = controls + 3 * (size_t)info->control_count;
   size_t numbers = 3 * (size_t)info->control_count;
-  if (numbers > 0 && model->sizes[SN_SECTION_CONTROL_FRAMES] > 0) {
-    memcpy(controls, model->sections[SN_SECTION_CONTROL_FRAMES], numbers * sizeof *controls);
+  if (numbers > 0 && sn_rt_size(model, SN_SECTION_CONTROL_FRAMES) > 0) {
+    memcpy(controls, sn_rt_data(model, SN_SECTION_CONTROL_FRAMES), numbers * sizeof *controls);
   }
   memset(torques, 0, ((size_t)info->torque_count + info->value_count) * sizeof *torques);
   return (sn_rt_input){.joints = (const float(*)[12])joints,
@@ -127,13 +127,13 @@ static uint16_t joint_of_entry(const sn_rt_model *model, uint16_t entry) {
   uint32_t bone = entry - joint_count, block = bone / SN_RT_LANES, lane = bone % SN_RT_LANES;
   switch (model->info.drive) {
   case SN_RT_DRIVE_ROTREG:
-    return ((const sn_rt_rotreg_block *)model->sections[SN_SECTION_DRIVE_KEYS])[block].base[lane];
+    return ((const sn_rt_rotreg_block *)sn_rt_data(model, SN_SECTION_DRIVE_KEYS))[block].base[lane];
   case SN_RT_DRIVE_TORQUE:
-    return ((const sn_rt_torque_block *)model->sections[SN_SECTION_DRIVE_PAIRS])[block].ends[0].base[lane];
+    return ((const sn_rt_torque_block *)sn_rt_data(model, SN_SECTION_DRIVE_PAIRS))[block].ends[0].base[lane];
   case SN_RT_DRIVE_HELPERS:
-    return ((const sn_rt_helper *)model->sections[SN_SECTION_DRIVE_HELPERS])[bone].parent;
+    return ((const sn_rt_helper *)sn_rt_data(model, SN_SECTION_DRIVE_HELPERS))[bone].parent;
   default:
-    return ((const sn_rt_extra *)model->sections[SN_SECTION_DRIVE_EXTRA])[bone].child;
+    return ((const sn_rt_extra *)sn_rt_data(model, SN_SECTION_DRIVE_EXTRA))[bone].child;
   }
 }
 

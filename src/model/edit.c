@@ -14,13 +14,13 @@ sn_status sn_model_replace(sn_context *ctx, const sn_rt_model *model, sn_rt_corr
                            const sn_model_section *given, int given_count, sn_model *out) {
   *out = (sn_model){0};
   sn_rt_header header;
-  memcpy(&header, model->bytes, sizeof header);
+  const uint8_t *bytes = sn_rt_get_bytes(model);
+  memcpy(&header, bytes, sizeof header);
   header.correct = (uint8_t)correct;
   sn_section_list list = {.ctx = ctx};
-  const sn_rt_entry *entries = (const sn_rt_entry *)(const void *)(model->bytes + sizeof header);
+  const sn_rt_entry *entries = (const sn_rt_entry *)(const void *)(bytes + sizeof header);
   for (const sn_rt_entry *e = entries; e < entries + header.section_count; e++) {
-    if (!is_given(given, given_count, e->name))
-      sn_section_add(&list, e->name, model->bytes + e->offset, e->size, e->flags);
+    if (!is_given(given, given_count, e->name)) sn_section_add(&list, e->name, bytes + e->offset, e->size, e->flags);
   }
   for (int s = 0; s < given_count; s++)
     sn_section_add(&list, given[s].name, given[s].bytes, given[s].size,

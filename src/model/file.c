@@ -36,7 +36,7 @@ sn_status sn_model_mesh(sn_context *ctx, const sn_rt_model *model, sn_mesh *out)
   if (status != SN_OK) return status;
   sn_rt_get_rest(model, &(sn_rt_rest){.positions = out->positions}, NULL);
   sn_rt_get_triangles(model, (uint32_t(*)[3])out->triangles); // checked: they fit an int
-  const uint32_t *order = model->sections[SN_SECTION_MESH_ORDER];
+  const uint32_t *order = sn_rt_data(model, SN_SECTION_MESH_ORDER);
   for (size_t n = 0; order && n < 3 * (size_t)out->triangle_count; n++) {
     int *vertex = &out->triangles[n / 3][n % 3];
     *vertex = (int)order[*vertex];
@@ -78,7 +78,7 @@ sn_status sn_model_skin(sn_context *ctx, const sn_rt_model *model, sn_skin *out)
 sn_status sn_model_skeleton(sn_context *ctx, const sn_rt_model *model, sn_skeleton *out) {
   int joint_count = (int)model->info.joint_count;
   sn_status status = sn_skeleton_new(ctx, joint_count, out);
-  const float(*rest)[12] = model->sections[SN_SECTION_JOINT_REST];
+  const float(*rest)[12] = sn_rt_data(model, SN_SECTION_JOINT_REST);
   for (int j = 0; status == SN_OK && j < joint_count; j++) {
     const char *name = sn_rt_joint_name(model, (uint32_t)j);
     if (name) out->names[j] = sn_arena_text(ctx, &out->memory, name);
@@ -104,7 +104,7 @@ void sn_model_read_palette(const sn_rt_model *model, const void *scratch, sn_aff
 sn_status sn_model_displacements(sn_context *ctx, const sn_rt_model *model, sn_displacements *out) {
   *out = (sn_displacements){0};
   if (model->info.correct == SN_RT_CORRECT_NONE) return SN_OK;
-  const sn_rt_correct_head *head = model->sections[SN_SECTION_CORRECT_HEAD];
+  const sn_rt_correct_head *head = sn_rt_data(model, SN_SECTION_CORRECT_HEAD);
   if (head->order != SN_RT_ORDER_INVERSE)
     return sn_fail(ctx, SN_UNSUPPORTED, "forward corrections are added after skinning");
   *out = (sn_displacements){.count = (int)sn_rt_displacement_count(model), .memory = sn_arena_new(ctx)};

@@ -16,7 +16,7 @@ typedef struct renumberer {
   sn_section_list list;
 } renumberer;
 
-static const uint32_t *order_of(const sn_rt_model *model) { return model->sections[SN_SECTION_MESH_ORDER]; }
+static const uint32_t *order_of(const sn_rt_model *model) { return sn_rt_data(model, SN_SECTION_MESH_ORDER); }
 
 // ---- new numbers ----------------------------------------------------------------------------------------------------
 
@@ -67,8 +67,8 @@ static void renumber_lanes(void *user) {
 
 // Rows of neighbours without what fills their lanes; `row` has room for the longest.
 static size_t read_row(const renumberer *r, uint32_t i, uint32_t *row) {
-  const uint32_t *start = (const uint32_t *)r->model->sections[SN_SECTION_SHADE_START] + i / lanes;
-  const void *fans = r->model->sections[SN_SECTION_SHADE_FANS];
+  const uint32_t *start = (const uint32_t *)sn_rt_data(r->model, SN_SECTION_SHADE_START) + i / lanes;
+  const void *fans = sn_rt_data(r->model, SN_SECTION_SHADE_FANS);
   bool wide = sn_rt_fan_bytes(r->model->info.vertex_count) == 4;
   size_t length = start[1] - start[0];
   for (size_t n = 0; n < length; n++) {
@@ -82,7 +82,7 @@ static size_t read_row(const renumberer *r, uint32_t i, uint32_t *row) {
 static void renumber_fans(void *user) {
   renumberer *r = user;
   uint32_t vertices = r->model->info.vertex_count, bytes = sn_rt_fan_bytes(vertices);
-  size_t steps = r->model->sizes[SN_SECTION_SHADE_FANS] / bytes;
+  size_t steps = sn_rt_size(r->model, SN_SECTION_SHADE_FANS) / bytes;
   sn_fans fans = {.vertex_count = vertices,
                   .start = sn_section_alloc(&r->list, (size_t)vertices + 1, sizeof *fans.start),
                   .neighbours = sn_section_alloc(&r->list, steps, sizeof *fans.neighbours)};
@@ -98,7 +98,7 @@ static void renumber_fans(void *user) {
 static void renumber_own(void *user) {
   renumberer *r = user;
   uint32_t vertices = r->model->info.vertex_count, blocks = sn_rt_blocks_of(vertices);
-  const int16_t(*from)[3][lanes] = r->model->sections[SN_SECTION_SHADE_OWN];
+  const int16_t(*from)[3][lanes] = sn_rt_data(r->model, SN_SECTION_SHADE_OWN);
   int16_t(*to)[3][lanes] = sn_section_new(&r->list, SN_SECTION_SHADE_OWN, blocks, sizeof *to, 0);
   for (uint32_t k = 0; to && k < blocks * lanes; k++) {
     uint32_t i = k < vertices ? r->old_of[k] : k;
@@ -113,7 +113,7 @@ static void renumber_triangles(void *user) {
   if (!out) return;
   sn_rt_get_triangles(r->model, out);
   for (size_t n = 0; n < 3 * count; n++) out[n / 3][n % 3] = r->new_of[out[n / 3][n % 3]];
-  if (r->model->sections[SN_SECTION_PACK_TRIANGLES])
+  if (sn_rt_data(r->model, SN_SECTION_PACK_TRIANGLES))
     return sn_section_pack_triangles(&r->list, (const uint32_t(*)[3])out, count);
   sn_section_add(&r->list, sn_rt_section_name(SN_SECTION_MESH_TRIANGLES), out, count * sizeof *out, 0);
 }
@@ -146,7 +146,7 @@ sn_status sn_model_reorder(sn_context *ctx, const sn_rt_model *model, sn_vertex_
   sn_sections_rewrite(&r.list, model, rules, sizeof rules / sizeof *rules, &r);
   if (order == SN_VERTEX_ORDER_BLOCKS) add_order(&r);
   sn_rt_header header;
-  memcpy(&header, model->bytes, sizeof header);
+  memcpy(&header, sn_rt_get_bytes(model), sizeof header);
   sn_status status = sn_sections_assemble(&r.list, header, out);
   sn_arena_free(&r.memory);
   return status;

@@ -24,7 +24,7 @@ static void *new_section(packer *p, sn_rt_section_id id, uint64_t count, size_t 
 }
 
 static uint32_t group_count(const packer *p) {
-  return (uint32_t)(p->model->sizes[SN_SECTION_SKIN_GROUPS] / sizeof(sn_rt_group));
+  return (uint32_t)(sn_rt_size(p->model, SN_SECTION_SKIN_GROUPS) / sizeof(sn_rt_group));
 }
 
 // Number `lane` of a row that is zero there.
@@ -40,7 +40,7 @@ static uint32_t rounded(double value, double most) { return (uint32_t)lrint(fmin
 static const double most_cost = 1e-4, usual_cost = 1e-5;
 
 static void copy_section(packer *p, sn_rt_section_id id) {
-  sn_section_add(&p->list, sn_rt_section_name(id), p->model->sections[id], p->model->sizes[id],
+  sn_section_add(&p->list, sn_rt_section_name(id), sn_rt_data(p->model, id), sn_rt_size(p->model, id),
                  SN_RT_SECTION_REQUIRED);
 }
 
@@ -154,7 +154,7 @@ static void pack_lane(const packer *p, int influences, size_t row, uint32_t lane
 
 static void pack_weights(void *user) {
   packer *p = user;
-  uint64_t count = p->model->sizes[SN_SECTION_SKIN_WEIGHTS] / p->skin.weight_bits;
+  uint64_t count = sn_rt_size(p->model, SN_SECTION_SKIN_WEIGHTS) / p->skin.weight_bits;
   uint8_t *rows = new_section(p, SN_SECTION_PACK_WEIGHTS, count * row_bytes + tail, 1);
   for (uint32_t group = 0; rows && group < group_count(p); group++) {
     const sn_rt_group *g = p->skin.groups + group;
@@ -167,7 +167,7 @@ static void pack_weights(void *user) {
 static void pack_tuples(void *user) {
   packer *p = user;
   const uint16_t *tuples = p->skin.tuples;
-  uint64_t count = p->model->sizes[SN_SECTION_SKIN_TUPLES] / sizeof *tuples;
+  uint64_t count = sn_rt_size(p->model, SN_SECTION_SKIN_TUPLES) / sizeof *tuples;
   if (p->model->info.palette_count > 256) {
     return sn_section_add(&p->list, sn_rt_section_name(SN_SECTION_SKIN_TUPLES), tuples, count * sizeof *tuples, 0);
   }
@@ -179,7 +179,7 @@ static void pack_tuples(void *user) {
 
 static void pack_triangles(void *user) {
   packer *p = user;
-  const uint32_t(*triangles)[3] = p->model->sections[SN_SECTION_MESH_TRIANGLES];
+  const uint32_t(*triangles)[3] = sn_rt_data(p->model, SN_SECTION_MESH_TRIANGLES);
   sn_section_pack_triangles(&p->list, triangles, p->model->info.triangle_count);
 }
 
@@ -192,7 +192,7 @@ static const double bone_reach = 0.1;
 // The middle of what every proxy bone moves, seen from what it was learned about.
 static sn_status bone_centres(packer *p, uint32_t bones, float (*centres)[3]) {
   uint32_t joint_count = p->model->info.joint_count;
-  const float *centre = p->model->sections[SN_SECTION_DRIVE_CENTRE];
+  const float *centre = sn_rt_data(p->model, SN_SECTION_DRIVE_CENTRE);
   sn_mesh mesh;
   sn_skin skin = {0};
   sn_status status = sn_model_mesh(p->ctx, p->model, &mesh);
@@ -248,7 +248,7 @@ static void pack_solve(void *user) {
   packer *p = user;
   uint32_t joint_count = p->model->info.joint_count, bones = p->model->info.palette_count - joint_count;
   size_t blocks = sn_rt_rotreg_blocks(bones), columns = 3 * (size_t)bones + 4 * (size_t)joint_count;
-  const float *solve = p->model->sections[SN_SECTION_DRIVE_SOLVE];
+  const float *solve = sn_rt_data(p->model, SN_SECTION_DRIVE_SOLVE);
   size_t scale_count = sn_rt_packed_scale_count(joint_count, bones), count = blocks * columns * SN_RT_ROTREG_ROWS;
   float *numbers = sn_section_alloc(&p->list, scale_count, sizeof *numbers);
   int16_t *rows = sn_section_alloc(&p->list, count, sizeof *rows);
@@ -342,7 +342,7 @@ static void pack_entries(void *user) {
     copy_section(p, SN_SECTION_CORRECT_ENTRIES);
     return copy_section(p, SN_SECTION_CORRECT_DELTAS);
   }
-  const sn_rt_correct_head *head = p->model->sections[SN_SECTION_CORRECT_HEAD];
+  const sn_rt_correct_head *head = sn_rt_data(p->model, SN_SECTION_CORRECT_HEAD);
   size_t count = head->entry_count, size = sn_rt_packed_delta_bytes(p->model->info.shade);
   sn_rt_packed_entry *entries = new_section(p, SN_SECTION_PACK_ENTRIES, count, sizeof *entries);
   uint8_t *deltas = new_section(p, SN_SECTION_PACK_DELTAS, count * size + tail, 1);
@@ -377,7 +377,7 @@ sn_status sn_model_pack(sn_context *ctx, const sn_rt_model *model, sn_model *out
   *out = (sn_model){0};
   if (model->info.weight_bits == SN_RT_PACKED_BITS) return sn_fail(ctx, SN_BAD_INPUT, "the model is packed already");
   sn_rt_header header;
-  memcpy(&header, model->bytes, sizeof header);
+  memcpy(&header, sn_rt_get_bytes(model), sizeof header);
   packer p = {.ctx = ctx,
               .model = model,
               .skin = sn_rt_stored_of(model),

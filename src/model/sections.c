@@ -48,12 +48,13 @@ void sn_section_pack_triangles(sn_section_list *list, const uint32_t (*triangles
 
 void sn_sections_rewrite(sn_section_list *list, const sn_rt_model *model, const sn_section_rule *rules, size_t count,
                          void *user) {
-  const sn_rt_entry *e = (const sn_rt_entry *)(const void *)(model->bytes + sizeof(sn_rt_header));
+  const uint8_t *bytes = sn_rt_get_bytes(model);
+  const sn_rt_entry *e = (const sn_rt_entry *)(const void *)(bytes + sizeof(sn_rt_header));
   for (uint32_t s = 0; list->status == SN_OK && s < model->info.section_count; s++, e++) {
     size_t n = 0;
     while (n < count && strcmp(e->name, sn_rt_section_name(rules[n].from)) != 0) n++;
     if (n == count) {
-      sn_section_add(list, e->name, model->bytes + e->offset, e->size, e->flags);
+      sn_section_add(list, e->name, bytes + e->offset, e->size, e->flags);
     } else if (rules[n].write) {
       rules[n].write(user);
     }

@@ -33,7 +33,7 @@ static int invert(const float in[12], double m[12], double out[12]) {
 
 // The largest distance of a joint from where the model has it, when `space` maps the character; and which joint it is.
 static double furthest(const sn_rt_model *model, const float (*bind)[12], const double space[12], uint32_t *joint) {
-  const float(*rest)[12] = model->sections[SN_SECTION_JOINT_REST];
+  const float(*rest)[12] = sn_rt_data(model, SN_SECTION_JOINT_REST);
   double worst = 0, b[12], back[12], there[12];
   *joint = 0;
   for (uint32_t j = 0; j < model->info.joint_count; j++) {
@@ -47,7 +47,7 @@ static double furthest(const sn_rt_model *model, const float (*bind)[12], const 
 
 sn_rt_status sn_rt_bind(const sn_rt_model *model, const float (*bind)[12], float (*to_rest)[12], float *space,
                         sn_rt_error *error) {
-  const float(*rest)[12] = model->sections[SN_SECTION_JOINT_REST];
+  const float(*rest)[12] = sn_rt_data(model, SN_SECTION_JOINT_REST);
   uint32_t count = model->info.joint_count, worst, other;
   double limit = 0, map[12] = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0}, b[12], r[12], back[12], next[12];
   for (uint32_t n = 0; n < 3 * count; n++) {

@@ -8,13 +8,14 @@ static const char *name_of(sn_rt_section_id id) { return sn_rt_section_name(id);
 
 static int there(sn_rt_checker *c, sn_rt_section_id id) {
   c->used |= (uint64_t)1 << id;
-  return c->model->sections[id] != NULL;
+  return sn_rt_data(c->model, id) != NULL;
 }
 
 sn_rt_status sn_rt_need(sn_rt_checker *c, sn_rt_section_id id, uint64_t size) {
   if (!there(c, id)) return SN_RT_BAD(c, "section %s is missing", name_of(id));
-  if (c->model->sizes[id] == size) return SN_RT_OK;
-  return SN_RT_BAD(c, "section %s has %" PRIu64 " bytes instead of %" PRIu64, name_of(id), c->model->sizes[id], size);
+  if (sn_rt_size(c->model, id) == size) return SN_RT_OK;
+  return SN_RT_BAD(c, "section %s has %" PRIu64 " bytes instead of %" PRIu64, name_of(id), sn_rt_size(c->model, id),
+                   size);
 }
 
 sn_rt_status sn_rt_need_if_there(sn_rt_checker *c, sn_rt_section_id id, uint64_t size) {
@@ -23,9 +24,9 @@ sn_rt_status sn_rt_need_if_there(sn_rt_checker *c, sn_rt_section_id id, uint64_t
 
 sn_rt_status sn_rt_need_items(sn_rt_checker *c, sn_rt_section_id id, uint64_t item_size) {
   if (!there(c, id)) return SN_RT_BAD(c, "section %s is missing", name_of(id));
-  if (c->model->sizes[id] % item_size == 0) return SN_RT_OK;
+  if (sn_rt_size(c->model, id) % item_size == 0) return SN_RT_OK;
   return SN_RT_BAD(c, "section %s has %" PRIu64 " bytes, not a multiple of %" PRIu64, name_of(id),
-                   c->model->sizes[id], item_size);
+                   sn_rt_size(c->model, id), item_size);
 }
 
 sn_rt_status sn_rt_need_floats(sn_rt_checker *c, sn_rt_section_id id, uint64_t count) {
@@ -34,8 +35,9 @@ sn_rt_status sn_rt_need_floats(sn_rt_checker *c, sn_rt_section_id id, uint64_t c
 }
 
 sn_rt_status sn_rt_check_floats(sn_rt_checker *c, sn_rt_section_id id) {
-  const uint32_t *bits = c->model->sections[id], exponent = 0x7f800000u;
-  for (uint64_t n = 0; bits && n < c->model->sizes[id] / sizeof *bits; n++) {
+  const uint32_t *bits = sn_rt_data(c->model, id), exponent = 0x7f800000u;
+  uint64_t count = sn_rt_size(c->model, id) / sizeof *bits;
+  for (uint64_t n = 0; n < count; n++) {
     if ((bits[n] & exponent) == exponent)
       return SN_RT_BAD(c, "number %" PRIu64 " of section %s is not finite", n, name_of(id));
   }
@@ -43,8 +45,9 @@ sn_rt_status sn_rt_check_floats(sn_rt_checker *c, sn_rt_section_id id) {
 }
 
 sn_rt_status sn_rt_check_doubles(sn_rt_checker *c, sn_rt_section_id id) {
-  const uint64_t *bits = c->model->sections[id], exponent = (uint64_t)0x7ff << 52;
-  for (uint64_t n = 0; bits && n < c->model->sizes[id] / sizeof *bits; n++) {
+  const uint64_t *bits = sn_rt_data(c->model, id), exponent = (uint64_t)0x7ff << 52;
+  uint64_t count = sn_rt_size(c->model, id) / sizeof *bits;
+  for (uint64_t n = 0; n < count; n++) {
     if ((bits[n] & exponent) == exponent)
       return SN_RT_BAD(c, "number %" PRIu64 " of section %s is not finite", n, name_of(id));
   }
@@ -53,8 +56,9 @@ sn_rt_status sn_rt_check_doubles(sn_rt_checker *c, sn_rt_section_id id) {
 
 sn_rt_status sn_rt_check_below(sn_rt_checker *c, sn_rt_section_id id, uint32_t bytes, uint32_t limit,
                                const char *what) {
-  const void *values = c->model->sections[id];
-  for (uint64_t n = 0; values && n < c->model->sizes[id] / bytes; n++) {
+  const void *values = sn_rt_data(c->model, id);
+  uint64_t count = sn_rt_size(c->model, id) / bytes;
+  for (uint64_t n = 0; n < count; n++) {
     uint32_t value = bytes == 1   ? ((const uint8_t *)values)[n]
                      : bytes == 2 ? ((const uint16_t *)values)[n]
                                   : ((const uint32_t *)values)[n];
@@ -66,7 +70,7 @@ sn_rt_status sn_rt_check_below(sn_rt_checker *c, sn_rt_section_id id, uint32_t b
 sn_rt_status sn_rt_check_starts(sn_rt_checker *c, sn_rt_section_id id, uint64_t count, uint64_t total) {
   sn_rt_status status = sn_rt_need(c, id, (count + 1) * sizeof(uint32_t));
   if (status) return status;
-  const uint32_t *start = c->model->sections[id];
+  const uint32_t *start = sn_rt_data(c->model, id);
   if (start[0] != 0 || start[count] != total)
     return SN_RT_BAD(c, "section %s does not end at %" PRIu64, name_of(id), total);
   for (uint64_t n = 0; n < count; n++)

@@ -9,8 +9,8 @@
 
 // Names of `count` of what is called `what`.
 static sn_rt_status check_names(sn_rt_checker *c, sn_rt_section_id id, uint64_t count, const char *what) {
-  const uint32_t *start = c->model->sections[id];
-  uint64_t size = c->model->sizes[id], head = (count + 1) * 4;
+  const uint32_t *start = sn_rt_data(c->model, id);
+  uint64_t size = sn_rt_size(c->model, id), head = (count + 1) * 4;
   sn_rt_status status = (count ? sn_rt_need : sn_rt_need_if_there)(c, id, size);
   if (status || !start) return status;
   if (size < head || start[0] != 0 || start[count] != size - head)
@@ -26,7 +26,7 @@ static sn_rt_status check_names(sn_rt_checker *c, sn_rt_section_id id, uint64_t 
 sn_rt_status sn_rt_check_values(sn_rt_checker *c) {
   uint32_t count = c->model->info.value_count;
   if (count == 0) return SN_RT_OK;
-  const float(*ranges)[2] = c->model->sections[SN_SECTION_VALUE_RANGES];
+  const float(*ranges)[2] = sn_rt_data(c->model, SN_SECTION_VALUE_RANGES);
   sn_rt_status status = check_names(c, SN_SECTION_VALUE_NAMES, count, "value");
   if (!status) status = sn_rt_need_floats(c, SN_SECTION_VALUE_RANGES, 2 * (uint64_t)count);
   for (uint32_t v = 0; !status && v < count; v++) {
@@ -44,7 +44,7 @@ sn_rt_status sn_rt_check_joints(sn_rt_checker *c) {
   if (!status)
     status = (joint_count ? sn_rt_need : sn_rt_need_if_there)(c, SN_SECTION_JOINT_REST, (uint64_t)joint_count * 48);
   if (!status) status = sn_rt_check_floats(c, SN_SECTION_JOINT_REST);
-  const int32_t *parents = c->model->sections[SN_SECTION_JOINT_PARENTS];
+  const int32_t *parents = sn_rt_data(c->model, SN_SECTION_JOINT_PARENTS);
   for (uint32_t j = 0; !status && j < joint_count; j++) {
     if (parents[j] < -1 || parents[j] >= (int64_t)joint_count)
       status = SN_RT_BAD(c, "joint %u has no such parent", j);
@@ -72,7 +72,7 @@ typedef struct coverage {
 
 static sn_rt_status check_lanes(sn_rt_checker *c, const sn_rt_group *g, uint64_t first_vertex, coverage *seen) {
   const uint16_t *lanes =
-    (const uint16_t *)c->model->sections[SN_SECTION_SKIN_LANES] + (uint64_t)g->first_block * SN_RT_LANES;
+    (const uint16_t *)sn_rt_data(c->model, SN_SECTION_SKIN_LANES) + (uint64_t)g->first_block * SN_RT_LANES;
   uint64_t limit = chunk_size(c, first_vertex);
   for (uint32_t n = 0; n < (uint32_t)g->block_count * SN_RT_LANES; n++) {
     uint32_t lane = lanes[n];
@@ -91,7 +91,7 @@ typedef struct totals {
 } totals;
 
 static sn_rt_status check_group(sn_rt_checker *c, uint32_t index, totals *sum) {
-  const sn_rt_group *g = (const sn_rt_group *)c->model->sections[SN_SECTION_SKIN_GROUPS] + index;
+  const sn_rt_group *g = (const sn_rt_group *)sn_rt_data(c->model, SN_SECTION_SKIN_GROUPS) + index;
   if (g->influences < 1 || g->influences > SN_RT_MAX_INFLUENCES || g->influences > c->model->info.max_influences)
     return SN_RT_BAD(c, "group %u has %u influences", index, (unsigned)g->influences);
   if (g->kind != SN_RT_GROUP_SHARED && g->kind != SN_RT_GROUP_LOOSE)
@@ -118,7 +118,7 @@ static sn_rt_status check_group(sn_rt_checker *c, uint32_t index, totals *sum) {
 static sn_rt_status check_order(sn_rt_checker *c) {
   uint64_t vertices = c->model->info.vertex_count;
   sn_rt_status status = sn_rt_need_if_there(c, SN_SECTION_MESH_ORDER, vertices * sizeof(uint32_t));
-  const uint32_t *order = c->model->sections[SN_SECTION_MESH_ORDER];
+  const uint32_t *order = sn_rt_data(c->model, SN_SECTION_MESH_ORDER);
   coverage seen;
   for (uint64_t first = 0; order && !status && first < vertices; first += c->model->info.grain) {
     uint64_t count = chunk_size(c, first);
@@ -134,8 +134,8 @@ static sn_rt_status check_order(sn_rt_checker *c) {
 }
 
 static sn_rt_status check_chunk(sn_rt_checker *c, uint64_t chunk, totals *sum) {
-  const uint32_t *start = c->model->sections[SN_SECTION_SKIN_CHUNKS];
-  const sn_rt_group *groups = c->model->sections[SN_SECTION_SKIN_GROUPS];
+  const uint32_t *start = sn_rt_data(c->model, SN_SECTION_SKIN_CHUNKS);
+  const sn_rt_group *groups = sn_rt_data(c->model, SN_SECTION_SKIN_GROUPS);
   uint64_t first_vertex = chunk * c->model->info.grain;
   coverage seen;
   memset(seen.bits, 0, c->model->info.grain / 8 + 1);
@@ -155,7 +155,7 @@ static sn_rt_status check_tangents(sn_rt_checker *c) {
   uint64_t blocks = c->model->info.block_count;
   sn_rt_status status = sn_rt_need_if_there(c, SN_SECTION_SKIN_TANGENTS, blocks * sn_rt_tangent_bytes(0));
   if (!status) status = sn_rt_check_floats(c, SN_SECTION_SKIN_TANGENTS);
-  const float(*rows)[SN_RT_LANES] = c->model->sections[SN_SECTION_SKIN_TANGENTS];
+  const float(*rows)[SN_RT_LANES] = sn_rt_data(c->model, SN_SECTION_SKIN_TANGENTS);
   for (uint64_t b = 0; rows && !status && b < blocks; b++)
     for (int l = 0; l < SN_RT_LANES; l++) {
       if (fabsf(rows[4 * b + 3][l]) != 1)
@@ -228,8 +228,8 @@ sn_rt_status sn_rt_check_skin(sn_rt_checker *c, uint32_t group_count, uint32_t *
 
 uint64_t sn_rt_find_beside_last(const sn_rt_model *model) {
   if (model->info.shade != SN_RT_SHADE_RECOMPUTE) return 0;
-  const uint32_t *start = model->sections[SN_SECTION_SHADE_START];
-  const void *fans = model->sections[SN_SECTION_SHADE_FANS];
+  const uint32_t *start = sn_rt_data(model, SN_SECTION_SHADE_START);
+  const void *fans = sn_rt_data(model, SN_SECTION_SHADE_FANS);
   uint32_t last = model->info.vertex_count - 1, bytes = sn_rt_fan_bytes(model->info.vertex_count);
   uint64_t blocks = 0;
   for (uint32_t b = 0; b < sn_rt_blocks_of(model->info.vertex_count); b++)
@@ -242,7 +242,7 @@ uint64_t sn_rt_find_beside_last(const sn_rt_model *model) {
 static sn_rt_status check_fans(sn_rt_checker *c) {
   uint32_t vertices = c->model->info.vertex_count, bytes = sn_rt_fan_bytes(vertices);
   sn_rt_status status = sn_rt_need_items(c, SN_SECTION_SHADE_FANS, (uint64_t)SN_RT_LANES * bytes);
-  uint64_t steps = c->model->sizes[SN_SECTION_SHADE_FANS] / SN_RT_LANES / bytes;
+  uint64_t steps = sn_rt_size(c->model, SN_SECTION_SHADE_FANS) / SN_RT_LANES / bytes;
   if (!status) status = sn_rt_check_starts(c, SN_SECTION_SHADE_START, sn_rt_blocks_of(vertices), steps);
   if (!status) status = sn_rt_check_below(c, SN_SECTION_SHADE_FANS, bytes, vertices, "vertex");
   return status
@@ -255,8 +255,8 @@ static sn_rt_status check_packed_triangles(sn_rt_checker *c) {
   const sn_rt_info *info = &c->model->info;
   sn_rt_status status = sn_rt_need_items(c, SN_SECTION_PACK_TRIANGLES, 1);
   if (status) return status;
-  const uint8_t *at = c->model->sections[SN_SECTION_PACK_TRIANGLES],
-                *end = at + c->model->sizes[SN_SECTION_PACK_TRIANGLES];
+  const uint8_t *at = sn_rt_data(c->model, SN_SECTION_PACK_TRIANGLES),
+                *end = at + sn_rt_size(c->model, SN_SECTION_PACK_TRIANGLES);
   uint32_t vertex = 0;
   for (uint64_t n = 0; n < 3 * (uint64_t)info->triangle_count; n++) {
     if (at == end) return SN_RT_BAD(c, "section pack.triangles is too short");

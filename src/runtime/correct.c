@@ -8,13 +8,13 @@
 #include "runtime/terms.h"
 
 static sn_rt_pose_spaces spaces_of(const sn_rt_model *model) {
-  return (sn_rt_pose_spaces){model->sections[SN_SECTION_CORRECT_FIELDS],
-                             model->sections[SN_SECTION_CORRECT_JOINTS],
-                             model->sections[SN_SECTION_CORRECT_NUMBERS],
-                             model->sections[SN_SECTION_JOINT_REFERENCE],
+  return (sn_rt_pose_spaces){sn_rt_data(model, SN_SECTION_CORRECT_FIELDS),
+                             sn_rt_data(model, SN_SECTION_CORRECT_JOINTS),
+                             sn_rt_data(model, SN_SECTION_CORRECT_NUMBERS),
+                             sn_rt_data(model, SN_SECTION_JOINT_REFERENCE),
                              model->info.joint_count,
-                             model->sections[SN_SECTION_CORRECT_TERMS],
-                             model->sections[SN_SECTION_CORRECT_MIX]};
+                             sn_rt_data(model, SN_SECTION_CORRECT_TERMS),
+                             sn_rt_data(model, SN_SECTION_CORRECT_MIX)};
 }
 
 static uint64_t number_count(const sn_rt_field *f) {
@@ -24,11 +24,11 @@ static uint64_t number_count(const sn_rt_field *f) {
 
 // ---- values ----------------------------------------------------------------------------------------------------------------
 
-static void field_values(const sn_rt_pose_spaces *s, const sn_rt_field *f, const float *turns, double *work,
+static void field_values(const sn_rt_pose_spaces *s, const sn_rt_field *f, const float *rotations, double *work,
                          float *values) {
   double *terms = work + f->axis_count;
   uint32_t count = sn_rt_field_terms(f);
-  for (uint32_t a = 0; a < f->axis_count; a++) work[a] = sn_rt_axis(s, f, turns, a);
+  for (uint32_t a = 0; a < f->axis_count; a++) work[a] = sn_rt_axis(s, f, rotations, a);
   for (uint32_t t = 0; t < count; t++) terms[t] = sn_rt_term(s, f, work, t);
   if (f->kernel == SN_RT_KERNEL_SHEPARD) {
     double total = sn_rt_shepard_total(f, terms);
@@ -40,29 +40,29 @@ static void field_values(const sn_rt_pose_spaces *s, const sn_rt_field *f, const
 // Whether a joint or a value of the field has changed.
 static int has_changed(const sn_rt_pose_spaces *s, const sn_rt_field *f, const sn_rt_scratch *scratch) {
   for (uint32_t n = 0; n < f->joint_count; n++)
-    if (scratch->turned[s->references[s->joints[f->first_joint + n]].joint]) return 1;
+    if (scratch->rotated[s->references[s->joints[f->first_joint + n]].joint]) return 1;
   return f->value_count > 0;
 }
 
 void sn_rt_make_values(const sn_rt_model *model, const sn_rt_scratch *scratch, int again) {
-  const sn_rt_correct_head *head = model->sections[SN_SECTION_CORRECT_HEAD];
-  const sn_rt_field *fields = model->sections[SN_SECTION_CORRECT_FIELDS];
+  const sn_rt_correct_head *head = sn_rt_data(model, SN_SECTION_CORRECT_HEAD);
+  const sn_rt_field *fields = sn_rt_data(model, SN_SECTION_CORRECT_FIELDS);
   sn_rt_pose_spaces spaces = spaces_of(model);
   sn_rt_make_sums(model, &spaces, scratch, again);
   for (uint32_t n = 0; n < head->field_count; n++) {
     if (fields[n].kernel == SN_RT_KERNEL_SUM || (again && !has_changed(&spaces, fields + n, scratch))) continue;
-    field_values(&spaces, fields + n, scratch->turns, scratch->work, scratch->values + fields[n].first_basis);
+    field_values(&spaces, fields + n, scratch->rotations, scratch->work, scratch->values + fields[n].first_basis);
   }
 }
 
 uint64_t sn_rt_value_count(const sn_rt_model *model) {
-  const sn_rt_correct_head *head = model->sections[SN_SECTION_CORRECT_HEAD];
+  const sn_rt_correct_head *head = sn_rt_data(model, SN_SECTION_CORRECT_HEAD);
   return head ? head->basis_count : 0;
 }
 
 uint64_t sn_rt_find_work_count(const sn_rt_model *model) {
-  const sn_rt_correct_head *head = model->sections[SN_SECTION_CORRECT_HEAD];
-  const sn_rt_field *fields = model->sections[SN_SECTION_CORRECT_FIELDS];
+  const sn_rt_correct_head *head = sn_rt_data(model, SN_SECTION_CORRECT_HEAD);
+  const sn_rt_field *fields = sn_rt_data(model, SN_SECTION_CORRECT_FIELDS);
   uint64_t most = head ? 3 * (sn_rt_function_terms(model) + 2 * (uint64_t)SN_RT_PARTS) : 0; // in floats
   for (uint32_t n = 0; head && n < head->field_count; n++) {
     uint64_t count = 2 * ((uint64_t)fields[n].axis_count + sn_rt_field_terms(fields + n));
@@ -74,7 +74,7 @@ uint64_t sn_rt_find_work_count(const sn_rt_model *model) {
 
 sn_rt_correcting sn_rt_new_correcting(const sn_rt_model *model, const sn_rt_scratch *scratch) {
   sn_rt_correcting c = {.stored = {.start = NULL}};
-  const sn_rt_correct_head *head = model->sections[SN_SECTION_CORRECT_HEAD];
+  const sn_rt_correct_head *head = sn_rt_data(model, SN_SECTION_CORRECT_HEAD);
   if (model->info.correct == SN_RT_CORRECT_NONE || head->entry_count == 0) return c;
   c.stored = sn_rt_stored_corrections_of(model);
   c.values = scratch->values;
@@ -85,7 +85,7 @@ sn_rt_correcting sn_rt_new_correcting(const sn_rt_model *model, const sn_rt_scra
 }
 
 uint32_t sn_rt_correct_values(const sn_rt_model *model, const void *scratch, const float **values) {
-  const sn_rt_correct_head *head = model->sections[SN_SECTION_CORRECT_HEAD];
+  const sn_rt_correct_head *head = sn_rt_data(model, SN_SECTION_CORRECT_HEAD);
   *values = NULL;
   if (!head) return 0;
   *values = sn_rt_scratch_at(model, scratch).values;
@@ -100,7 +100,7 @@ static int known(const sn_rt_field *f) {
 
 // Whether these numbers of correct.joints are less than `limit`.
 static int all_below(const sn_rt_checker *c, uint32_t first, uint32_t count, uint32_t limit) {
-  const uint16_t *joints = c->model->sections[SN_SECTION_CORRECT_JOINTS];
+  const uint16_t *joints = sn_rt_data(c->model, SN_SECTION_CORRECT_JOINTS);
   for (uint32_t n = first; n < first + count; n++)
     if (joints[n] >= limit) return 0;
   return 1;
@@ -112,7 +112,7 @@ typedef struct counts {
 } counts;
 
 static sn_rt_status check_space(sn_rt_checker *c, const sn_rt_field *f, uint32_t index, counts *before) {
-  uint64_t joint_count = c->model->sizes[SN_SECTION_CORRECT_JOINTS] / 2;
+  uint64_t joint_count = sn_rt_size(c->model, SN_SECTION_CORRECT_JOINTS) / 2;
   if ((uint64_t)f->first_joint + f->joint_count + f->value_count > joint_count || f->joint_count > SN_RT_MAX_JOINTS ||
       f->value_count > SN_RT_MAX_JOINTS || !all_below(c, f->first_joint, f->joint_count, c->model->info.joint_count))
     return SN_RT_BAD(c, "pose space %u has joints that do not exist", index);
@@ -131,7 +131,7 @@ static sn_rt_status check_space(sn_rt_checker *c, const sn_rt_field *f, uint32_t
   before->number += number_count(f);
   sn_rt_status status = sn_rt_need_items(c, SN_SECTION_CORRECT_NUMBERS, sizeof(double));
   if (status) return status;
-  if (before->number > c->model->sizes[SN_SECTION_CORRECT_NUMBERS] / 8)
+  if (before->number > sn_rt_size(c->model, SN_SECTION_CORRECT_NUMBERS) / 8)
     return SN_RT_BAD(c, "section correct.numbers is too short");
   sn_rt_pose_spaces spaces = spaces_of(c->model);
   const double *widths = sn_rt_widths(&spaces, f);
@@ -143,7 +143,7 @@ static sn_rt_status check_space(sn_rt_checker *c, const sn_rt_field *f, uint32_t
 }
 
 static sn_rt_status check_field(sn_rt_checker *c, uint32_t index, counts *before) {
-  const sn_rt_field *f = (const sn_rt_field *)c->model->sections[SN_SECTION_CORRECT_FIELDS] + index;
+  const sn_rt_field *f = (const sn_rt_field *)sn_rt_data(c->model, SN_SECTION_CORRECT_FIELDS) + index;
   if (!known(f))
     return sn_rt_fail(c->error, SN_RT_UNSUPPORTED, "pose space %u is of a kind that this runtime does not know",
                       index);
@@ -161,17 +161,17 @@ static sn_rt_status check_fields(sn_rt_checker *c, const sn_rt_correct_head *hea
   if (status) return status;
   if (all.basis != head->basis_count)
     return SN_RT_BAD(c, "the pose spaces have %" PRIu64 " bases instead of %u", all.basis, head->basis_count);
-  if (all.number * sizeof(double) != c->model->sizes[SN_SECTION_CORRECT_NUMBERS])
+  if (all.number * sizeof(double) != sn_rt_size(c->model, SN_SECTION_CORRECT_NUMBERS))
     return SN_RT_BAD(c, "section correct.numbers is too long");
-  if (all.mix * sizeof(float) != c->model->sizes[SN_SECTION_CORRECT_MIX])
+  if (all.mix * sizeof(float) != sn_rt_size(c->model, SN_SECTION_CORRECT_MIX))
     return SN_RT_BAD(c, "section correct.mix has %" PRIu64 " bytes, and %" PRIu64 " have a use",
-                     c->model->sizes[SN_SECTION_CORRECT_MIX], all.mix * sizeof(float));
+                     sn_rt_size(c->model, SN_SECTION_CORRECT_MIX), all.mix * sizeof(float));
   return SN_RT_OK;
 }
 
 static sn_rt_status check_entries(sn_rt_checker *c, const sn_rt_correct_head *head) {
   uint64_t count = head->entry_count;
-  int packed = c->model->info.weight_bits == SN_RT_PACKED_BITS && c->model->sections[SN_SECTION_PACK_ENTRIES];
+  int packed = c->model->info.weight_bits == SN_RT_PACKED_BITS && sn_rt_data(c->model, SN_SECTION_PACK_ENTRIES);
   sn_rt_status status = sn_rt_check_starts(c, SN_SECTION_CORRECT_START, c->model->info.block_count, count);
   if (!status && packed) {
     uint64_t deltas = count * sn_rt_packed_delta_bytes(c->model->info.shade) + SN_RT_PACKED_TAIL;
@@ -194,9 +194,9 @@ static sn_rt_status check_entries(sn_rt_checker *c, const sn_rt_correct_head *he
 
 // A limit is a length: without one a displacement of nothing would be divided by nothing.
 static sn_rt_status check_limits(sn_rt_checker *c) {
-  int packed = c->model->info.weight_bits == SN_RT_PACKED_BITS && c->model->sections[SN_SECTION_PACK_LIMITS];
+  int packed = c->model->info.weight_bits == SN_RT_PACKED_BITS && sn_rt_data(c->model, SN_SECTION_PACK_LIMITS);
   sn_rt_section_id id = packed ? SN_SECTION_PACK_LIMITS : SN_SECTION_CORRECT_LIMITS;
-  if (!c->model->sections[id]) return SN_RT_OK;
+  if (!sn_rt_data(c->model, id)) return SN_RT_OK;
   uint64_t count = (uint64_t)c->model->info.block_count * SN_RT_LANES;
   sn_rt_status status = sn_rt_need(c, id, packed ? sizeof(float) + 2 * count : count * sizeof(float));
   if (status) return status;
@@ -215,7 +215,7 @@ sn_rt_status sn_rt_check_correct(sn_rt_checker *c) {
   if (model->info.correct == SN_RT_CORRECT_NONE) return SN_RT_OK;
   sn_rt_status status = sn_rt_need(c, SN_SECTION_CORRECT_HEAD, sizeof(sn_rt_correct_head));
   if (status) return status;
-  const sn_rt_correct_head *head = model->sections[SN_SECTION_CORRECT_HEAD];
+  const sn_rt_correct_head *head = sn_rt_data(model, SN_SECTION_CORRECT_HEAD);
   if (head->order > SN_RT_ORDER_FORWARD || head->zero)
     return sn_rt_fail(c->error, SN_RT_UNSUPPORTED, "the corrections are of a kind that this runtime does not know");
   if (head->limit_after &&
@@ -223,9 +223,9 @@ sn_rt_status sn_rt_check_correct(sn_rt_checker *c) {
     return SN_RT_BAD(c, "limits after the blend go with corrections before a linear one");
   if (head->basis_count > 65536) return SN_RT_BAD(c, "%u bases are too many", head->basis_count);
   if (model->info.joint_count) status = sn_rt_need_items(c, SN_SECTION_JOINT_REFERENCE, sizeof(sn_rt_reference));
-  if (!status && model->sections[SN_SECTION_CORRECT_JOINTS])
+  if (!status && sn_rt_data(model, SN_SECTION_CORRECT_JOINTS))
     status = sn_rt_need_items(c, SN_SECTION_CORRECT_JOINTS, sizeof(uint16_t));
-  if (!status && model->sections[SN_SECTION_CORRECT_NUMBERS])
+  if (!status && sn_rt_data(model, SN_SECTION_CORRECT_NUMBERS))
     status = sn_rt_need_items(c, SN_SECTION_CORRECT_NUMBERS, sizeof(double));
   if (!status) status = sn_rt_check_doubles(c, SN_SECTION_CORRECT_NUMBERS);
   if (!status) status = sn_rt_need(c, SN_SECTION_CORRECT_FIELDS, head->field_count * (uint64_t)sizeof(sn_rt_field));

@@ -11,8 +11,8 @@ static SN_RT_INLINE vf3 load_packed_delta(const uint8_t *rows, int lane) {
   return (vf3){vf_unit_u12(at), vf_unit_u12(at + SN_RT_PACKED_ROW), vf_unit_u12(at + 2 * SN_RT_PACKED_ROW)};
 }
 
-static SN_RT_INLINE vf3 load_packed_turn(const uint8_t *turns, int lane) {
-  const uint8_t *at = turns + 4 * lane;
+static SN_RT_INLINE vf3 load_packed_turn(const uint8_t *rotations, int lane) {
+  const uint8_t *at = rotations + 4 * lane;
   return (vf3){vf_unit_u10(at, 0), vf_unit_u10(at, 10), vf_unit_u10(at, 20)};
 }
 
@@ -70,7 +70,7 @@ static SN_RT_INLINE void add_packed_entries(const sn_rt_job *job, uint32_t first
   size_t size = c->delta_bytes;
   const uint8_t *deltas = (const uint8_t *)c->deltas + first * size;
   vf3 moved = {vf_set(0), vf_set(0), vf_set(0)}, turned = moved;
-  vf moves = vf_set(0), turns = vf_set(0);
+  vf moves = vf_set(0), rotations = vf_set(0);
   for (uint32_t left = end - first; left > 0; left--, e++, deltas += size) {
     vf value = vf_set(values[e->basis]);
     vf move = vf_mul(value, vf_set(e->position));
@@ -78,11 +78,11 @@ static SN_RT_INLINE void add_packed_entries(const sn_rt_job *job, uint32_t first
     moved = mad(moved, move, load_packed_delta(deltas, lane));
     if (!normals) continue;
     vf by = vf_mul(value, vf_set(sn_rt_short_float(e->normal)));
-    turns = vf_add(turns, by);
+    rotations = vf_add(rotations, by);
     turned = mad(turned, by, load_packed_turn(deltas + 3 * SN_RT_PACKED_ROW, lane));
   }
   sum->position = add_units(sum->position, moved, moves, 4096, SN_RT_PACKED_ZERO);
-  if (normals) sum->normal = add_units(sum->normal, turned, turns, 1024, SN_RT_PACKED_NORMAL_ZERO);
+  if (normals) sum->normal = add_units(sum->normal, turned, rotations, 1024, SN_RT_PACKED_NORMAL_ZERO);
 }
 
 static SN_RT_INLINE vf load_limit(const sn_rt_stored_corrections *c, uint32_t bits, size_t at) {

@@ -11,7 +11,7 @@
 #include <immintrin.h>
 #endif
 
-static const sn_rt_control *head_of(const sn_rt_model *model) { return model->sections[SN_SECTION_CONTROL_HEAD]; }
+static const sn_rt_control *head_of(const sn_rt_model *model) { return sn_rt_data(model, SN_SECTION_CONTROL_HEAD); }
 
 // ---- checks -----------------------------------------------------------------------------------------------------------
 
@@ -205,7 +205,8 @@ SN_RT_WIDE static void wide_3(const float *m, uint32_t rows, uint32_t columns, c
 
 static multiplier choose_multiplier(const sn_rt_model *model) {
 #if defined(SN_RT_HAS_AVX2)
-  if (model->path == SN_RT_PATH_AVX2 || model->path == SN_RT_PATH_AVX512) return (multiplier){wide_1, wide_3};
+  if (sn_rt_at(model)->path == SN_RT_PATH_AVX2 || sn_rt_at(model)->path == SN_RT_PATH_AVX512)
+    return (multiplier){wide_1, wide_3};
 #endif
   (void)model;
   return (multiplier){plain_1, plain_3};
@@ -242,7 +243,7 @@ static workspace lay_out(const sn_rt_model *model, float *values) {
 // 1 that is taken off changes nothing, but what is left keeps its digits where the kernel is wide.
 static void kernel_vector(const sn_rt_model *model, const float (*controls)[3], float *xi) {
   const sn_rt_control *head = head_of(model);
-  const float *frames = model->sections[SN_SECTION_CONTROL_FRAMES];
+  const float *frames = sn_rt_data(model, SN_SECTION_CONTROL_FRAMES);
   uint32_t points = model->info.control_count;
   for (uint32_t f = 0; f < head->frames; f++) {
     xi[f] = sn_rt_control_kernel(head, points, controls[0], frames + 3 * (size_t)f * points);
@@ -255,12 +256,12 @@ static void run(const sn_rt_model *model, const sn_rt_input *input, const sn_rt_
   (void)keeping;
   const float(*controls)[3] = input->controls;
   const sn_rt_control *head = head_of(model);
-  const float(*centres)[3] = model->sections[SN_SECTION_CONTROL_CENTRES];
+  const float(*centres)[3] = sn_rt_data(model, SN_SECTION_CONTROL_CENTRES);
   uint32_t bones = model->info.palette_count, points = model->info.control_count;
   workspace w = lay_out(model, space);
   multiplier multiply = choose_multiplier(model);
   kernel_vector(model, controls, w.xi);
-  multiply.one(model->sections[SN_SECTION_CONTROL_MAP], bones * head->outputs, head->frames + 1, w.xi, w.outputs);
+  multiply.one(sn_rt_data(model, SN_SECTION_CONTROL_MAP), bones * head->outputs, head->frames + 1, w.xi, w.outputs);
   for (uint32_t b = 0; b < bones; b++) {
     const float *d = w.outputs + (size_t)b * head->outputs;
     sn_rt_bone_gradient(d, head->flags, w.columns + 3 * (size_t)b);
@@ -268,8 +269,8 @@ static void run(const sn_rt_model *model, const sn_rt_input *input, const sn_rt_
   }
   if (head->flags & SN_RT_CONTROL_POISSON) {
     for (uint32_t c = 0; c < points; c++) memcpy(w.columns[3 * (size_t)bones + c], controls[c], sizeof *controls);
-    multiply.three(model->sections[SN_SECTION_CONTROL_SOLVE], bones, 3 * bones + points, (const float(*)[4])w.columns,
-                   w.places);
+    multiply.three(sn_rt_data(model, SN_SECTION_CONTROL_SOLVE), bones, 3 * bones + points,
+                   (const float(*)[4])w.columns, w.places);
   }
   for (uint32_t b = 0; b < bones; b++) {
     sn_rt_store_bone((const float(*)[4])w.columns + 3 * (size_t)b, w.places[b], centres[b], palette + 16 * (size_t)b);

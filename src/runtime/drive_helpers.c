@@ -8,14 +8,14 @@ _Static_assert(sizeof(sn_rt_helper) == 80 && sizeof(sn_rt_linear) == 8, "sizes o
 static uint32_t helper_count(const sn_rt_model *model) { return model->info.palette_count - model->info.joint_count; }
 
 static uint64_t rows_of(const sn_rt_model *model) {
-  return model->sizes[SN_SECTION_DRIVE_MIX] / (SN_RT_HELPER_ROW * sizeof(float));
+  return sn_rt_size(model, SN_SECTION_DRIVE_MIX) / (SN_RT_HELPER_ROW * sizeof(float));
 }
 
 // Terms of helper n's groups, which follow those of the helper before it, as its rows do.
 static sn_rt_status check_helper(sn_rt_checker *c, uint32_t n, uint64_t *group, uint64_t *row) {
-  const sn_rt_helper *h = (const sn_rt_helper *)c->model->sections[SN_SECTION_DRIVE_HELPERS] + n;
-  const sn_rt_terms *terms = c->model->sections[SN_SECTION_DRIVE_TERMS];
-  uint64_t groups = c->model->sizes[SN_SECTION_DRIVE_TERMS] / sizeof *terms, unused = 0;
+  const sn_rt_helper *h = (const sn_rt_helper *)sn_rt_data(c->model, SN_SECTION_DRIVE_HELPERS) + n;
+  const sn_rt_terms *terms = sn_rt_data(c->model, SN_SECTION_DRIVE_TERMS);
+  uint64_t groups = sn_rt_size(c->model, SN_SECTION_DRIVE_TERMS) / sizeof *terms, unused = 0;
   if (h->parent != SN_RT_NO_JOINT && h->parent >= c->model->info.joint_count)
     return SN_RT_BAD(c, "helper %u is a child of a joint that does not exist", n);
   if (h->first_group != *group || h->group_count > groups - *group || h->first_row != *row)
@@ -31,7 +31,7 @@ static sn_rt_status check_helper(sn_rt_checker *c, uint32_t n, uint64_t *group, 
       return SN_RT_BAD(c, "helper %u has terms of kind %u", n, t->kind);
     sn_rt_status status = sn_rt_check_term_group(c, t, (uint32_t)*group, &unused);
     if (status) return status;
-    if (t->kind != SN_RT_TERMS_VALUE && !c->model->sections[SN_SECTION_JOINT_REFERENCE])
+    if (t->kind != SN_RT_TERMS_VALUE && !sn_rt_data(c->model, SN_SECTION_JOINT_REFERENCE))
       return SN_RT_BAD(c, "helper %u has joints to drive it, and there is no joint.reference", n);
     *row += t->count;
   }
@@ -39,11 +39,11 @@ static sn_rt_status check_helper(sn_rt_checker *c, uint32_t n, uint64_t *group, 
 }
 
 static uint64_t linear_count(const sn_rt_model *model) {
-  return model->sizes[SN_SECTION_DRIVE_LINEAR] / sizeof(sn_rt_linear);
+  return sn_rt_size(model, SN_SECTION_DRIVE_LINEAR) / sizeof(sn_rt_linear);
 }
 
 static sn_rt_status check_linear(sn_rt_checker *c) {
-  const sn_rt_linear *at = c->model->sections[SN_SECTION_DRIVE_LINEAR];
+  const sn_rt_linear *at = sn_rt_data(c->model, SN_SECTION_DRIVE_LINEAR);
   sn_rt_status status = sn_rt_need_items(c, SN_SECTION_DRIVE_LINEAR, sizeof *at);
   for (uint32_t n = 0; !status && n < linear_count(c->model); n++) {
     uint32_t helper = at[n].place / SN_RT_LINEAR_PLACES;
@@ -60,17 +60,18 @@ static sn_rt_status check_linear(sn_rt_checker *c) {
 
 static sn_rt_status check(sn_rt_checker *c) {
   uint64_t group = 0, row = 0;
-  int linear = c->model->sections[SN_SECTION_DRIVE_LINEAR] != NULL;
+  int linear = sn_rt_data(c->model, SN_SECTION_DRIVE_LINEAR) != NULL;
   if (c->model->info.blend != SN_RT_BLEND_LINEAR) return SN_RT_BAD(c, "helpers drive linear blends");
   sn_rt_status status =
     sn_rt_need(c, SN_SECTION_DRIVE_HELPERS, (uint64_t)helper_count(c->model) * sizeof(sn_rt_helper));
   if (!status && linear) status = check_linear(c);
-  int terms = !linear || c->model->sections[SN_SECTION_DRIVE_TERMS] || c->model->sections[SN_SECTION_DRIVE_MIX];
+  int terms = !linear || sn_rt_data(c->model, SN_SECTION_DRIVE_TERMS) || sn_rt_data(c->model, SN_SECTION_DRIVE_MIX);
   if (!status && terms) status = sn_rt_need_items(c, SN_SECTION_DRIVE_TERMS, sizeof(sn_rt_terms));
   if (!status && terms) status = sn_rt_need_items(c, SN_SECTION_DRIVE_MIX, SN_RT_HELPER_ROW * sizeof(float));
   if (!status) status = sn_rt_check_floats(c, SN_SECTION_DRIVE_MIX);
   for (uint32_t n = 0; !status && n < helper_count(c->model); n++) status = check_helper(c, n, &group, &row);
-  if (!status && (row != rows_of(c->model) || group != c->model->sizes[SN_SECTION_DRIVE_TERMS] / sizeof(sn_rt_terms)))
+  if (!status &&
+      (row != rows_of(c->model) || group != sn_rt_size(c->model, SN_SECTION_DRIVE_TERMS) / sizeof(sn_rt_terms)))
     return SN_RT_BAD(c, "drive.terms or drive.mix has more than the helpers' functions");
   return status;
 }
@@ -82,19 +83,19 @@ static uint64_t work(const sn_rt_model *model) {
 
 static void run(const sn_rt_model *model, const sn_rt_input *input, const sn_rt_keeping *keeping, void *space,
                 float *palette) {
-  const sn_rt_helper *helpers = model->sections[SN_SECTION_DRIVE_HELPERS];
-  sn_rt_pose_spaces spaces = {.references = model->sections[SN_SECTION_JOINT_REFERENCE],
+  const sn_rt_helper *helpers = sn_rt_data(model, SN_SECTION_DRIVE_HELPERS);
+  sn_rt_pose_spaces spaces = {.references = sn_rt_data(model, SN_SECTION_JOINT_REFERENCE),
                               .joint_count = model->info.joint_count,
-                              .terms = model->sections[SN_SECTION_DRIVE_TERMS],
-                              .mix = model->sections[SN_SECTION_DRIVE_MIX]};
-  const sn_rt_linear *linear = model->sections[SN_SECTION_DRIVE_LINEAR];
+                              .terms = sn_rt_data(model, SN_SECTION_DRIVE_TERMS),
+                              .mix = sn_rt_data(model, SN_SECTION_DRIVE_MIX)};
+  const sn_rt_linear *linear = sn_rt_data(model, SN_SECTION_DRIVE_LINEAR);
   const sn_rt_linear *end = linear ? linear + linear_count(model) : NULL;
-  const float *values = keeping->turns + 8 * (size_t)model->info.joint_count;
+  const float *values = keeping->rotations + 8 * (size_t)model->info.joint_count;
   (void)input, (void)space;
   for (uint32_t n = 0; n < helper_count(model); n++) {
     const sn_rt_helper *h = helpers + n;
     float channels[SN_RT_HELPER_ROW], added[SN_RT_LINEAR_PLACES], local[12];
-    sn_rt_helper_channels(h, &spaces, keeping->turns, channels);
+    sn_rt_helper_channels(h, &spaces, keeping->rotations, channels);
     sn_rt_helper_local(h->centre, channels, local);
     if (linear) {
       linear = sn_rt_helper_linear(linear, end, n, values, added);

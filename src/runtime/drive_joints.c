@@ -17,10 +17,10 @@ static sn_rt_status check(sn_rt_checker *c) {
   if (count == 0) return SN_RT_OK;
   if (is_still(c->model)) {
     return c->model->info.blend == SN_RT_BLEND_LINEAR ? SN_RT_OK
-                                                      : SN_RT_BAD(c, "rotations are blended, and no joint turns");
+                                                      : SN_RT_BAD(c, "rotations are blended, and no joint rotates");
   }
   sn_rt_status status = sn_rt_need(c, SN_SECTION_DRIVE_EXTRA, (uint64_t)count * sizeof(sn_rt_extra));
-  const sn_rt_extra *extra = c->model->sections[SN_SECTION_DRIVE_EXTRA];
+  const sn_rt_extra *extra = sn_rt_data(c->model, SN_SECTION_DRIVE_EXTRA);
   for (uint32_t e = 0; !status && e < count; e++) {
     const sn_rt_extra *x = extra + e;
     if (x->kind != SN_RT_EXTRA_HALFWAY && x->kind != SN_RT_EXTRA_SCALING) {
@@ -39,7 +39,7 @@ static uint64_t work(const sn_rt_model *model) {
 
 static void run(const sn_rt_model *model, const sn_rt_input *input, const sn_rt_keeping *keeping, void *space,
                 float *palette) {
-  const sn_rt_extra *extra = model->sections[SN_SECTION_DRIVE_EXTRA];
+  const sn_rt_extra *extra = sn_rt_data(model, SN_SECTION_DRIVE_EXTRA);
   (void)input, (void)space;
   int moved = keeping->moved == NULL;
   for (uint32_t j = 0; !moved && j < model->info.joint_count; j++) moved = keeping->moved[j];

@@ -24,7 +24,7 @@ static size_t input_bytes(uint32_t joint_count, uint32_t bones) {
   return aligned(6 * sn_rt_rotreg_apart(3 * bones + 4 * joint_count) * sizeof(float));
 }
 
-// A byte for every joint that turned, and one for every eight keys and every eight joints.
+// A byte for every joint that rotated, and one for every eight keys and every eight joints.
 static size_t mark_bytes(uint32_t joint_count, uint32_t blocks) {
   return aligned((size_t)joint_count + blocks + sn_rt_blocks_of(joint_count));
 }
@@ -51,27 +51,27 @@ static uint64_t work(const sn_rt_model *model) { return sn_rt_rotreg_work(model,
 
 // ---- joints (3.2.1) ----------------------------------------------------------------------------------------------------
 
-// The quaternion and the logarithm of every joint that moved; `turned` tells which of these changed.
-static void make_turns(const sn_rt_model *model, const float *palette, const uint8_t *moved, float (*turns)[8],
-                       uint8_t *turned) {
+// The quaternion and the logarithm of every joint that moved; `rotated` tells which of these changed.
+static void make_turns(const sn_rt_model *model, const float *palette, const uint8_t *moved, float (*rotations)[8],
+                       uint8_t *rotated) {
   enum { other_quaternion = 1, other_logarithm = 2 };
-  const sn_rt_rotreg_joint *joint = model->sections[SN_SECTION_DRIVE_JOINTS];
+  const sn_rt_rotreg_joint *joint = sn_rt_data(model, SN_SECTION_DRIVE_JOINTS);
   uint32_t joint_count = model->info.joint_count;
   for (uint32_t j = 0; j < joint_count; j++) {
     float r[9], q[4];
-    turned[j] = moved ? 0 : other_quaternion;
+    rotated[j] = moved ? 0 : other_quaternion;
     if (moved && !moved[j]) continue;
     sn_rt_rotation_of(palette + 16 * (size_t)j, r);
     sn_rt_quat_from_rotation(r, q);
-    if (moved && !sn_rt_same(turns[j], q, 4)) turned[j] = other_quaternion;
-    memcpy(turns[j], q, sizeof q);
+    if (moved && !sn_rt_same(rotations[j], q, 4)) rotated[j] = other_quaternion;
+    memcpy(rotations[j], q, sizeof q);
   }
   for (uint32_t j = 0; j < joint_count; j++) {
     float theta[4] = {0};
-    if (!((turned[j] | turned[joint[j].base]) & other_quaternion)) continue;
-    sn_rt_relative_log(turns[joint[j].base], turns[j], joint[j].reference, theta);
-    if (moved && !sn_rt_same(turns[j] + 4, theta, 4)) turned[j] |= other_logarithm;
-    memcpy(turns[j] + 4, theta, sizeof theta);
+    if (!((rotated[j] | rotated[joint[j].base]) & other_quaternion)) continue;
+    sn_rt_relative_log(rotations[joint[j].base], rotations[j], joint[j].reference, theta);
+    if (moved && !sn_rt_same(rotations[j] + 4, theta, 4)) rotated[j] |= other_logarithm;
+    memcpy(rotations[j] + 4, theta, sizeof theta);
   }
 }
 
@@ -82,35 +82,35 @@ sn_rt_rotreg_job sn_rt_rotreg_prepare(const sn_rt_model *model, const sn_rt_keep
   char *inputs = gradients + gradient_bytes(blocks), *marks = inputs + input_bytes(joint_count, bones);
   char *parts = marks + mark_bytes(joint_count, blocks);
   sn_rt_rotreg_job job = {.blends = (float(*)[2])(void *)blends,
-                          .solve = model->sections[SN_SECTION_DRIVE_SOLVE],
+                          .solve = sn_rt_data(model, SN_SECTION_DRIVE_SOLVE),
                           .packed = sn_rt_packed_solve_of(model),
                           .joint_count = joint_count,
                           .bone_count = bones,
-                          .turns = space,
+                          .rotations = space,
                           .gradients = (float *)(void *)gradients,
                           .matrices = palette,
                           .inputs = (float *)(void *)inputs,
                           .parts = keeping->keep ? (float *)(void *)parts : NULL,
-                          .turned = (uint8_t *)marks,
-                          .wide = model->wide_units != 0};
-  make_turns(model, palette, keeping->moved, job.turns, job.turned);
+                          .rotated = (uint8_t *)marks,
+                          .wide = sn_rt_at(model)->wide_units != 0};
+  make_turns(model, palette, keeping->moved, job.rotations, job.rotated);
   return job;
 }
 
 // ---- what did not change -----------------------------------------------------------------------------------------------
 
-int sn_rt_rotreg_block_turned(const sn_rt_rotreg_block *b, const uint8_t *turned) {
+int sn_rt_rotreg_block_rotated(const sn_rt_rotreg_block *b, const uint8_t *rotated) {
   int any = 0;
   for (int l = 0; l < SN_RT_LANES; l++) {
-    any |= turned[b->base[l]] | turned[b->shear_joint[0][l]] | turned[b->shear_joint[1][l]];
-    for (uint32_t k = 0; k < b->factor_count; k++) any |= turned[b->joint[k][l]];
+    any |= rotated[b->base[l]] | rotated[b->shear_joint[0][l]] | rotated[b->shear_joint[1][l]];
+    for (uint32_t k = 0; k < b->factor_count; k++) any |= rotated[b->joint[k][l]];
   }
   return any != 0;
 }
 
 // Eight joints at a time: whether their matrices, as the solve has them, changed.
 static void mark_joints(const sn_rt_model *model, const uint8_t *moved, uint8_t *stale) {
-  int all = model->sections[SN_SECTION_DRIVE_CENTRE] && moved[0]; // the first joint is what all are seen from
+  int all = sn_rt_data(model, SN_SECTION_DRIVE_CENTRE) && moved[0]; // the first joint is what all are seen from
   for (uint32_t j = 0; j < model->info.joint_count; j++) {
     if (j % SN_RT_LANES == 0) stale[j / SN_RT_LANES] = (uint8_t)all;
     stale[j / SN_RT_LANES] |= moved[j];
@@ -121,7 +121,7 @@ static void mark_joints(const sn_rt_model *model, const uint8_t *moved, uint8_t 
 
 void sn_rt_rotreg_run(const sn_rt_model *model, const sn_rt_input *input, const sn_rt_keeping *keeping,
                       sn_rt_rotreg_job *job) {
-  const float *centre = model->sections[SN_SECTION_DRIVE_CENTRE];
+  const float *centre = sn_rt_data(model, SN_SECTION_DRIVE_CENTRE);
   uint32_t blocks = sn_rt_rotreg_blocks(job->bone_count), eights = blocks + sn_rt_blocks_of(job->joint_count);
   double there[3] = {0, 0, 0};
   float *joints = job->matrices, *bones = joints + 16 * (size_t)job->joint_count;
@@ -134,7 +134,7 @@ void sn_rt_rotreg_run(const sn_rt_model *model, const sn_rt_input *input, const 
   }
   if (centre) sn_rt_image(joints, centre, there);
   for (size_t j = 0; centre && j < job->joint_count; j++) sn_rt_bring_home(centre, there, joints + 16 * j);
-  sn_rt_kernels_of(model->path)->rotreg(job);
+  sn_rt_kernels_of(sn_rt_at(model)->path)->rotreg(job);
   for (size_t b = 0; centre && b < job->bone_count; b++) sn_rt_bring_back(centre, there, bones + 16 * b);
   for (size_t j = 0; centre && j < job->joint_count; j++)
     for (size_t r = 0; r < 3; r++) joints[16 * j + 12 + r] = input->joints[j][4 * r + 3];
@@ -143,9 +143,9 @@ void sn_rt_rotreg_run(const sn_rt_model *model, const sn_rt_input *input, const 
 static void run(const sn_rt_model *model, const sn_rt_input *input, const sn_rt_keeping *keeping, void *space,
                 float *palette) {
   sn_rt_rotreg_job job = sn_rt_rotreg_prepare(model, keeping, space, palette);
-  job.blocks = model->sections[SN_SECTION_DRIVE_KEYS];
+  job.blocks = sn_rt_data(model, SN_SECTION_DRIVE_KEYS);
   for (uint32_t b = 0; keeping->moved && b < sn_rt_rotreg_blocks(job.bone_count); b++)
-    sn_rt_rotreg_stale(&job)[b] = (uint8_t)sn_rt_rotreg_block_turned(job.blocks + b, job.turned);
+    sn_rt_rotreg_stale(&job)[b] = (uint8_t)sn_rt_rotreg_block_rotated(job.blocks + b, job.rotated);
   sn_rt_rotreg_run(model, input, keeping, &job);
 }
 
@@ -170,7 +170,7 @@ int sn_rt_rotreg_good_block(const sn_rt_rotreg_block *b, uint32_t joint_count) {
 static sn_rt_status check_solve(sn_rt_checker *c) {
   uint32_t joint_count = c->model->info.joint_count, bones = bone_count(c->model);
   uint64_t count = sn_rt_rotreg_solve_count(joint_count, bones);
-  if (c->model->info.weight_bits != SN_RT_PACKED_BITS || !c->model->sections[SN_SECTION_PACK_SOLVE])
+  if (c->model->info.weight_bits != SN_RT_PACKED_BITS || !sn_rt_data(c->model, SN_SECTION_PACK_SOLVE))
     return sn_rt_need_floats(c, SN_SECTION_DRIVE_SOLVE, count);
   sn_rt_status status = sn_rt_need(c, SN_SECTION_PACK_SOLVE, count * sizeof(int16_t));
   return status ? status : sn_rt_need_floats(c, SN_SECTION_PACK_SCALES, sn_rt_packed_scale_count(joint_count, bones));
@@ -181,7 +181,7 @@ sn_rt_status sn_rt_rotreg_check(sn_rt_checker *c) {
   if (c->model->info.blend != SN_RT_BLEND_LINEAR) return SN_RT_BAD(c, "proxy bones need a linear blend");
   if (joint_count == 0) return SN_RT_BAD(c, "proxy bones without joints");
   sn_rt_status status = sn_rt_need(c, SN_SECTION_DRIVE_JOINTS, joint_count * sizeof(sn_rt_rotreg_joint));
-  const sn_rt_rotreg_joint *joint = c->model->sections[SN_SECTION_DRIVE_JOINTS];
+  const sn_rt_rotreg_joint *joint = sn_rt_data(c->model, SN_SECTION_DRIVE_JOINTS);
   for (uint32_t j = 0; !status && j < joint_count; j++) {
     if (joint[j].base >= joint_count || !sn_rt_all_finite(joint[j].reference, 3))
       status = SN_RT_BAD(c, "number %u of section drive.joints is out of range", j);
@@ -195,7 +195,7 @@ static sn_rt_status check(sn_rt_checker *c) {
   uint32_t blocks = sn_rt_rotreg_blocks(bone_count(c->model));
   sn_rt_status status = sn_rt_rotreg_check(c);
   if (!status) status = sn_rt_need(c, SN_SECTION_DRIVE_KEYS, blocks * sizeof(sn_rt_rotreg_block));
-  const sn_rt_rotreg_block *block = c->model->sections[SN_SECTION_DRIVE_KEYS];
+  const sn_rt_rotreg_block *block = sn_rt_data(c->model, SN_SECTION_DRIVE_KEYS);
   for (uint32_t b = 0; !status && b < blocks; b++) {
     if (!sn_rt_rotreg_good_block(block + b, c->model->info.joint_count))
       status = SN_RT_BAD(c, "a predictor of block %u is out of range", b);

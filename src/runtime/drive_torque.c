@@ -10,40 +10,42 @@ _Static_assert(sizeof(sn_rt_torque) == 32, "the blending functions of a joint ar
 _Static_assert(sizeof(sn_rt_torque_block) == 6144, "eight pairs of predictors are 6144 bytes in the file");
 
 // f_r and f_s of every joint, and a last pair of zeros for bones that follow no torque.
-// Joints whose pair differs from the last frame's count as turned.
-static void make_blends(const sn_rt_model *model, const float *torques, int again, float (*out)[2], uint8_t *turned) {
-  const sn_rt_torque *torque = model->sections[SN_SECTION_DRIVE_TORQUES];
-  const float *offsets = model->sections[SN_SECTION_DRIVE_OFFSETS];
+// Joints whose pair differs from the last frame's count as rotated.
+static void make_blends(const sn_rt_model *model, const float *torques, int again, float (*out)[2],
+                        uint8_t *rotated) {
+  const sn_rt_torque *torque = sn_rt_data(model, SN_SECTION_DRIVE_TORQUES);
+  const float *offsets = sn_rt_data(model, SN_SECTION_DRIVE_OFFSETS);
   uint32_t joint_count = model->info.joint_count;
   for (uint32_t j = 0; j < joint_count; j++) {
     float pair[2];
     sn_rt_torque_blend(torque + j, offsets ? offsets + 2 * j : offsets, torques[j], pair);
-    if (again && !sn_rt_same(out[j], pair, 2)) turned[j] = 1;
+    if (again && !sn_rt_same(out[j], pair, 2)) rotated[j] = 1;
     memcpy(out[j], pair, sizeof pair);
   }
   out[joint_count][0] = out[joint_count][1] = 0;
 }
 
 int sn_rt_torque_range(const sn_rt_model *model, uint32_t joint, float range[2]) {
-  const sn_rt_torque *torque = model->sections[SN_SECTION_DRIVE_TORQUES];
+  const sn_rt_torque *torque = sn_rt_data(model, SN_SECTION_DRIVE_TORQUES);
   if (joint >= model->info.torque_count || !(torque[joint].high > torque[joint].low)) return 0;
   range[0] = torque[joint].low, range[1] = torque[joint].high;
   return 1;
 }
 
-static int pair_changed(const sn_rt_torque_block *pair, const uint8_t *turned) {
-  int any = sn_rt_rotreg_block_turned(&pair->ends[0], turned) || sn_rt_rotreg_block_turned(&pair->ends[1], turned);
-  for (int l = 0; l < SN_RT_LANES; l++) any |= pair->load[l] != SN_RT_NO_JOINT && turned[pair->load[l]];
+static int pair_changed(const sn_rt_torque_block *pair, const uint8_t *rotated) {
+  int any =
+    sn_rt_rotreg_block_rotated(&pair->ends[0], rotated) || sn_rt_rotreg_block_rotated(&pair->ends[1], rotated);
+  for (int l = 0; l < SN_RT_LANES; l++) any |= pair->load[l] != SN_RT_NO_JOINT && rotated[pair->load[l]];
   return any;
 }
 
 static void run(const sn_rt_model *model, const sn_rt_input *input, const sn_rt_keeping *keeping, void *space,
                 float *palette) {
   sn_rt_rotreg_job job = sn_rt_rotreg_prepare(model, keeping, space, palette);
-  make_blends(model, input->torques, keeping->moved != NULL, job.blends, job.turned);
-  job.pairs = model->sections[SN_SECTION_DRIVE_PAIRS];
+  make_blends(model, input->torques, keeping->moved != NULL, job.blends, job.rotated);
+  job.pairs = sn_rt_data(model, SN_SECTION_DRIVE_PAIRS);
   for (uint32_t b = 0; keeping->moved && b < sn_rt_rotreg_blocks(job.bone_count); b++)
-    sn_rt_rotreg_stale(&job)[b] = (uint8_t)pair_changed(job.pairs + b, job.turned);
+    sn_rt_rotreg_stale(&job)[b] = (uint8_t)pair_changed(job.pairs + b, job.rotated);
   sn_rt_rotreg_run(model, input, keeping, &job);
 }
 
@@ -66,11 +68,11 @@ static sn_rt_status check(sn_rt_checker *c) {
   if (!status) status = sn_rt_need(c, SN_SECTION_DRIVE_PAIRS, blocks * sizeof(sn_rt_torque_block));
   if (!status) status = sn_rt_need_if_there(c, SN_SECTION_DRIVE_OFFSETS, joint_count * 2 * sizeof(float));
   if (!status) status = sn_rt_check_floats(c, SN_SECTION_DRIVE_OFFSETS);
-  const sn_rt_torque *torque = c->model->sections[SN_SECTION_DRIVE_TORQUES];
+  const sn_rt_torque *torque = sn_rt_data(c->model, SN_SECTION_DRIVE_TORQUES);
   for (uint32_t j = 0; !status && j < joint_count; j++) {
     if (torque[j].high < torque[j].low) status = SN_RT_BAD(c, "the torque of joint %u is out of range", j);
   }
-  const sn_rt_torque_block *pairs = c->model->sections[SN_SECTION_DRIVE_PAIRS];
+  const sn_rt_torque_block *pairs = sn_rt_data(c->model, SN_SECTION_DRIVE_PAIRS);
   for (uint32_t b = 0; !status && b < blocks; b++) {
     if (!good_pair(pairs + b, joint_count))
       status = SN_RT_BAD(c, "a pair of predictors of block %u is out of range", b);

@@ -37,6 +37,7 @@ sn_rt_status sn_rt_fail(sn_rt_error *error, sn_rt_status status, const char *for
     }
     int longs = 0;
     while (*++format == 'l') longs++;
+    if (*format == 'I') format += 3, longs = 2; // PRIu64 is I64u for Windows' older C library
     if (*format == 's') {
       put_text(&t, va_arg(arguments, const char *));
     } else if (longs == 0) {

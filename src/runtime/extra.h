@@ -17,7 +17,7 @@ SN_RT_BOTH void sn_rt_halfway_joint(const sn_rt_extra *x, const float parent[16]
   sn_rt_make_about(r, x->centre, centre, out);
 }
 
-// sin^2(bend / 2), where bend is how far the child turns `direction` relative to the parent, or the angle of the
+// sin^2(bend / 2), where bend is how far the child rotates `direction` relative to the parent, or the angle of the
 // whole relative rotation where there is no direction.
 SN_RT_BOTH float sn_rt_bend_of(const sn_rt_extra *x, const float parent[16], const float child[16]) {
   float rp[9], rc[9], cosine = 0;

@@ -4,7 +4,7 @@
 #ifndef SINEW_RUNTIME_FORMAT_H
 #define SINEW_RUNTIME_FORMAT_H
 
-#include <stdint.h>
+#include "sinew/runtime.h"
 
 #define SN_RT_MAGIC "Sinew\r\n\x1a"
 
@@ -119,10 +119,10 @@ typedef struct sn_rt_torque {
   float low, high, rotation[3], shear[3];
 } sn_rt_torque;
 
-// A joint's turn relative to another joint, against which hemispheres of dual quaternions and logarithms of pose vectors
+// A joint's local rotation relative to another joint, against which hemispheres of dual quaternions and logarithms of pose vectors
 // are taken. Every joint once, parents before children.
 typedef struct sn_rt_reference {
-  uint16_t joint, parent; // parent SN_RT_NO_JOINT: the turn is relative to the world
+  uint16_t joint, parent; // parent SN_RT_NO_JOINT: the rotation is relative to the world
   float rotation[4];      // unit quaternion x y z w
 } sn_rt_reference;
 
@@ -136,7 +136,7 @@ typedef struct sn_rt_range {
 } sn_rt_range;
 #define SN_RT_RANGE_NAME "joint.range"
 
-// A named value's range counts like so many radians of a joint's turn: functions of values are nearly straight, as blend
+// A named value's range counts like so many radians of a joint's local rotation: functions of values are nearly straight, as blend
 // shapes are.
 #define SN_RT_VALUE_SPAN 0.25f
 
@@ -239,7 +239,7 @@ typedef struct sn_rt_control {
 } sn_rt_control;
 
 // SN_RT_CONTROL_CENTRED: the kernel sees control points about their mean.
-// A predicted stretch keeps at least SN_RT_LEAST_STRETCH of each direction, so that no bone collapses or turns inside out.
+// A predicted stretch keeps at least SN_RT_LEAST_STRETCH of each direction, so that no bone collapses or is inverted.
 #define SN_RT_LEAST_STRETCH 0.05f
 enum { SN_RT_CONTROL_STRETCH = 1, SN_RT_CONTROL_POISSON = 2, SN_RT_CONTROL_CENTRED = 4, SN_RT_STRIP = 8 };
 
@@ -259,7 +259,7 @@ static inline uint64_t sn_rt_rotreg_solve_count(uint32_t joint_count, uint32_t b
   return (uint64_t)sn_rt_rotreg_blocks(bones) * SN_RT_ROTREG_ROWS * (3 * (uint64_t)bones + 4 * (uint64_t)joint_count);
 }
 
-// The sections: what the sources call one, and its name in the file. The order is that of sn_rt_model.sections.
+// The sections: what the sources call one, and its name in the file.
 // clang-format off
 #define SN_RT_SECTION_LIST(X) \
   X(JOINT_NAMES, "joint.names") /* uint32 start[joint_count + 1], then that many bytes of zero-terminated names */ \
@@ -328,10 +328,23 @@ static inline uint64_t sn_rt_rotreg_solve_count(uint32_t joint_count, uint32_t b
 typedef enum sn_rt_section_id { SN_RT_SECTION_LIST(SN_RT_SECTION_ID) SN_SECTION_COUNT } sn_rt_section_id;
 #undef SN_RT_SECTION_ID
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+#if defined(__GNUC__)
 #pragma GCC visibility push(default) // libsinew writes the files that libsinew-runtime reads
+#endif
+// A section of an opened model (NULL where there is none), and its bytes.
+const void *sn_rt_data(const sn_rt_model *model, sn_rt_section_id id);
+uint64_t sn_rt_size(const sn_rt_model *model, sn_rt_section_id id);
 // CRC-32 as in zlib and PNG; `crc` is 0 or the result for the bytes before these.
 uint32_t sn_rt_crc32(uint32_t crc, const void *bytes, uint64_t size);
 const char *sn_rt_section_name(sn_rt_section_id id);
+#if defined(__GNUC__)
 #pragma GCC visibility pop
+#endif
+#ifdef __cplusplus
+}
+#endif
 
 #endif

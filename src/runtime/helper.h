@@ -6,13 +6,13 @@
 #include "runtime/smallmath.h"
 #include "runtime/terms.h"
 
-SN_RT_BOTH void sn_rt_helper_channels(const sn_rt_helper *h, const sn_rt_pose_spaces *s, const float *turns,
+SN_RT_BOTH void sn_rt_helper_channels(const sn_rt_helper *h, const sn_rt_pose_spaces *s, const float *rotations,
                                       float out[SN_RT_HELPER_ROW]) {
   const float *row = h->group_count ? s->mix + SN_RT_HELPER_ROW * (size_t)h->first_row : s->mix;
   float terms[SN_RT_QUADRATIC], sum[SN_RT_HELPER_ROW] = {0};
   for (uint32_t g = 0; g < h->group_count; g++) {
     const sn_rt_terms *t = s->terms + h->first_group + g;
-    sn_rt_plain_terms(s, t, turns, terms);
+    sn_rt_plain_terms(s, t, rotations, terms);
     for (uint32_t k = 0; k < t->count; k++, row += SN_RT_HELPER_ROW)
       for (int c = 0; c < SN_RT_HELPER_ROW; c++) sum[c] += terms[k] * row[c];
   }

@@ -3,7 +3,7 @@
 #include "runtime/drive.h"
 
 const char *sn_rt_joint_name(const sn_rt_model *model, uint32_t joint) {
-  const uint32_t *start = model->sections[SN_SECTION_JOINT_NAMES];
+  const uint32_t *start = sn_rt_data(model, SN_SECTION_JOINT_NAMES);
   if (joint >= model->info.joint_count) return NULL;
   return (const char *)(start + model->info.joint_count + 1) + start[joint];
 }
@@ -15,12 +15,12 @@ int32_t sn_rt_find_joint(const sn_rt_model *model, const char *name) {
 }
 
 int32_t sn_rt_joint_parent(const sn_rt_model *model, uint32_t joint) {
-  const int32_t *parents = model->sections[SN_SECTION_JOINT_PARENTS];
+  const int32_t *parents = sn_rt_data(model, SN_SECTION_JOINT_PARENTS);
   return joint < model->info.joint_count ? parents[joint] : -1;
 }
 
 const char *sn_rt_value_name(const sn_rt_model *model, uint32_t value) {
-  const uint32_t *start = model->sections[SN_SECTION_VALUE_NAMES];
+  const uint32_t *start = sn_rt_data(model, SN_SECTION_VALUE_NAMES);
   if (value >= model->info.value_count) return NULL;
   return (const char *)(start + model->info.value_count + 1) + start[value];
 }
@@ -32,17 +32,22 @@ int32_t sn_rt_find_value(const sn_rt_model *model, const char *name) {
 }
 
 int sn_rt_value_range(const sn_rt_model *model, uint32_t value, float range[2]) {
-  const float(*ranges)[2] = model->sections[SN_SECTION_VALUE_RANGES];
+  const float(*ranges)[2] = sn_rt_data(model, SN_SECTION_VALUE_RANGES);
   range[0] = range[1] = 0;
   if (value >= model->info.value_count) return 0;
   range[0] = ranges[value][0], range[1] = ranges[value][1];
   return 1;
 }
 
+const void *sn_rt_data(const sn_rt_model *model, sn_rt_section_id id) { return sn_rt_at(model)->sections[id]; }
+uint64_t sn_rt_size(const sn_rt_model *model, sn_rt_section_id id) { return sn_rt_at(model)->sizes[id]; }
+const void *sn_rt_get_bytes(const sn_rt_model *model) { return sn_rt_at(model)->bytes; }
+sn_rt_path sn_rt_get_path(const sn_rt_model *model) { return sn_rt_at(model)->path; }
+
 sn_rt_section sn_rt_get_section(const sn_rt_model *model, uint32_t index) {
   if (index >= model->info.section_count) return (sn_rt_section){NULL, NULL, 0};
-  const sn_rt_entry *entry = (const sn_rt_entry *)(model->bytes + sizeof(sn_rt_header)) + index;
-  return (sn_rt_section){entry->name, model->bytes + entry->offset, entry->size};
+  const sn_rt_entry *entry = (const sn_rt_entry *)(sn_rt_at(model)->bytes + sizeof(sn_rt_header)) + index;
+  return (sn_rt_section){entry->name, sn_rt_at(model)->bytes + entry->offset, entry->size};
 }
 
 const void *sn_rt_find_section(const sn_rt_model *model, const char *name, uint64_t *size) {
@@ -75,8 +80,9 @@ static uint64_t mark_floats(const sn_rt_model *model) { // two bytes for every j
   return padded(((uint64_t)model->info.joint_count + 1) / 2);
 }
 
-static uint64_t turn_count(const sn_rt_model *model) {
-  int used = model->sections[SN_SECTION_JOINT_REFERENCE] || model->info.value_count; // values are behind the turns
+static uint64_t rotation_count(const sn_rt_model *model) {
+  int used =
+    sn_rt_data(model, SN_SECTION_JOINT_REFERENCE) || model->info.value_count; // values are behind the rotations
   return 8 * (uint64_t)(used ? model->info.joint_count : 0) + model->info.value_count;
 }
 
@@ -100,8 +106,9 @@ static uint64_t staging_need(const sn_rt_model *model) {
 }
 
 uint64_t sn_rt_scratch_need(const sn_rt_model *model) {
-  uint64_t floats = padded(turn_count(model)) + padded(sn_rt_value_count(model)) + padded(model->work_count) +
-                    padded(drive_floats(model)) + mark_floats(model) + padded(sn_rt_term_floats(model));
+  uint64_t floats = padded(rotation_count(model)) + padded(sn_rt_value_count(model)) +
+                    padded(sn_rt_at(model)->work_count) + padded(drive_floats(model)) + mark_floats(model) +
+                    padded(sn_rt_term_floats(model));
   return 3 * SN_RT_ALIGNMENT + (uint64_t)model->info.palette_count * entry_bytes(model) + floats * sizeof(float) +
          staging_need(model);
 }
@@ -123,13 +130,13 @@ sn_rt_scratch sn_rt_scratch_at(const sn_rt_model *model, const void *memory) {
   }
   float *drive = s.matrices + padded(count * entry_bytes(model) / sizeof(float));
   s.drive = drive;
-  s.turns = drive + padded(drive_floats(model));
-  s.values = s.turns + padded(turn_count(model));
+  s.rotations = drive + padded(drive_floats(model));
+  s.values = s.rotations + padded(rotation_count(model));
   s.work = (double *)(void *)(s.values + padded(sn_rt_value_count(model)));
-  s.moved = (uint8_t *)((float *)(void *)s.work + padded(model->work_count));
-  s.turned = s.moved + model->info.joint_count;
+  s.moved = (uint8_t *)((float *)(void *)s.work + padded(sn_rt_at(model)->work_count));
+  s.rotated = s.moved + model->info.joint_count;
   s.terms = (float *)(void *)s.moved + mark_floats(model);
-  s.term_groups = (sn_rt_term_group *)(void *)(s.terms + model->term_count + SN_RT_LANES);
+  s.term_groups = (sn_rt_term_group *)(void *)(s.terms + sn_rt_at(model)->term_count + SN_RT_LANES);
   if (staging_need(model)) s.staging = s.terms + padded(sn_rt_term_floats(model));
   return s;
 }
@@ -172,9 +179,9 @@ void sn_rt_count_work(sn_rt_model *model) {
   if (info->shade == SN_RT_SHADE_RECOMPUTE)
     info->flops += 27 * (uint64_t)info->triangle_count + 10 * (uint64_t)info->vertex_count;
   if (info->correct != SN_RT_CORRECT_NONE) {
-    const sn_rt_correct_head *head = model->sections[SN_SECTION_CORRECT_HEAD];
+    const sn_rt_correct_head *head = sn_rt_data(model, SN_SECTION_CORRECT_HEAD);
     uint64_t corrected = SN_RT_LANES * (uint64_t)head->entry_count;
-    info->flops += 12 * corrected + 2 * (model->sizes[SN_SECTION_CORRECT_NUMBERS] / 8) + sn_rt_term_work(model) +
+    info->flops += 12 * corrected + 2 * (sn_rt_size(model, SN_SECTION_CORRECT_NUMBERS) / 8) + sn_rt_term_work(model) +
                    60 * (uint64_t)info->joint_count;
   }
   static const sn_rt_section_id read[] = {
@@ -187,7 +194,7 @@ void sn_rt_count_work(sn_rt_model *model) {
     SN_SECTION_CONTROL_SOLVE,   SN_SECTION_PACK_BOXES,      SN_SECTION_PACK_REST,       SN_SECTION_PACK_WEIGHTS,
     SN_SECTION_PACK_TUPLES,     SN_SECTION_PACK_ENTRIES,    SN_SECTION_PACK_DELTAS,     SN_SECTION_PACK_LIMITS,
     SN_SECTION_SKIN_CENTRES,    SN_SECTION_CORRECT_TERMS,   SN_SECTION_CORRECT_MIX};
-  for (size_t s = 0; s < sizeof read / sizeof *read; s++) info->bytes_read += model->sizes[read[s]];
+  for (size_t s = 0; s < sizeof read / sizeof *read; s++) info->bytes_read += sn_rt_size(model, read[s]);
   if (info->shade == SN_RT_SHADE_TRANSFORM)
-    info->bytes_read += model->sizes[SN_SECTION_SKIN_NORMALS] + model->sizes[SN_SECTION_PACK_NORMALS];
+    info->bytes_read += sn_rt_size(model, SN_SECTION_SKIN_NORMALS) + sn_rt_size(model, SN_SECTION_PACK_NORMALS);
 }

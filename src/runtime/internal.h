@@ -5,9 +5,7 @@
 
 #include <string.h>
 
-#include "runtime/format.h"
 #include "runtime/packed.h"
-#include "sinew/runtime.h"
 
 #if defined(__GNUC__)
 #define SN_RT_PRINTF(text, first) __attribute__((format(printf, text, first)))
@@ -19,6 +17,23 @@
 sn_rt_status sn_rt_fail(sn_rt_error *error, sn_rt_status status, const char *format, ...) SN_RT_PRINTF(3, 4);
 
 int sn_rt_same_text(const char *a, const char *b);
+
+// ---- the hidden part of a model ----
+
+typedef struct sn_rt_opened {
+  const uint8_t *bytes;
+  sn_rt_path path;
+  uint32_t wide_units;             // 1: the processor works on 512 bits at once
+  uint64_t beside_last;            // bit b % 64: the last vertex is a neighbour in block b of shade.fans
+  uint64_t work_count, term_count; // of scratch memory: numbers of the largest pose space, and of all terms
+  const void *sections[SN_SECTION_COUNT];
+  uint64_t sizes[SN_SECTION_COUNT];
+} sn_rt_opened;
+
+static inline sn_rt_opened *sn_rt_change(sn_rt_model *model) { return (sn_rt_opened *)(void *)model->hidden.bytes; }
+static inline const sn_rt_opened *sn_rt_at(const sn_rt_model *model) {
+  return (const sn_rt_opened *)(const void *)model->hidden.bytes;
+}
 
 // ---- scratch memory -------------------------------------------------------------------------------------------------
 
@@ -36,14 +51,14 @@ typedef struct sn_rt_scratch {
   uint32_t *flags;  // SN_RT_RIGID, SN_RT_SIGNED
   uint32_t *path;   // sn_rt_path that made the palette
   uint32_t *stamp;  // of the model, where all of this can be continued from; else 0
-  float *turns;     // [joint][8]: signed quaternion, then the pose vector (joint.reference only); then values
+  float *rotations; // [joint][8]: signed quaternion, then the pose vector (joint.reference only); then values
   float *values;    // of the correcting bases
   double *work;     // of the pose spaces: axes, then terms; of sums, floats
   float *terms;     // that all sums share
   sn_rt_term_group *term_groups;
-  void *drive;             // what the drive needs for itself
-  uint8_t *moved, *turned; // of every joint: its matrix, its row of `turns` differ from the last frame's
-  void *staging;           // for sn_rt_evaluate; NULL where results are few
+  void *drive;              // what the drive needs for itself
+  uint8_t *moved, *rotated; // of every joint: its matrix, its row of `rotations` differ from the last frame's
+  void *staging;            // for sn_rt_evaluate; NULL where results are few
 } sn_rt_scratch;
 
 enum {
@@ -94,7 +109,7 @@ typedef struct sn_rt_shade_job {
   const int16_t (*own)[3][SN_RT_LANES]; // the rest file's normals, per block; NULL: the computed ones
   uint32_t index_bytes;                 // 2 or 4
   uint32_t last_vertex;                 // lanes beyond it compute its normal again
-  uint64_t beside_last;                 // as in sn_rt_model
+  uint64_t beside_last;                 // as in sn_rt_opened
   uint32_t first_block, last_block;
   const char *positions; // of all vertices
   size_t position_stride;
@@ -115,23 +130,23 @@ typedef struct sn_rt_rotreg_job {
   const float *solve;               // C, in blocks of 32 rows; NULL: it is packed
   sn_rt_packed_solve packed;
   uint32_t joint_count, bone_count;
-  float (*turns)[8]; // per joint: rotation as a quaternion, its logarithm as seen from the base, 0
-  float *gradients;  // [3 keys][4]: columns of the key gradients
-  float *matrices;   // the palette: joints, then proxy bones
+  float (*rotations)[8]; // per joint: rotation as a quaternion, its logarithm as seen from the base, 0
+  float *gradients;      // [3 keys][4]: columns of the key gradients
+  float *matrices;       // the palette: joints, then proxy bones
   float *inputs; // [2][3][sn_rt_rotreg_apart]: X of T' = C X by coordinate, and the same with a packed block's scales
   // For every eight keys, then for every eight joints: whether they changed since the last frame (NULL: all did), and the parts of
   // the solve that are theirs, [block][such an eight][3][32] (NULL: they are not kept).
   const uint8_t *stale;
   float *parts;
-  uint8_t *turned; // per joint: whether its row of `turns` changed
-  int wide;        // AVX-512: the solve with vectors of 512 bits
+  uint8_t *rotated; // per joint: whether its row of `rotations` changed
+  int wide;         // AVX-512: the solve with vectors of 512 bits
 } sn_rt_rotreg_job;
 
 // What a drive may take from the last frame.
 typedef struct sn_rt_keeping {
-  int keep;             // for the next frame
-  const uint8_t *moved; // joints whose matrices differ from the last frame's; NULL: nothing was kept
-  const float *turns;   // of this frame: as in sn_rt_scratch
+  int keep;               // for the next frame
+  const uint8_t *moved;   // joints whose matrices differ from the last frame's; NULL: nothing was kept
+  const float *rotations; // of this frame: as in sn_rt_scratch
 } sn_rt_keeping;
 
 typedef void (*sn_rt_rotreg_kernel)(const sn_rt_rotreg_job *job);
@@ -204,7 +219,7 @@ sn_rt_path sn_rt_best_path(void);
 int sn_rt_has_wide_units(void);
 const sn_rt_kernels *sn_rt_kernels_of(sn_rt_path path);
 
-// ---- the correct slot and the joints' references (correct.c, turns.c) ---------------------------------------------------
+// ---- the correct slot and the joints' references (correct.c, local_rotations.c) ---------------------------------------
 
 // Floats that the slot needs in the scratch memory: [joint][8], values, work.
 uint64_t sn_rt_value_count(const sn_rt_model *model);
@@ -216,9 +231,9 @@ uint64_t sn_rt_find_term_count(const sn_rt_model *model);
 uint64_t sn_rt_term_work(const sn_rt_model *model); // floating-point operations of terms and sums
 
 // The joints' signed quaternions and pose vectors; `state` may be NULL.
-// Which of them turned is told against the last frame's where `again`.
-void sn_rt_make_turns(const sn_rt_model *model, const float (*joints)[12], float *state, const sn_rt_scratch *scratch,
-                      int again);
+// Which of them rotated is told against the last frame's where `again`.
+void sn_rt_make_local_rotations(const sn_rt_model *model, const float (*joints)[12], float *state,
+                                const sn_rt_scratch *scratch, int again);
 // The values of the correcting bases; those of pose spaces that nothing moves in stay where `again`.
 void sn_rt_make_values(const sn_rt_model *model, const sn_rt_scratch *scratch, int again);
 sn_rt_correcting sn_rt_new_correcting(const sn_rt_model *model, const sn_rt_scratch *scratch);

@@ -367,14 +367,14 @@ static SN_RT_INLINE void linear_blocks(const sn_rt_job *job, const sn_rt_group *
 
 // Dual quaternions, or rotations `about` centres.
 static SN_RT_INLINE void turned_blocks(const sn_rt_job *job, const sn_rt_group *g, int about, form f, pending *last) {
-  mixture turns, stretches, matrices;
-  source quats = quats_of(job, about ? 1 : 2, &turns), stretch = matrices_of(job->scratch.stretches, &stretches),
+  mixture rotations, stretches, matrices;
+  source quats = quats_of(job, about ? 1 : 2, &rotations), stretch = matrices_of(job->scratch.stretches, &stretches),
          linear_part = matrices_of(job->scratch.matrices, &matrices);
   const vf3 none = {vf_set(0), vf_set(0), vf_set(0)};
   int wait =
     !f.corrected && (f.stretched || f.bits == SN_RT_PACKED_BITS); // else normals have unit length all the time
   if (about) mix(job, g, f, linear_part, &matrices);
-  mix(job, g, f, quats, &turns);
+  mix(job, g, f, quats, &rotations);
   if (f.stretched) mix(job, g, f, stretch, &stretches);
   vf total = vf_set(job->weight_total), unit = vf_set(job->weight_unit);
   layout rows = layout_of_rows(job);

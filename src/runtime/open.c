@@ -15,7 +15,7 @@ _Static_assert(sizeof(sn_rt_field) == 48, "a pose space is 48 bytes in the file"
 _Static_assert(sizeof(sn_rt_terms) == 40, "a group of terms is 40 bytes in the file");
 _Static_assert(sizeof(sn_rt_correct_entry) == 12, "a correction's entry is 12 bytes in the file");
 _Static_assert(sizeof(sn_rt_packed_entry) == 8, "a packed correction's entry is 8 bytes in the file");
-_Static_assert((int)SN_SECTION_COUNT <= SN_RT_MAX_SECTIONS, "sn_rt_model has room for every section");
+_Static_assert(sizeof(sn_rt_opened) <= sizeof(((sn_rt_model *)0)->hidden), "sn_rt_model has room for every section");
 
 // What the checks share. `header` is a copy.
 typedef struct reader {
@@ -103,9 +103,9 @@ static sn_rt_status check_entry(reader *r, uint32_t index) {
     return BAD(r, "section %s is damaged (wrong checksum)", e.name);
   for (int id = 0; id < SN_SECTION_COUNT; id++) {
     if (!sn_rt_same_text(e.name, sn_rt_section_name(id))) continue;
-    if (r->model->sections[id]) return BAD(r, "there are two sections %s", e.name);
-    r->model->sections[id] = r->bytes + e.offset;
-    r->model->sizes[id] = e.size;
+    if (sn_rt_data(r->model, id)) return BAD(r, "there are two sections %s", e.name);
+    sn_rt_change(r->model)->sections[id] = r->bytes + e.offset;
+    sn_rt_change(r->model)->sizes[id] = e.size;
     return SN_RT_OK;
   }
   if (e.flags & SN_RT_SECTION_REQUIRED)
@@ -142,7 +142,7 @@ static sn_rt_status check_counts(reader *r) {
 // A section that nothing asks for would be unchecked, and could be meant for somebody who does not check either.
 static sn_rt_status check_unused(const sn_rt_checker *c) {
   for (int id = 0; id < SN_SECTION_COUNT; id++) {
-    if (c->model->sections[id] && !(c->used >> id & 1))
+    if (sn_rt_data(c->model, id) && !(c->used >> id & 1))
       return SN_RT_BAD(c, "section %s has no use in this model", sn_rt_section_name(id));
   }
   return SN_RT_OK;
@@ -192,11 +192,11 @@ static sn_rt_status open_model(reader *r) {
   if (!status) status = check_counts(r);
   if (!status) fill_info(r);
   if (!status) status = check_contents(r);
-  if (!status) r->model->work_count = sn_rt_find_work_count(r->model);
-  if (!status) r->model->term_count = sn_rt_find_term_count(r->model);
+  if (!status) sn_rt_change(r->model)->work_count = sn_rt_find_work_count(r->model);
+  if (!status) sn_rt_change(r->model)->term_count = sn_rt_find_term_count(r->model);
   if (!status) status = check_scratch(r);
   if (!status) sn_rt_count_work(r->model);
-  if (!status) r->model->beside_last = sn_rt_find_beside_last(r->model);
+  if (!status) sn_rt_change(r->model)->beside_last = sn_rt_find_beside_last(r->model);
   if (!status) r->model->info.tangents = sn_rt_stored_of(r->model).tangents != NULL;
   return status;
 }
@@ -213,8 +213,7 @@ sn_rt_status sn_rt_open(const void *bytes, size_t size, sn_rt_model *model, sn_r
     memset(model, 0, sizeof *model);
     return status;
   }
-  model->bytes = bytes;
-  model->path = sn_rt_best_path();
-  model->wide_units = (uint32_t)sn_rt_has_wide_units();
+  sn_rt_opened *opened = sn_rt_change(model);
+  opened->bytes = bytes, opened->path = sn_rt_best_path(), opened->wide_units = (uint32_t)sn_rt_has_wide_units();
   return SN_RT_OK;
 }

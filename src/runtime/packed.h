@@ -9,7 +9,6 @@
 
 #include "runtime/format.h"
 #include "runtime/portable.h"
-#include "sinew/runtime.h"
 
 // Number `lane` of a row of eight numbers of 12 bits, little-endian, one after the other.
 SN_RT_BOTH uint32_t sn_rt_packed_number(const uint8_t *row, uint32_t lane) {
@@ -58,16 +57,15 @@ typedef struct sn_rt_stored {
 
 static inline sn_rt_stored sn_rt_stored_of(const sn_rt_model *model) {
   int packed = model->info.weight_bits == SN_RT_PACKED_BITS;
-  const void *const *at = model->sections;
-  const void *bytes = at[SN_SECTION_PACK_TUPLES];
-  sn_rt_stored s = {(const sn_rt_group *)at[SN_SECTION_SKIN_GROUPS],
-                    (const uint16_t(*)[SN_RT_LANES])at[SN_SECTION_SKIN_LANES],
-                    at[packed ? SN_SECTION_PACK_REST : SN_SECTION_SKIN_REST],
-                    at[packed ? SN_SECTION_PACK_NORMALS : SN_SECTION_SKIN_NORMALS],
-                    at[packed ? SN_SECTION_PACK_TANGENTS : SN_SECTION_SKIN_TANGENTS],
-                    at[packed ? SN_SECTION_PACK_WEIGHTS : SN_SECTION_SKIN_WEIGHTS],
-                    bytes ? bytes : at[SN_SECTION_SKIN_TUPLES],
-                    packed ? (const float(*)[4])at[SN_SECTION_PACK_BOXES] : NULL,
+  const void *bytes = sn_rt_data(model, SN_SECTION_PACK_TUPLES);
+  sn_rt_stored s = {(const sn_rt_group *)sn_rt_data(model, SN_SECTION_SKIN_GROUPS),
+                    (const uint16_t(*)[SN_RT_LANES])sn_rt_data(model, SN_SECTION_SKIN_LANES),
+                    sn_rt_data(model, packed ? SN_SECTION_PACK_REST : SN_SECTION_SKIN_REST),
+                    sn_rt_data(model, packed ? SN_SECTION_PACK_NORMALS : SN_SECTION_SKIN_NORMALS),
+                    sn_rt_data(model, packed ? SN_SECTION_PACK_TANGENTS : SN_SECTION_SKIN_TANGENTS),
+                    sn_rt_data(model, packed ? SN_SECTION_PACK_WEIGHTS : SN_SECTION_SKIN_WEIGHTS),
+                    bytes ? bytes : sn_rt_data(model, SN_SECTION_SKIN_TUPLES),
+                    packed ? (const float(*)[4])sn_rt_data(model, SN_SECTION_PACK_BOXES) : NULL,
                     model->info.weight_bits,
                     bytes ? 1u : 2u};
   return s;
@@ -84,9 +82,9 @@ typedef struct sn_rt_block {
 
 // The next block of a model in the order of its chunks and groups, the first for {0}; 0 behind the last.
 static inline int sn_rt_next_block(const sn_rt_model *model, sn_rt_block *b) {
-  const uint32_t *chunks = (const uint32_t *)model->sections[SN_SECTION_SKIN_CHUNKS];
+  const uint32_t *chunks = (const uint32_t *)sn_rt_data(model, SN_SECTION_SKIN_CHUNKS);
   sn_rt_stored s = sn_rt_stored_of(model);
-  uint32_t count = (uint32_t)(model->sizes[SN_SECTION_SKIN_GROUPS] / sizeof *s.groups);
+  uint32_t count = (uint32_t)(sn_rt_size(model, SN_SECTION_SKIN_GROUPS) / sizeof *s.groups);
   b->place += (uint32_t)b->begun, b->begun = 1;
   while (b->group < count && b->place >= s.groups[b->group].block_count) b->group++, b->place = 0;
   if (b->group >= count) return 0;
@@ -184,8 +182,8 @@ static inline uint64_t sn_rt_packed_scale_count(uint32_t joint_count, uint32_t b
 }
 
 static inline sn_rt_packed_solve sn_rt_packed_solve_of(const sn_rt_model *model) {
-  const float *scales = (const float *)model->sections[SN_SECTION_PACK_SCALES];
-  sn_rt_packed_solve s = {(const int16_t *)model->sections[SN_SECTION_PACK_SOLVE], NULL, NULL, 0};
+  const float *scales = (const float *)sn_rt_data(model, SN_SECTION_PACK_SCALES);
+  sn_rt_packed_solve s = {(const int16_t *)sn_rt_data(model, SN_SECTION_PACK_SOLVE), NULL, NULL, 0};
   if (!s.rows) return s;
   size_t blocks = sn_rt_rotreg_blocks(model->info.palette_count - model->info.joint_count);
   s.unit = scales[0], s.centres = (const float(*)[3])(const void *)(scales + 1);
@@ -223,13 +221,13 @@ static inline uint32_t sn_rt_packed_delta_bytes(sn_rt_shade shade) {
 }
 
 static inline sn_rt_stored_corrections sn_rt_stored_corrections_of(const sn_rt_model *model) {
-  const void *const *at = model->sections;
-  int whole = model->info.weight_bits == SN_RT_PACKED_BITS, packed = whole && at[SN_SECTION_PACK_ENTRIES] != NULL;
-  const char *limits = whole ? (const char *)at[SN_SECTION_PACK_LIMITS] : NULL;
-  sn_rt_stored_corrections c = {(const uint32_t *)at[SN_SECTION_CORRECT_START],
-                                at[packed ? SN_SECTION_PACK_ENTRIES : SN_SECTION_CORRECT_ENTRIES],
-                                at[packed ? SN_SECTION_PACK_DELTAS : SN_SECTION_CORRECT_DELTAS],
-                                limits ? limits + sizeof(float) : at[SN_SECTION_CORRECT_LIMITS],
+  int whole = model->info.weight_bits == SN_RT_PACKED_BITS,
+      packed = whole && sn_rt_data(model, SN_SECTION_PACK_ENTRIES);
+  const char *limits = whole ? (const char *)sn_rt_data(model, SN_SECTION_PACK_LIMITS) : NULL;
+  sn_rt_stored_corrections c = {(const uint32_t *)sn_rt_data(model, SN_SECTION_CORRECT_START),
+                                sn_rt_data(model, packed ? SN_SECTION_PACK_ENTRIES : SN_SECTION_CORRECT_ENTRIES),
+                                sn_rt_data(model, packed ? SN_SECTION_PACK_DELTAS : SN_SECTION_CORRECT_DELTAS),
+                                limits ? limits + sizeof(float) : sn_rt_data(model, SN_SECTION_CORRECT_LIMITS),
                                 0,
                                 packed ? sn_rt_packed_delta_bytes(model->info.shade) : 0};
   if (limits) memcpy(&c.limit_unit, limits, sizeof c.limit_unit);

@@ -26,7 +26,7 @@ static void load_joints(const sn_rt_model *model, const sn_rt_input *input, cons
 
 // The model's checksum: what another one left in the scratch memory is no use to it.
 static uint32_t stamp_of(const sn_rt_model *model) {
-  uint32_t checksum = ((const sn_rt_header *)(const void *)model->bytes)->checksum;
+  uint32_t checksum = ((const sn_rt_header *)(const void *)sn_rt_at(model)->bytes)->checksum;
   return checksum ? checksum : 1;
 }
 
@@ -34,8 +34,8 @@ static uint32_t stamp_of(const sn_rt_model *model) {
 
 // Where a palette entry's stretch stays put in the rest pose: its joint's centre.
 static void entry_centre(const sn_rt_model *model, uint32_t entry, float centre[3]) {
-  const float(*rest)[12] = model->sections[SN_SECTION_JOINT_REST];
-  const sn_rt_extra *extra = model->sections[SN_SECTION_DRIVE_EXTRA];
+  const float(*rest)[12] = sn_rt_data(model, SN_SECTION_JOINT_REST);
+  const sn_rt_extra *extra = sn_rt_data(model, SN_SECTION_DRIVE_EXTRA);
   uint32_t joint_count = model->info.joint_count;
   for (int c = 0; c < 3; c++) {
     centre[c] = entry >= joint_count ? extra[entry - joint_count].centre[c] : rest ? rest[entry][4 * c + 3] : 0;
@@ -44,17 +44,17 @@ static void entry_centre(const sn_rt_model *model, uint32_t entry, float centre[
 
 // The joint whose hemisphere a palette entry goes by.
 static uint32_t entry_joint(const sn_rt_model *model, uint32_t entry) {
-  const sn_rt_extra *extra = model->sections[SN_SECTION_DRIVE_EXTRA];
+  const sn_rt_extra *extra = sn_rt_data(model, SN_SECTION_DRIVE_EXTRA);
   uint32_t joint_count = model->info.joint_count;
   return entry < joint_count ? entry : extra[entry - joint_count].child;
 }
 
-// Every dual quaternion on the hemisphere of its joint's turn, which comes from the references and the state.
+// Every dual quaternion on the hemisphere of its joint's local rotation, which comes from the references and the state.
 static void sign_dualquats(const sn_rt_model *model, const sn_rt_scratch *s) {
   for (uint32_t e = 0; e < model->info.palette_count; e++) {
     float *q = s->dualquats + 8 * (size_t)e;
-    const float *turn = s->turns + 8 * (size_t)entry_joint(model, e);
-    if (q[0] * turn[0] + q[1] * turn[1] + q[2] * turn[2] + q[3] * turn[3] >= 0) continue;
+    const float *rotation = s->rotations + 8 * (size_t)entry_joint(model, e);
+    if (q[0] * rotation[0] + q[1] * rotation[1] + q[2] * rotation[2] + q[3] * rotation[3] >= 0) continue;
     for (int n = 0; n < 8; n++) q[n] = -q[n];
   }
   *s->flags |= SN_RT_SIGNED;
@@ -78,15 +78,15 @@ static void make_dualquats(const sn_rt_model *model, const sn_rt_scratch *s) {
   float common = rigid || !dual ? 1 : sn_rt_common_scale(s->stretches, model->info.palette_count, 16);
   if (fabsf(common - 1) > 1e-4f) split_palette(model, s, common);
   *s->flags = rigid ? SN_RT_RIGID : 0;
-  if (model->info.drive == SN_RT_DRIVE_JOINTS && model->sections[SN_SECTION_JOINT_REFERENCE])
+  if (model->info.drive == SN_RT_DRIVE_JOINTS && sn_rt_data(model, SN_SECTION_JOINT_REFERENCE))
     sign_dualquats(model, s);
 }
 
 // ---- named values ---------------------------------------------------------------------------------------------------------
 
-// Behind the turns.
+// Behind the rotations.
 static void load_values(const sn_rt_model *model, const float *values, float *out) {
-  const float(*ranges)[2] = model->sections[SN_SECTION_VALUE_RANGES];
+  const float(*ranges)[2] = sn_rt_data(model, SN_SECTION_VALUE_RANGES);
   for (uint32_t v = 0; v < model->info.value_count; v++) out[v] = sn_rt_value_in_span(ranges[v], values[v]);
 }
 
@@ -127,19 +127,19 @@ static sn_rt_status check_input(const sn_rt_model *model, const sn_rt_input *inp
 }
 
 sn_rt_status sn_rt_palette(const sn_rt_model *model, const sn_rt_input *input, void *scratch, sn_rt_error *error) {
-  if (!model->bytes) return sn_rt_fail(error, SN_RT_BAD_ARGUMENT, "the model is not open");
+  if (!sn_rt_at(model)->bytes) return sn_rt_fail(error, SN_RT_BAD_ARGUMENT, "the model is not open");
   if (!scratch) return sn_rt_fail(error, SN_RT_BAD_ARGUMENT, "there is no scratch memory");
   sn_rt_status status = check_input(model, input, error);
   if (status) return status;
   sn_rt_scratch s = sn_rt_scratch_at(model, scratch);
   int keep = input && (input->flags & SN_RT_CONTINUE);
-  int again = keep && *s.stamp == stamp_of(model) && *s.path == (uint32_t)model->path;
-  *s.path = (uint32_t)model->path, *s.stamp = 0; // until everything is there
+  int again = keep && *s.stamp == stamp_of(model) && *s.path == (uint32_t)sn_rt_at(model)->path;
+  *s.path = (uint32_t)sn_rt_at(model)->path, *s.stamp = 0; // until everything is there
   load_joints(model, input, &s, again);
-  if (model->sections[SN_SECTION_JOINT_REFERENCE] && model->info.joint_count)
-    sn_rt_make_turns(model, input->joints, input->state, &s, again);
-  if (model->info.value_count) load_values(model, input->values, s.turns + 8 * (size_t)model->info.joint_count);
-  sn_rt_keeping keeping = {keep, again ? s.moved : NULL, s.turns};
+  if (sn_rt_data(model, SN_SECTION_JOINT_REFERENCE) && model->info.joint_count)
+    sn_rt_make_local_rotations(model, input->joints, input->state, &s, again);
+  if (model->info.value_count) load_values(model, input->values, s.rotations + 8 * (size_t)model->info.joint_count);
+  sn_rt_keeping keeping = {keep, again ? s.moved : NULL, s.rotations};
   sn_rt_driver_of(model)->run(model, input, &keeping, s.drive, s.matrices);
   if (model->info.correct != SN_RT_CORRECT_NONE) sn_rt_make_values(model, &s, again);
   if (model->info.blend != SN_RT_BLEND_LINEAR) *s.flags = 0, make_dualquats(model, &s);

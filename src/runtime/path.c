@@ -96,7 +96,7 @@ int sn_rt_use_path(sn_rt_model *model, sn_rt_path path) {
   if (path == SN_RT_PATH_AVX512 && !cpu_has_avx512()) return 0;
 #endif
   if (!sn_rt_kernels_of(path)) return 0;
-  model->path = path;
+  sn_rt_change(model)->path = path;
   return 1;
 }
 

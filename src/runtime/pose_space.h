@@ -76,21 +76,23 @@ SN_RT_BOTH float sn_rt_value_in_span(const float range[2], float value) {
   return SN_RT_VALUE_SPAN * ((inside - low) / (high - low));
 }
 
-// Component c of the field's pose vector; `turns` are [joint][8], then the values from 0 to SN_RT_VALUE_SPAN.
-SN_RT_BOTH float sn_rt_component(const sn_rt_pose_spaces *s, const sn_rt_field *f, const float *turns, uint32_t c) {
+// Component c of the field's pose vector; `rotations` are [joint][8], then the values from 0 to SN_RT_VALUE_SPAN.
+SN_RT_BOTH float sn_rt_component(const sn_rt_pose_spaces *s, const sn_rt_field *f, const float *rotations,
+                                 uint32_t c) {
   uint32_t turned = 3 * f->joint_count;
-  if (c >= turned) return turns[8 * (size_t)s->joint_count + s->joints[f->first_joint + f->joint_count + c - turned]];
-  return turns[8 * (size_t)s->references[s->joints[f->first_joint + c / 3]].joint + 4 + c % 3];
+  if (c >= turned)
+    return rotations[8 * (size_t)s->joint_count + s->joints[f->first_joint + f->joint_count + c - turned]];
+  return rotations[8 * (size_t)s->references[s->joints[f->first_joint + c / 3]].joint + 4 + c % 3];
 }
 
-SN_RT_BOTH double sn_rt_axis(const sn_rt_pose_spaces *s, const sn_rt_field *f, const float *turns, uint32_t a) {
+SN_RT_BOTH double sn_rt_axis(const sn_rt_pose_spaces *s, const sn_rt_field *f, const float *rotations, uint32_t a) {
   const double *metric = sn_rt_metric_of(s, f);
   if (f->metric != SN_RT_METRIC_MATRIX)
-    return sn_rt_component(s, f, turns, a) * (f->metric == SN_RT_METRIC_DIAGONAL ? metric[a] : 1);
+    return sn_rt_component(s, f, rotations, a) * (f->metric == SN_RT_METRIC_DIAGONAL ? metric[a] : 1);
   uint32_t components = sn_rt_field_components(f);
   double sum = 0;
   for (uint32_t c = 0; c < components; c++)
-    sum += metric[(size_t)a * components + c] * sn_rt_component(s, f, turns, c);
+    sum += metric[(size_t)a * components + c] * sn_rt_component(s, f, rotations, c);
   return sum;
 }
 

@@ -9,7 +9,7 @@
 
 static void read_centre(const sn_rt_model *model, const sn_rt_stored *skin, const sn_rt_block *view, uint32_t lane,
                         float out[3]) {
-  const float(*centres)[3][SN_RT_LANES] = model->sections[SN_SECTION_SKIN_CENTRES];
+  const float(*centres)[3][SN_RT_LANES] = sn_rt_data(model, SN_SECTION_SKIN_CENTRES);
   if (!centres) sn_rt_stored_position(skin, view->group, view->block, lane, out);
   for (int c = 0; centres && c < 3; c++) out[c] = centres[view->block][c][lane];
 }
@@ -46,7 +46,7 @@ static void read_weights(const sn_rt_model *model, const sn_rt_block *view, uint
 }
 
 sn_rt_status sn_rt_get_rest(const sn_rt_model *model, const sn_rt_rest *out, sn_rt_error *error) {
-  if (!model->bytes) return sn_rt_fail(error, SN_RT_BAD_ARGUMENT, "the model is not open");
+  if (!sn_rt_at(model)->bytes) return sn_rt_fail(error, SN_RT_BAD_ARGUMENT, "the model is not open");
   if (!out->joints != !out->weights) return sn_rt_fail(error, SN_RT_BAD_ARGUMENT, "joints and weights go together");
   if (out->weights && out->influences < model->info.max_influences) {
     return sn_rt_fail(error, SN_RT_BAD_ARGUMENT, "the model has up to %u influences per vertex, there is room for %u",
@@ -68,7 +68,7 @@ sn_rt_status sn_rt_get_rest(const sn_rt_model *model, const sn_rt_rest *out, sn_
 // ---- displacement fields ---------------------------------------------------------------------------------------------------
 
 uint32_t sn_rt_displacement_count(const sn_rt_model *model) {
-  const sn_rt_correct_head *head = model->sections[SN_SECTION_CORRECT_HEAD];
+  const sn_rt_correct_head *head = sn_rt_data(model, SN_SECTION_CORRECT_HEAD);
   return head && head->order == SN_RT_ORDER_INVERSE ? head->basis_count : 0;
 }
 
@@ -95,7 +95,7 @@ void sn_rt_get_blocks(const sn_rt_model *model, uint32_t *out) {
 }
 
 int sn_rt_get_order(const sn_rt_model *model, uint32_t *out) {
-  const uint32_t *order = model->sections[SN_SECTION_MESH_ORDER];
+  const uint32_t *order = sn_rt_data(model, SN_SECTION_MESH_ORDER);
   for (uint32_t k = 0; out && k < model->info.vertex_count; k++) out[k] = order ? order[k] : k;
   return order != NULL;
 }
@@ -103,12 +103,12 @@ int sn_rt_get_order(const sn_rt_model *model, uint32_t *out) {
 void sn_rt_get_triangles(const sn_rt_model *model, uint32_t (*out)[3]) {
   size_t count = 3 * (size_t)model->info.triangle_count;
   uint32_t *vertex = (uint32_t *)out;
-  const uint8_t *packed = model->sections[SN_SECTION_PACK_TRIANGLES];
+  const uint8_t *packed = sn_rt_data(model, SN_SECTION_PACK_TRIANGLES);
   if (!packed) {
-    if (count) memcpy(out, model->sections[SN_SECTION_MESH_TRIANGLES], count * sizeof *vertex);
+    if (count) memcpy(out, sn_rt_data(model, SN_SECTION_MESH_TRIANGLES), count * sizeof *vertex);
     return;
   }
-  const uint8_t *end = packed + model->sizes[SN_SECTION_PACK_TRIANGLES];
+  const uint8_t *end = packed + sn_rt_size(model, SN_SECTION_PACK_TRIANGLES);
   uint32_t last = 0;
   for (size_t n = 0; n < count; n++) vertex[n] = last += sn_rt_packed_step(&packed, end);
 }

@@ -5,13 +5,13 @@
 
 #include "runtime/drive.h"
 
-// The joints of the palette with their turns; predictors are missing. `space` as in sn_rt_driver.
+// The joints of the palette with their rotations; predictors are missing. `space` as in sn_rt_driver.
 sn_rt_rotreg_job sn_rt_rotreg_prepare(const sn_rt_model *model, const sn_rt_keeping *keeping, void *space,
                                       float *palette);
 
 // Where something was kept: a byte for every block of predictors, to be filled in before sn_rt_rotreg_run, whether they changed.
-static inline uint8_t *sn_rt_rotreg_stale(const sn_rt_rotreg_job *job) { return job->turned + job->joint_count; }
-int sn_rt_rotreg_block_turned(const sn_rt_rotreg_block *b, const uint8_t *turned);
+static inline uint8_t *sn_rt_rotreg_stale(const sn_rt_rotreg_job *job) { return job->rotated + job->joint_count; }
+int sn_rt_rotreg_block_rotated(const sn_rt_rotreg_block *b, const uint8_t *rotated);
 
 // Runs the kernel of the model's path; far from the origin about the section drive.centre. Returns 0 where nothing changed.
 void sn_rt_rotreg_run(const sn_rt_model *model, const sn_rt_input *input, const sn_rt_keeping *keeping,

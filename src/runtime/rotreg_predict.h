@@ -5,14 +5,14 @@
 static SN_RT_INLINE vf rr_sub(vf a, vf b) { return vf_fnma(vf_set(1), b, a); }
 
 // Four numbers from `first` on of the joints index[0 .. width).
-static SN_RT_INLINE void rr_gather(const float (*turns)[8], const uint16_t *index, int first, vf out[4]) {
+static SN_RT_INLINE void rr_gather(const float (*rotations)[8], const uint16_t *index, int first, vf out[4]) {
   const char *at[width];
-  for (int l = 0; l < width; l++) at[l] = (const char *)(turns[index[l]] + first);
+  for (int l = 0; l < width; l++) at[l] = (const char *)(rotations[index[l]] + first);
   vf_gather_rows(at, out);
 }
 
 // The quaternion of exp(r): that of r / 4 by the series of cos and sin(x) / x, squared twice. No branches, and accurate
-// to rounding for up to two whole turns.
+// to rounding for up to two full rotations.
 static SN_RT_INLINE void rr_exp(const vf r[3], vf q[4]) {
   vf x = vf_mul(vf_fma(r[0], r[0], vf_fma(r[1], r[1], vf_mul(r[2], r[2]))), vf_set(1.0f / 64));
   static const float cosine[7] = {
@@ -55,9 +55,10 @@ static SN_RT_INLINE void rr_rotation(const vf q[4], vf r[9]) {
 }
 
 // The logarithms of two joints, four numbers each, which scale/shear (3.3) and tilts are linear in.
-static SN_RT_INLINE void rr_terms(const sn_rt_rotreg_block *b, int lane, const float (*turns)[8], vf terms[2][4]) {
-  rr_gather(turns, b->shear_joint[0] + lane, 4, terms[0]);
-  rr_gather(turns, b->shear_joint[1] + lane, 4, terms[1]);
+static SN_RT_INLINE void rr_terms(const sn_rt_rotreg_block *b, int lane, const float (*rotations)[8],
+                                  vf terms[2][4]) {
+  rr_gather(rotations, b->shear_joint[0] + lane, 4, terms[0]);
+  rr_gather(rotations, b->shear_joint[1] + lane, 4, terms[1]);
 }
 
 static SN_RT_INLINE vf rr_linear(const float (*row)[8], int lane, vf terms[2][4]) {
@@ -67,12 +68,13 @@ static SN_RT_INLINE vf rr_linear(const float (*row)[8], int lane, vf terms[2][4]
 }
 
 // Rotation and scale/shear of `width` predictors, from `lane` of the block on (3.2, 3.3).
-static SN_RT_INLINE void rr_parts(const sn_rt_rotreg_block *b, int lane, const float (*turns)[8], vf q[4], vf s[6]) {
+static SN_RT_INLINE void rr_parts(const sn_rt_rotreg_block *b, int lane, const float (*rotations)[8], vf q[4],
+                                  vf s[6]) {
   vf terms[2][4], tilt[3], last[4];
-  rr_gather(turns, b->base + lane, 0, q);
+  rr_gather(rotations, b->base + lane, 0, q);
   for (uint32_t k = 0; k < b->factor_count; k++) {
     vf theta[4], r[3], e[4];
-    rr_gather(turns, b->joint[k] + lane, 4, theta);
+    rr_gather(rotations, b->joint[k] + lane, 4, theta);
     for (int n = 0; n < 3; n++) {
       r[n] = vf_mul(vf_load(b->map[k][3 * n] + lane), theta[0]);
       r[n] = vf_fma(vf_load(b->map[k][3 * n + 1] + lane), theta[1], r[n]);
@@ -81,7 +83,7 @@ static SN_RT_INLINE void rr_parts(const sn_rt_rotreg_block *b, int lane, const f
     rr_exp(r, e);
     rr_multiply(q, e);
   }
-  rr_terms(b, lane, turns, terms);
+  rr_terms(b, lane, rotations, terms);
   for (int n = 0; n < 3; n++) tilt[n] = rr_linear(b->tilt[n], lane, terms);
   rr_exp(tilt, last);
   rr_multiply(q, last);
@@ -105,16 +107,16 @@ static SN_RT_INLINE void rr_gradient(const vf q[4], const vf s[6], float *out) {
   }
 }
 
-static SN_RT_INLINE void rr_predict(const sn_rt_rotreg_block *b, int lane, const float (*turns)[8], float *out) {
+static SN_RT_INLINE void rr_predict(const sn_rt_rotreg_block *b, int lane, const float (*rotations)[8], float *out) {
   vf q[4], s[6];
-  rr_parts(b, lane, turns, q, s);
+  rr_parts(b, lane, rotations, q, s);
   rr_gradient(q, s, out);
 }
 
 // ---- pairs of predictors (Kim, Park and Jung, section III) ----------------------------------------------------------------
 
 // sin(t a) / sin(a) for cos(a) = 1 + x, as a polynomial in t^2 and x (Eberly 2011): exact for t = 0 and t = 1, to
-// rounding up to a = 70 degrees (140 between the rotations), to 2e-5 at a right angle, which is half a turn between them.
+// rounding up to a = 70 degrees (140 between the rotations), to 2e-5 at a right angle, which is 180 degrees between them.
 static SN_RT_INLINE vf rr_slerp_share(vf t, vf x) {
   enum { count = 12 };
   static const float u[count] = {1.f / 3,   1.f / 10,  1.f / 21,  1.f / 36,  1.f / 55,  1.f / 78,
@@ -142,7 +144,7 @@ static SN_RT_INLINE void rr_slerp(vf q[4], const vf other[4], vf t) {
 
 // D(q, tau) = slerp(rho_min, rho_max, f_r) ((1 - f_s) S_min + f_s S_max)
 // `blends`: f_r and f_s of every joint, and one more pair for bones without a torque.
-static SN_RT_INLINE void rr_blend(const float (*turns)[8], const float (*blends)[2], uint32_t joint_count,
+static SN_RT_INLINE void rr_blend(const float (*rotations)[8], const float (*blends)[2], uint32_t joint_count,
                                   const sn_rt_torque_block *b, int lane, float *out) {
   float weights[2][8];
   for (int l = 0; l < width; l++) {
@@ -151,7 +153,7 @@ static SN_RT_INLINE void rr_blend(const float (*turns)[8], const float (*blends)
     weights[0][l] = blend[0], weights[1][l] = blend[1];
   }
   vf q[2][4], s[2][6], f_s = vf_load(weights[1]);
-  for (int end = 0; end < 2; end++) rr_parts(&b->ends[end], lane, turns, q[end], s[end]);
+  for (int end = 0; end < 2; end++) rr_parts(&b->ends[end], lane, rotations, q[end], s[end]);
   rr_slerp(q[0], q[1], vf_load(weights[0]));
   vf f_0 = rr_sub(vf_set(1), f_s);
   for (int c = 0; c < 6; c++) s[0][c] = vf_fma(f_0, s[0][c], vf_mul(f_s, s[1][c]));

@@ -216,15 +216,15 @@ static SN_RT_INLINE void rr_gather_inputs(const sn_rt_rotreg_job *job) {
 
 static void rotreg(const sn_rt_rotreg_job *job) {
   uint32_t blocks = sn_rt_rotreg_blocks(job->bone_count);
-  const float(*turns)[8] = (const float(*)[8])job->turns;
+  const float(*rotations)[8] = (const float(*)[8])job->rotations;
   for (uint32_t b = 0; b < blocks; b++)
     for (int lane = 0; lane < SN_RT_LANES; lane += width) {
       if (job->stale && !job->stale[b]) continue;
       float *out = job->gradients + 12 * ((size_t)b * SN_RT_LANES + (size_t)lane);
       if (job->pairs) {
-        rr_blend(turns, (const float(*)[2])job->blends, job->joint_count, job->pairs + b, lane, out);
+        rr_blend(rotations, (const float(*)[2])job->blends, job->joint_count, job->pairs + b, lane, out);
       } else {
-        rr_predict(job->blocks + b, lane, turns, out);
+        rr_predict(job->blocks + b, lane, rotations, out);
       }
     }
   rr_gather_inputs(job);

@@ -12,9 +12,9 @@ sn_rt_job sn_rt_new_job(const sn_rt_model *model, const void *scratch) {
   sn_rt_job job = {.skin = sn_rt_stored_of(model),
                    .weight_unit = 1 / sn_rt_weight_total(model->info.weight_bits),
                    .weight_total = sn_rt_weight_total(model->info.weight_bits),
-                   .centres = model->sections[SN_SECTION_SKIN_CENTRES],
+                   .centres = sn_rt_data(model, SN_SECTION_SKIN_CENTRES),
                    .scratch = at,
-                   .rows = model->sections[SN_SECTION_MESH_ORDER] != NULL,
+                   .rows = sn_rt_data(model, SN_SECTION_MESH_ORDER) != NULL,
                    .correct = sn_rt_new_correcting(model, &at)};
   // Models that recompute normals may have none of the rest pose: the pointer goes along with that of the positions, unread.
   if (!job.skin.normals) job.skin.normals = job.skin.rest;
@@ -50,21 +50,27 @@ static sn_rt_kernel kernel_for(const sn_rt_model *model, const sn_rt_job *job, c
   return rigid ? kernels->centres : kernels->stretched_centres;
 }
 
-// Where results go and what else is wanted.
+// What is asked for of a chunk.
 typedef struct request {
-  const sn_rt_extras *extras;
-  const sn_rt_kernels *kernels;
+  const sn_rt_output *output;
   sn_rt_kernel kernel;
-  uint32_t begin, end; // vertices of the chunk
-  int far_away;        // results are not in the caches
+  void (*whole)(const sn_rt_job *chunk, const struct request *r); // for a chunk of which all vertices are asked for
+  uint32_t first_block, end_block; // only blocks first_block .. end_block - 1; 0 and 0: all
+  uint32_t begin, end;             // vertices of the chunk
+  int far_away;                    // results are not in the caches
 } request;
 
-static int in_range(const sn_rt_extras *x, size_t block) {
-  return !x->end_block || (block >= x->first_block && block < x->end_block);
+static int in_range(const request *r, size_t block) {
+  return !r->end_block || (block >= r->first_block && block < r->end_block);
 }
 
-static int wanted_block(const sn_rt_extras *x, size_t block) {
-  return in_range(x, block) && (!x->blocks || (x->blocks[block / 32] >> block % 32 & 1));
+static int is_wanted(const request *r, uint32_t vertex) { return vertex >= r->begin && vertex < r->end; }
+
+static int wanted_block(const request *r, size_t block, const uint16_t *lanes) {
+  const uint32_t *mask = r->output->blocks;
+  int wanted = 0;
+  for (int l = 0; l < SN_RT_LANES; l++) wanted |= is_wanted(r, lanes[l]);
+  return wanted && in_range(r, block) && (!mask || (mask[block / 32] >> block % 32 & 1));
 }
 
 static void hold(float bounds[6], const float p[3]) {
@@ -74,42 +80,64 @@ static void hold(float bounds[6], const float p[3]) {
   }
 }
 
-// Every block with a vertex that is wanted is evaluated into a buffer of its own, for ranges within a chunk and for halves.
+static void read_normal(const char *from, int half, float out[3]) {
+  uint16_t halves[3];
+  memcpy(half ? (void *)halves : out, from, half ? sizeof halves : 3 * sizeof *out);
+  for (int c = 0; half && c < 3; c++) out[c] = sn_rt_half_value(halves[c]);
+}
+
+// The results of a block.
+typedef struct block_results {
+  float positions[SN_RT_LANES][3], normals[SN_RT_LANES][3], tangents[SN_RT_LANES][4];
+} block_results;
+
+static void put_vertex(const sn_rt_job *chunk, const request *r, uint32_t vertex, const block_results *from,
+                       int lane) {
+  uint32_t flags = r->output->flags;
+  if (chunk->tangents) {
+    sn_rt_put(chunk->tangents + vertex * chunk->tangent_stride, from->tangents[lane], 4, flags & SN_RT_HALF_TANGENTS);
+    return;
+  }
+  sn_rt_put(chunk->positions + vertex * chunk->position_stride, from->positions[lane], 3,
+            flags & SN_RT_HALF_POSITIONS);
+  if (chunk->normals)
+    sn_rt_put(chunk->normals + vertex * chunk->normal_stride, from->normals[lane], 3, flags & SN_RT_HALF_NORMALS);
+  if (r->output->bounds) hold(r->output->bounds, from->positions[lane]);
+}
+
+// Every block with a vertex that is wanted is evaluated into a buffer, for ranges within a chunk and for halves. Normals that
+// tangents need are read of the range only.
 static void skin_part(const sn_rt_job *chunk, const request *r) {
-  float positions[SN_RT_LANES][3], normals[SN_RT_LANES][3];
+  block_results out = {0};
+  int half = r->output->flags & SN_RT_HALF_NORMALS;
   for (uint32_t index = chunk->first_group; index < chunk->last_group; index++) {
     const sn_rt_group *g = chunk->skin.groups + index;
     for (uint32_t b = 0; b < g->block_count; b++) {
       const uint16_t *lanes = chunk->skin.lanes[(size_t)g->first_block + b];
-      int wanted = 0;
-      for (int l = 0; l < SN_RT_LANES; l++) wanted |= lanes[l] >= r->begin && lanes[l] < r->end;
-      if (!wanted || !wanted_block(r->extras, (size_t)g->first_block + b)) continue;
+      if (!wanted_block(r, (size_t)g->first_block + b, lanes)) continue;
       sn_rt_group one;
       sn_rt_job job = sn_rt_block_job(chunk, index, b, &one);
-      job.positions = (char *)positions, job.position_stride = sizeof *positions;
-      job.normals = chunk->normals ? (char *)normals : NULL, job.normal_stride = sizeof *normals;
+      job.positions = (char *)out.positions, job.position_stride = sizeof *out.positions;
+      job.normals = chunk->normals ? (char *)out.normals : NULL, job.normal_stride = sizeof *out.normals;
+      job.tangents = chunk->tangents ? (char *)out.tangents : NULL, job.tangent_stride = sizeof *out.tangents;
+      for (int l = 0; chunk->tangents && l < SN_RT_LANES; l++)
+        if (is_wanted(r, lanes[l]))
+          read_normal(chunk->normals + lanes[l] * chunk->normal_stride, half, out.normals[l]);
       r->kernel(&job);
-      for (int l = 0; l < SN_RT_LANES; l++) {
-        if (lanes[l] < r->begin || lanes[l] >= r->end) continue;
-        uint32_t flags = r->extras->flags;
-        sn_rt_put(chunk->positions + lanes[l] * chunk->position_stride, positions[l], 3,
-                  flags & SN_RT_HALF_POSITIONS);
-        if (chunk->normals)
-          sn_rt_put(chunk->normals + lanes[l] * chunk->normal_stride, normals[l], 3, flags & SN_RT_HALF_NORMALS);
-        if (r->extras->bounds) hold(r->extras->bounds, positions[l]);
-      }
+      for (int l = 0; l < SN_RT_LANES; l++)
+        if (is_wanted(r, lanes[l])) put_vertex(chunk, r, lanes[l], &out, l);
     }
   }
 }
 
 // The first block of `from` .. end - 1 that is not as `wanted` says, or `end`.
-static size_t run_end(const sn_rt_extras *x, size_t from, size_t end, uint32_t wanted) {
-  const uint32_t *blocks = x->blocks;
-  while (from < end && !in_range(x, from)) {
+static size_t run_end(const request *r, size_t from, size_t end, uint32_t wanted) {
+  const uint32_t *blocks = r->output->blocks;
+  while (from < end && !in_range(r, from)) {
     if (wanted) return from;
-    from = from < x->first_block && x->first_block < end ? x->first_block : end;
+    from = from < r->first_block && r->first_block < end ? r->first_block : end;
   }
-  if (wanted && x->end_block && x->end_block < end) end = x->end_block;
+  if (wanted && r->end_block && r->end_block < end) end = r->end_block;
   if (!blocks) return wanted ? end : from;
   while (from < end) {
     if (from % 32 == 0 && end - from >= 32 && blocks[from / 32] == (wanted ? ~0u : 0))
@@ -123,10 +151,10 @@ static size_t run_end(const sn_rt_extras *x, size_t from, size_t end, uint32_t w
 }
 
 static void hold_blocks(const sn_rt_job *chunk, const request *r, size_t block, size_t end) {
-  for (; r->extras->bounds && block < end; block++)
+  for (; r->output->bounds && block < end; block++)
     for (int l = 0; l < SN_RT_LANES; l++) {
       const char *at = chunk->positions + chunk->skin.lanes[block][l] * chunk->position_stride;
-      hold(r->extras->bounds, (const float *)(const void *)at);
+      hold(r->output->bounds, (const float *)(const void *)at);
     }
 }
 
@@ -143,17 +171,16 @@ static void skin_run(const sn_rt_job *chunk, const request *r, uint32_t index, s
   hold_blocks(chunk, r, first, end);
 }
 
-static int all_wanted(const sn_rt_group *g, const sn_rt_extras *x) {
+static int all_wanted(const sn_rt_group *g, const request *r) {
   size_t end = (size_t)g->first_block + g->block_count;
-  return run_end(x, g->first_block, end, 1) == end;
+  return run_end(r, g->first_block, end, 1) == end;
 }
 
 // Groups of which all blocks are wanted go together; of others, every run of wanted blocks.
 static void skin_blocks(const sn_rt_job *chunk, const request *r) {
   const sn_rt_group *groups = chunk->skin.groups;
-  const sn_rt_extras *x = r->extras;
   for (uint32_t index = chunk->first_group, last; index < chunk->last_group; index = last) {
-    for (last = index; last < chunk->last_group && all_wanted(groups + last, x);) last++;
+    for (last = index; last < chunk->last_group && all_wanted(groups + last, r);) last++;
     if (last > index) {
       sn_rt_job job = *chunk;
       job.first_group = index, job.last_group = last;
@@ -164,8 +191,8 @@ static void skin_blocks(const sn_rt_job *chunk, const request *r) {
     }
     size_t end = (size_t)groups[index].first_block + groups[index].block_count, first = groups[index].first_block,
            stop;
-    while ((first = run_end(x, first, end, 0)) < end) {
-      stop = run_end(x, first, end, 1);
+    while ((first = run_end(r, first, end, 0)) < end) {
+      stop = run_end(r, first, end, 1);
       skin_run(chunk, r, index, first, stop);
       first = stop;
     }
@@ -179,7 +206,7 @@ static void hold_all(const char *positions, size_t stride, uint32_t count, float
 
 // Blocks scatter their results, which no processor predicts: they are prefetched where results of several chunks leave the caches
 // before they are written again. Results of one chunk, and rows of vertices numbered by the blocks, need none.
-static void call_in(const char *results, size_t size) {
+static void prefetch(const char *results, size_t size) {
 #if defined(__GNUC__)
   enum { line = 64 };
   for (size_t at = 0; at < size; at += line) __builtin_prefetch(results + at, 1, 3);
@@ -191,91 +218,138 @@ static void call_in(const char *results, size_t size) {
 static int is_aligned(const char *results) { return (uintptr_t)results % 32 == 0; }
 
 // All of a chunk. Where results are to go past the caches, whole blocks do so where they lie in a row, and others are put
-// together in the memory of `extras` first.
+// together in the staging memory first.
 static void skin_chunk(const sn_rt_job *chunk, const request *r) {
   sn_rt_job job = *chunk;
   int side_by_side = chunk->position_stride == 12 && (!chunk->normals || chunk->normal_stride == 12);
-  if (r->extras->staging && side_by_side && chunk->rows && is_aligned(chunk->positions) &&
+  if (r->output->staging && side_by_side && chunk->rows && is_aligned(chunk->positions) &&
       is_aligned(chunk->normals)) {
     job.stream = 1;
-  } else if (r->extras->staging && side_by_side) {
-    job.positions = (char *)(((uintptr_t)r->extras->staging + 63) & ~(uintptr_t)63);
+  } else if (r->output->staging && side_by_side) {
+    job.positions = (char *)(((uintptr_t)r->output->staging + 63) & ~(uintptr_t)63);
     if (chunk->normals) job.normals = job.positions + sn_rt_staged_bytes(r->end);
   } else if (r->far_away) {
-    call_in(job.positions, r->end * job.position_stride);
-    if (job.normals) call_in(job.normals, r->end * job.normal_stride);
+    prefetch(job.positions, r->end * job.position_stride);
+    if (job.normals) prefetch(job.normals, r->end * job.normal_stride);
   }
   r->kernel(&job);
-  if (r->extras->bounds) hold_all(job.positions, job.position_stride, r->end, r->extras->bounds);
+  if (r->output->bounds) hold_all(job.positions, job.position_stride, r->end, r->output->bounds);
   if (job.stream) sn_rt_fence();
   if (job.positions == chunk->positions) return;
   sn_rt_stream(chunk->positions, job.positions, 12 * (size_t)r->end);
   if (chunk->normals) sn_rt_stream(chunk->normals, job.normals, 12 * (size_t)r->end);
 }
 
-static int bad_stride(size_t stride, int half) {
+// ---- arguments --------------------------------------------------------------------------------------------------------
+
+// Bytes from one vertex to the next; 0 for a stride that does not hold so many numbers.
+static size_t stride_of(size_t given, size_t numbers, int half) {
   size_t size = half ? sizeof(uint16_t) : sizeof(float);
-  return stride && (stride < 3 * size || stride % size);
+  return !given ? numbers * size : given < numbers * size || given % size ? 0 : given;
 }
 
-static sn_rt_status check_arguments(const sn_rt_model *model, const sn_rt_output *output, uint32_t flags,
-                                    uint32_t first, uint32_t count, sn_rt_error *error) {
-  if (!model->bytes) return sn_rt_fail(error, SN_RT_BAD_ARGUMENT, "the model is not open");
-  if (!output || !output->positions)
-    return sn_rt_fail(error, SN_RT_BAD_ARGUMENT, "there is no place for the positions");
-  if (bad_stride(output->position_stride, flags & SN_RT_HALF_POSITIONS) ||
-      bad_stride(output->normal_stride, flags & SN_RT_HALF_NORMALS)) {
+// Strides of a job, and what skin, normals and tangents ask of their arguments.
+static sn_rt_status check_arguments(const sn_rt_model *model, const sn_rt_output *output, uint32_t first,
+                                    uint32_t count, sn_rt_job *job, sn_rt_error *error) {
+  if (!sn_rt_at(model)->bytes) return sn_rt_fail(error, SN_RT_BAD_ARGUMENT, "the model is not open");
+  if (!output) return sn_rt_fail(error, SN_RT_BAD_ARGUMENT, "there is no place for the results");
+  job->position_stride = stride_of(output->position_stride, 3, output->flags & SN_RT_HALF_POSITIONS);
+  job->normal_stride = stride_of(output->normal_stride, 3, output->flags & SN_RT_HALF_NORMALS);
+  job->tangent_stride = stride_of(output->tangent_stride, 4, output->flags & SN_RT_HALF_TANGENTS);
+  if (!job->position_stride || !job->normal_stride || !job->tangent_stride)
     return sn_rt_fail(error, SN_RT_BAD_ARGUMENT,
-                      flags ? "strides must be multiples of the size of a number and hold three of them"
-                            : "strides must be multiples of 4 and at least 12 bytes (0: 12)");
-  }
-  if ((flags & SN_RT_HALF_POSITIONS) && model->info.shade == SN_RT_SHADE_RECOMPUTE && output->normals)
-    return sn_rt_fail(error, SN_RT_BAD_ARGUMENT, "normals of this model are made from its positions, in floats");
-  if (first > model->info.vertex_count || count > model->info.vertex_count - first) {
+                      "strides must be multiples of 4 bytes (halves: 2) and hold all numbers of a vertex");
+  if (first > model->info.vertex_count || count > model->info.vertex_count - first)
     return sn_rt_fail(error, SN_RT_BAD_ARGUMENT, "vertices %u to %u are not all there: the model has %u", first,
                       first + count, model->info.vertex_count);
+  return SN_RT_OK;
+}
+
+static sn_rt_status check_positions(const sn_rt_model *model, const sn_rt_output *output, sn_rt_error *error) {
+  if (!output->positions) return sn_rt_fail(error, SN_RT_BAD_ARGUMENT, "there is no place for the positions");
+  if ((output->flags & SN_RT_HALF_POSITIONS) && model->info.shade == SN_RT_SHADE_RECOMPUTE && output->normals)
+    return sn_rt_fail(error, SN_RT_BAD_ARGUMENT, "normals of this model are made from its positions, in floats");
+  return SN_RT_OK;
+}
+
+// The rest of a job with the palette in `scratch`, whose kernels are given back; NULL where there is none.
+static const sn_rt_kernels *begin_job(const sn_rt_model *model, const void *scratch, sn_rt_job *job,
+                                      sn_rt_error *error) {
+  if (!scratch) return sn_rt_fail(error, SN_RT_BAD_ARGUMENT, "there is no scratch memory"), NULL;
+  sn_rt_job all = sn_rt_new_job(model, scratch);
+  all.position_stride = job->position_stride, all.normal_stride = job->normal_stride;
+  all.tangent_stride = job->tangent_stride;
+  *job = all;
+  const sn_rt_kernels *kernels = sn_rt_kernels_of((sn_rt_path)*job->scratch.path);
+  if (!kernels) sn_rt_fail(error, SN_RT_BAD_ARGUMENT, "there is no palette in the scratch memory");
+  return kernels;
+}
+
+static char *moved(char *results, size_t bytes) { return results ? results + bytes : NULL; }
+
+// The chunks of vertices first .. first + count - 1; pointers of `all` are those of vertex 0.
+static void each_chunk(const sn_rt_model *model, const sn_rt_job *all, request *r, uint32_t first, uint32_t count) {
+  const uint32_t *chunks = sn_rt_data(model, SN_SECTION_SKIN_CHUNKS);
+  uint32_t grain = model->info.grain, vertices = model->info.vertex_count, end = first + count;
+  for (uint32_t c = first / grain; (uint64_t)c * grain < end; c++) {
+    uint32_t start = c * grain, stop = vertices - start < grain ? vertices : start + grain;
+    sn_rt_job job = *all;
+    job.first_group = chunks[c], job.last_group = chunks[c + 1];
+    job.positions = moved(all->positions, start * all->position_stride);
+    job.normals = moved(all->normals, start * all->normal_stride);
+    job.tangents = moved(all->tangents, start * all->tangent_stride);
+    r->begin = first > start ? first - start : 0, r->end = end < stop ? end - start : stop - start;
+    (first <= start && stop <= end ? r->whole : skin_part)(&job, r);
   }
+}
+
+// ---- positions, normals and tangents of the blend ---------------------------------------------------------------------
+
+static sn_rt_status skin(const sn_rt_model *model, const void *scratch, request *r, uint32_t first, uint32_t count,
+                         sn_rt_error *error) {
+  const sn_rt_output *output = r->output;
+  sn_rt_job job = {0};
+  sn_rt_status status = check_arguments(model, output, first, count, &job, error);
+  if (!status) status = check_positions(model, output, error);
+  if (status || count == 0) return status;
+  const sn_rt_kernels *kernels = begin_job(model, scratch, &job, error);
+  if (!kernels) return SN_RT_BAD_ARGUMENT;
+  job.positions = (char *)output->positions;
+  job.normals = model->info.shade == SN_RT_SHADE_TRANSFORM ? (char *)output->normals : NULL;
+  uint32_t halves = output->flags & (job.normals ? SN_RT_HALF_POSITIONS | SN_RT_HALF_NORMALS : SN_RT_HALF_POSITIONS);
+  r->kernel = kernel_for(model, &job, kernels);
+  r->whole = halves ? skin_part : output->blocks || r->end_block ? skin_blocks : skin_chunk;
+  r->far_away = model->info.vertex_count > model->info.grain && !job.rows;
+  each_chunk(model, &job, r, first, count);
   return SN_RT_OK;
 }
 
 sn_rt_status sn_rt_skin(const sn_rt_model *model, const void *scratch, const sn_rt_output *output, uint32_t first,
                         uint32_t count, sn_rt_error *error) {
-  return sn_rt_skin_extra(model, scratch, output, NULL, first, count, error);
+  return skin(model, scratch, &(request){.output = output}, first, count, error);
 }
 
-static size_t stride_of(size_t given, int half) { return given ? given : half ? 6 : 12; }
+static void call_kernel(const sn_rt_job *chunk, const request *r) { r->kernel(chunk); }
 
-sn_rt_status sn_rt_skin_extra(const sn_rt_model *model, const void *scratch, const sn_rt_output *output,
-                              const sn_rt_extras *extras, uint32_t first, uint32_t count, sn_rt_error *error) {
-  static const sn_rt_extras none;
-  if (!extras) extras = &none;
-  sn_rt_status status = check_arguments(model, output, extras->flags, first, count, error);
-  if (status || count == 0) return status;
-  if (!scratch) return sn_rt_fail(error, SN_RT_BAD_ARGUMENT, "there is no scratch memory");
-  sn_rt_job job = sn_rt_new_job(model, scratch);
-  const sn_rt_kernels *kernels = sn_rt_kernels_of((sn_rt_path)*job.scratch.path);
-  if (!kernels) return sn_rt_fail(error, SN_RT_BAD_ARGUMENT, "there is no palette in the scratch memory");
-  request r = {.extras = extras,
-               .kernels = kernels,
-               .kernel = kernel_for(model, &job, kernels),
-               .far_away = model->info.vertex_count > model->info.grain && !job.rows};
-  job.position_stride = stride_of(output->position_stride, extras->flags & SN_RT_HALF_POSITIONS);
-  job.normal_stride = stride_of(output->normal_stride, extras->flags & SN_RT_HALF_NORMALS);
-  int normals = output->normals && model->info.shade == SN_RT_SHADE_TRANSFORM;
-
-  const uint32_t *chunks = model->sections[SN_SECTION_SKIN_CHUNKS];
-  uint32_t grain = model->info.grain, end = first + count;
-  for (uint32_t c = first / grain; (uint64_t)c * grain < end; c++) {
-    uint32_t start = c * grain,
-             stop = model->info.vertex_count - start < grain ? model->info.vertex_count : start + grain;
-    job.first_group = chunks[c], job.last_group = chunks[c + 1];
-    job.positions = (char *)output->positions + start * job.position_stride;
-    job.normals = normals ? (char *)output->normals + start * job.normal_stride : NULL;
-    r.begin = first > start ? first - start : 0, r.end = end < stop ? end - start : stop - start;
-    int whole = first <= start && stop <= end;
-    int halves = extras->flags & (normals ? SN_RT_HALF_POSITIONS | SN_RT_HALF_NORMALS : SN_RT_HALF_POSITIONS);
-    (!whole || halves ? skin_part : extras->blocks || extras->end_block ? skin_blocks : skin_chunk)(&job, &r);
-  }
+sn_rt_status sn_rt_tangents(const sn_rt_model *model, const void *scratch, const sn_rt_output *output, uint32_t first,
+                            uint32_t count, sn_rt_error *error) {
+  sn_rt_job job = {0};
+  sn_rt_status status = check_arguments(model, output, first, count, &job, error);
+  if (status) return status;
+  if (!model->info.tangents)
+    return sn_rt_fail(error, SN_RT_BAD_ARGUMENT, "the model has no tangents: train it with the option tangents=1");
+  if (!output->tangents || !output->normals)
+    return sn_rt_fail(error, SN_RT_BAD_ARGUMENT, "tangents need a place, and the normals of this frame");
+  const sn_rt_kernels *kernels = begin_job(model, scratch, &job, error);
+  if (!kernels) return SN_RT_BAD_ARGUMENT;
+  int parts = output->blocks || (output->flags & (SN_RT_HALF_NORMALS | SN_RT_HALF_TANGENTS));
+  request r = {.output = output, .kernel = kernels->tangents, .whole = parts ? skin_part : call_kernel};
+  job.correct.stored.start = NULL; // corrections rotate the normal, and the tangent with it
+  job.turning = model->info.blend == SN_RT_BLEND_LINEAR ? SN_RT_TURN_LINEAR
+                : *job.scratch.flags & SN_RT_RIGID      ? SN_RT_TURN_RIGID
+                                                        : SN_RT_TURN_STRETCHED;
+  job.normals = (char *)output->normals, job.tangents = (char *)output->tangents;
+  if (count > 0) each_chunk(model, &job, &r, first, count);
   return SN_RT_OK;
 }
 
@@ -284,8 +358,8 @@ sn_rt_status sn_rt_skin_extra(const sn_rt_model *model, const void *scratch, con
 // Where the blocks' work reaches part / parts of all. A block's work: its influences, and what does not depend on them.
 static uint32_t block_at(const sn_rt_model *model, uint32_t part, uint32_t parts) {
   enum { fixed = 4 };
-  const sn_rt_group *groups = model->sections[SN_SECTION_SKIN_GROUPS], *end = groups;
-  end += model->sizes[SN_SECTION_SKIN_GROUPS] / sizeof *groups;
+  const sn_rt_group *groups = sn_rt_data(model, SN_SECTION_SKIN_GROUPS), *end = groups;
+  end += sn_rt_size(model, SN_SECTION_SKIN_GROUPS) / sizeof *groups;
   uint64_t goal = 0;
   for (const sn_rt_group *g = groups; g < end; g++) goal += g->block_count * (uint64_t)(g->influences + fixed);
   goal = goal * part / parts;
@@ -308,9 +382,9 @@ sn_rt_part sn_rt_get_part(const sn_rt_model *model, uint32_t part, uint32_t part
 
 sn_rt_status sn_rt_skin_part(const sn_rt_model *model, const void *scratch, const sn_rt_output *output,
                              const sn_rt_part *part, sn_rt_error *error) {
-  sn_rt_extras extras = {.first_block = part->first_block, .end_block = part->end_block};
+  request r = {.output = output, .first_block = part->first_block, .end_block = part->end_block};
   uint32_t count = part->first_block < part->end_block ? model->info.vertex_count : 0;
-  return sn_rt_skin_extra(model, scratch, output, &extras, 0, count, error);
+  return skin(model, scratch, &r, 0, count, error);
 }
 
 // ---- normals from the deformed triangles (Wang 2007, section 6) ----------------------------------------------------------
@@ -333,26 +407,22 @@ static void shade_part(const sn_rt_shade_job *all, const sn_rt_kernels *kernels,
 
 sn_rt_status sn_rt_normals(const sn_rt_model *model, const sn_rt_output *output, uint32_t first, uint32_t count,
                            sn_rt_error *error) {
-  return sn_rt_normals_extra(model, output, NULL, first, count, error);
-}
-
-sn_rt_status sn_rt_normals_extra(const sn_rt_model *model, const sn_rt_output *output, const sn_rt_extras *extras,
-                                 uint32_t first, uint32_t count, sn_rt_error *error) {
-  uint32_t flags = extras ? extras->flags : 0;
-  int half = flags & SN_RT_HALF_NORMALS;
-  sn_rt_status status = check_arguments(model, output, flags, first, count, error);
+  sn_rt_job strides = {0};
+  sn_rt_status status = check_arguments(model, output, first, count, &strides, error);
+  if (!status) status = check_positions(model, output, error);
   if (status || model->info.shade != SN_RT_SHADE_RECOMPUTE || !output->normals) return status;
-  const sn_rt_kernels *kernels = sn_rt_kernels_of(model->path);
-  sn_rt_shade_job job = {.start = model->sections[SN_SECTION_SHADE_START],
-                         .fans = model->sections[SN_SECTION_SHADE_FANS],
-                         .own = model->sections[SN_SECTION_SHADE_OWN],
+  int half = output->flags & SN_RT_HALF_NORMALS;
+  const sn_rt_kernels *kernels = sn_rt_kernels_of(sn_rt_at(model)->path);
+  sn_rt_shade_job job = {.start = sn_rt_data(model, SN_SECTION_SHADE_START),
+                         .fans = sn_rt_data(model, SN_SECTION_SHADE_FANS),
+                         .own = sn_rt_data(model, SN_SECTION_SHADE_OWN),
                          .index_bytes = sn_rt_fan_bytes(model->info.vertex_count),
                          .last_vertex = model->info.vertex_count - 1,
-                         .beside_last = model->beside_last,
+                         .beside_last = sn_rt_at(model)->beside_last,
                          .positions = (const char *)output->positions,
-                         .position_stride = stride_of(output->position_stride, 0),
+                         .position_stride = strides.position_stride,
                          .normals = (char *)output->normals,
-                         .normal_stride = stride_of(output->normal_stride, half)};
+                         .normal_stride = strides.normal_stride};
   uint32_t end = first + count, whole = (first + SN_RT_LANES - 1) / SN_RT_LANES * SN_RT_LANES;
   if (whole > end || half) whole = end;
   uint32_t rest = whole + (end - whole) / SN_RT_LANES * SN_RT_LANES;
@@ -366,11 +436,16 @@ sn_rt_status sn_rt_normals_extra(const sn_rt_model *model, const sn_rt_output *o
 
 sn_rt_status sn_rt_evaluate(const sn_rt_model *model, const sn_rt_input *input, void *scratch,
                             const sn_rt_output *output, sn_rt_error *error) {
+  uint32_t count = model->info.vertex_count;
+  sn_rt_output all = output ? *output : (sn_rt_output){0};
   sn_rt_status status = sn_rt_palette(model, input, scratch, error);
-  sn_rt_extras extras = {.staging = NULL};
-  if (!status) extras.staging = sn_rt_scratch_at(model, scratch).staging;
-  if (model->info.shade == SN_RT_SHADE_RECOMPUTE) extras.staging = NULL; // normals read the positions
-  if (!status) status = sn_rt_skin_extra(model, scratch, output, &extras, 0, model->info.vertex_count, error);
-  if (!status) status = sn_rt_normals(model, output, 0, model->info.vertex_count, error);
+  int again = model->info.shade == SN_RT_SHADE_RECOMPUTE || all.tangents; // results are read once more
+  if (again)
+    all.staging = NULL;
+  else if (!status && !all.staging)
+    all.staging = sn_rt_scratch_at(model, scratch).staging;
+  if (!status) status = sn_rt_skin(model, scratch, &all, 0, count, error);
+  if (!status) status = sn_rt_normals(model, &all, 0, count, error);
+  if (!status && all.tangents) status = sn_rt_tangents(model, scratch, &all, 0, count, error);
   return status;
 }

@@ -17,11 +17,11 @@ static SN_RT_INLINE vf3 load_tangents(const char *block, uint32_t bits, int lane
 }
 
 static SN_RT_INLINE void tangent_blocks(const sn_rt_job *job, const sn_rt_group *g, sn_rt_turning turning, form f) {
-  mixture mixed, turns;
+  mixture mixed, rotations;
   const float *palette = turning == SN_RT_TURN_LINEAR ? job->scratch.matrices : job->scratch.stretches;
-  source matrices = {palette, 16, 3, 3, 0, &mixed}, quats = quats_of(job, 1, &turns);
+  source matrices = {palette, 16, 3, 3, 0, &mixed}, quats = quats_of(job, 1, &rotations);
   if (turning != SN_RT_TURN_RIGID) mix(job, g, f, matrices, &mixed);
-  if (turning != SN_RT_TURN_LINEAR) mix(job, g, f, quats, &turns);
+  if (turning != SN_RT_TURN_LINEAR) mix(job, g, f, quats, &rotations);
   vf total = vf_set(job->weight_total), unit_weight = vf_set(job->weight_unit);
   size_t size = sn_rt_tangent_bytes(f.bits == SN_RT_PACKED_BITS);
   const char *tangents = (const char *)job->skin.tangents + g->first_block * size;

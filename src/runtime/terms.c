@@ -6,19 +6,20 @@
 #include "runtime/sums.h"
 
 static uint32_t group_count(const sn_rt_model *model) {
-  return (uint32_t)(model->sizes[SN_SECTION_CORRECT_TERMS] / sizeof(sn_rt_terms));
+  return (uint32_t)(sn_rt_size(model, SN_SECTION_CORRECT_TERMS) / sizeof(sn_rt_terms));
 }
 
 uint64_t sn_rt_find_term_count(const sn_rt_model *model) {
-  const sn_rt_terms *terms = model->sections[SN_SECTION_CORRECT_TERMS];
+  const sn_rt_terms *terms = sn_rt_data(model, SN_SECTION_CORRECT_TERMS);
   uint64_t count = 0;
   for (uint32_t n = 0; n < group_count(model); n++) count += terms[n].count;
   return count;
 }
 
 uint64_t sn_rt_term_floats(const sn_rt_model *model) {
-  if (!model->sections[SN_SECTION_CORRECT_TERMS]) return 0;
-  return model->term_count + SN_RT_PARTS + group_count(model) * (uint64_t)(sizeof(sn_rt_term_group) / sizeof(float));
+  if (!sn_rt_data(model, SN_SECTION_CORRECT_TERMS)) return 0;
+  return sn_rt_at(model)->term_count + SN_RT_PARTS +
+         group_count(model) * (uint64_t)(sizeof(sn_rt_term_group) / sizeof(float));
 }
 
 // ---- values ----------------------------------------------------------------------------------------------------------------
@@ -29,13 +30,13 @@ static void fill_gaussians(const float p[3], const float *centres, float factor,
   for (uint32_t k = 0; k < count; k++) out[k] = sn_rt_half_power(out[k]);
 }
 
-static void fill_terms(const sn_rt_pose_spaces *s, const sn_rt_terms *t, const float *turns, float *out) {
+static void fill_terms(const sn_rt_pose_spaces *s, const sn_rt_terms *t, const float *rotations, float *out) {
   float p[3];
   if (t->kind == SN_RT_TERMS_GAUSS) {
-    sn_rt_term_vector(s, t->a, t->rest[0], turns, p);
+    sn_rt_term_vector(s, t->a, t->rest[0], rotations, p);
     fill_gaussians(p, s->mix + t->first, sn_rt_gauss_factor(t->width), t->count, out);
   } else {
-    sn_rt_plain_terms(s, t, turns, out);
+    sn_rt_plain_terms(s, t, rotations, out);
   }
 }
 
@@ -47,7 +48,7 @@ static uint32_t source_count(const sn_rt_terms *terms, const sn_rt_terms *t) {
 }
 
 uint64_t sn_rt_function_terms(const sn_rt_model *model) {
-  const sn_rt_terms *terms = model->sections[SN_SECTION_CORRECT_TERMS];
+  const sn_rt_terms *terms = sn_rt_data(model, SN_SECTION_CORRECT_TERMS);
   uint64_t most = 0;
   for (uint32_t n = 0; n < group_count(model); n++) {
     uint64_t count = terms[n].kind == SN_RT_TERMS_FUNCTIONS ? source_count(terms, terms + n) : 0;
@@ -62,8 +63,8 @@ static int terms_changed(const sn_rt_pose_spaces *s, const sn_rt_terms *t, const
       if (scratch->term_groups[n].changed) return 1;
     return 0;
   }
-  if (t->kind == SN_RT_TERMS_VALUE || scratch->turned[s->references[t->a].joint]) return 1;
-  return t->kind == SN_RT_TERMS_PAIR && scratch->turned[s->references[t->b].joint];
+  if (t->kind == SN_RT_TERMS_VALUE || scratch->rotated[s->references[t->a].joint]) return 1;
+  return t->kind == SN_RT_TERMS_PAIR && scratch->rotated[s->references[t->b].joint];
 }
 
 // What the sums of one frame share.
@@ -115,7 +116,7 @@ static void make_terms(const sn_rt_model *model, const summing *s, int again) {
     if (group.changed && t->kind == SN_RT_TERMS_FUNCTIONS) {
       fill_functions(s, t, scratch->terms + first);
     } else if (group.changed) {
-      fill_terms(&s->spaces, t, scratch->turns, scratch->terms + first);
+      fill_terms(&s->spaces, t, scratch->rotations, scratch->terms + first);
     }
     scratch->term_groups[n] = group;
     first += t->count;
@@ -145,14 +146,14 @@ static void gather_terms(const sn_rt_pose_spaces *s, const sn_rt_field *f, const
 void sn_rt_make_sums(const sn_rt_model *model, const sn_rt_pose_spaces *spaces, const sn_rt_scratch *scratch,
                      int again) {
   if (!spaces->terms) return;
-  const sn_rt_correct_head *head = model->sections[SN_SECTION_CORRECT_HEAD];
+  const sn_rt_correct_head *head = sn_rt_data(model, SN_SECTION_CORRECT_HEAD);
   const sn_rt_field *waiting = NULL;
-  size_t row = model->work_count / 3;
+  size_t row = sn_rt_at(model)->work_count / 3;
   float *work = (float *)(void *)scratch->work;
   summing s = {*spaces,
                scratch,
                sn_rt_kernels_of((sn_rt_path)*scratch->path)->mix,
-               model->sizes[SN_SECTION_CORRECT_MIX] / sizeof(float),
+               sn_rt_size(model, SN_SECTION_CORRECT_MIX) / sizeof(float),
                {work, work + row, work + 2 * row}};
   make_terms(model, &s, again);
   for (const sn_rt_field *f = spaces->fields; f < spaces->fields + head->field_count; f++) {
@@ -167,8 +168,8 @@ void sn_rt_make_sums(const sn_rt_model *model, const sn_rt_pose_spaces *spaces, 
 
 uint64_t sn_rt_term_work(const sn_rt_model *model) {
   enum { gauss_work = 26, other_work = 2 };
-  const sn_rt_terms *terms = model->sections[SN_SECTION_CORRECT_TERMS];
-  uint64_t work = 2 * (model->sizes[SN_SECTION_CORRECT_MIX] / sizeof(float));
+  const sn_rt_terms *terms = sn_rt_data(model, SN_SECTION_CORRECT_TERMS);
+  uint64_t work = 2 * (sn_rt_size(model, SN_SECTION_CORRECT_MIX) / sizeof(float));
   for (uint32_t n = 0; n < group_count(model); n++)
     work += terms[n].count * (uint64_t)(terms[n].kind == SN_RT_TERMS_GAUSS ? gauss_work : other_work);
   return work;
@@ -182,14 +183,14 @@ static int count_fits(const sn_rt_terms *t) {
 }
 
 static sn_rt_status check_functions(const sn_rt_checker *c, uint32_t index, uint64_t *numbers) {
-  const sn_rt_terms *terms = c->model->sections[SN_SECTION_CORRECT_TERMS], *t = terms + index;
+  const sn_rt_terms *terms = sn_rt_data(c->model, SN_SECTION_CORRECT_TERMS), *t = terms + index;
   if (!t->b || (uint32_t)t->a + t->b > index)
     return SN_RT_BAD(c, "the functions of term group %u are not of groups before it", index);
   for (uint32_t n = t->a; n < (uint32_t)t->a + t->b; n++)
     if (terms[n].kind == SN_RT_TERMS_FUNCTIONS)
       return SN_RT_BAD(c, "the functions of term group %u are of functions", index);
   uint64_t count = source_count(terms, t), size = count * t->count;
-  if (t->width != 0 || t->first + size > c->model->sizes[SN_SECTION_CORRECT_MIX] / sizeof(float))
+  if (t->width != 0 || t->first + size > sn_rt_size(c->model, SN_SECTION_CORRECT_MIX) / sizeof(float))
     return SN_RT_BAD(c, "the functions of term group %u lie beyond the end of correct.mix", index);
   for (int k = 0; k < 6; k++)
     if (t->rest[k / 3][k % 3] != 0) return SN_RT_BAD(c, "the functions of term group %u have a rest pose", index);
@@ -211,33 +212,33 @@ sn_rt_status sn_rt_check_term_group(const sn_rt_checker *c, const sn_rt_terms *t
   if (gauss ? !(t->width > 1e-6f && t->width < 1e6f) : t->width != 0)
     return SN_RT_BAD(c, "the width of term group %u is out of range", index);
   uint64_t centres = gauss ? 3 * (uint64_t)t->count : 0;
-  if (gauss ? t->first + centres > c->model->sizes[SN_SECTION_CORRECT_MIX] / sizeof(float) : t->first)
+  if (gauss ? t->first + centres > sn_rt_size(c->model, SN_SECTION_CORRECT_MIX) / sizeof(float) : t->first)
     return SN_RT_BAD(c, "the centres of term group %u lie beyond the end of correct.mix", index);
   *numbers += centres;
   return SN_RT_OK;
 }
 
 sn_rt_status sn_rt_check_terms(sn_rt_checker *c, uint64_t *numbers) {
-  const void *const *sections = c->model->sections;
+  const sn_rt_terms *terms = sn_rt_data(c->model, SN_SECTION_CORRECT_TERMS);
   sn_rt_status status = SN_RT_OK;
   *numbers = 0;
-  if (sections[SN_SECTION_CORRECT_MIX]) status = sn_rt_need_items(c, SN_SECTION_CORRECT_MIX, sizeof(float));
+  if (sn_rt_data(c->model, SN_SECTION_CORRECT_MIX))
+    status = sn_rt_need_items(c, SN_SECTION_CORRECT_MIX, sizeof(float));
   if (!status) status = sn_rt_check_floats(c, SN_SECTION_CORRECT_MIX);
-  if (!status && sections[SN_SECTION_CORRECT_TERMS])
-    status = sn_rt_need_items(c, SN_SECTION_CORRECT_TERMS, sizeof(sn_rt_terms));
-  if (!status && c->model->sizes[SN_SECTION_CORRECT_TERMS] / sizeof(sn_rt_terms) > SN_RT_MAX_TERM_GROUPS)
+  if (!status && terms) status = sn_rt_need_items(c, SN_SECTION_CORRECT_TERMS, sizeof *terms);
+  if (!status && group_count(c->model) > SN_RT_MAX_TERM_GROUPS)
     return SN_RT_BAD(c, "section correct.terms has more than %u groups", SN_RT_MAX_TERM_GROUPS);
   for (uint32_t n = 0; !status && n < group_count(c->model); n++)
-    status = sn_rt_check_term_group(c, (const sn_rt_terms *)sections[SN_SECTION_CORRECT_TERMS] + n, n, numbers);
+    status = sn_rt_check_term_group(c, terms + n, n, numbers);
   return status;
 }
 
 sn_rt_status sn_rt_check_sum(sn_rt_checker *c, const sn_rt_field *f, uint32_t index, uint64_t *numbers) {
-  const uint16_t *groups = c->model->sections[SN_SECTION_CORRECT_JOINTS];
-  const sn_rt_terms *terms = c->model->sections[SN_SECTION_CORRECT_TERMS];
+  const uint16_t *groups = sn_rt_data(c->model, SN_SECTION_CORRECT_JOINTS);
+  const sn_rt_terms *terms = sn_rt_data(c->model, SN_SECTION_CORRECT_TERMS);
   if (f->metric != SN_RT_METRIC_EUCLID || f->linear || !f->mixed || f->value_count || f->axis_count)
     return SN_RT_BAD(c, "pose space %u is a sum of terms and has a metric, values or axes", index);
-  if (f->first_joint + (uint64_t)f->joint_count > c->model->sizes[SN_SECTION_CORRECT_JOINTS] / sizeof *groups)
+  if (f->first_joint + (uint64_t)f->joint_count > sn_rt_size(c->model, SN_SECTION_CORRECT_JOINTS) / sizeof *groups)
     return SN_RT_BAD(c, "the terms of pose space %u lie beyond the end of correct.joints", index);
   uint64_t count = 0;
   for (uint32_t n = 0; n < f->joint_count; n++) {
@@ -250,7 +251,7 @@ sn_rt_status sn_rt_check_sum(sn_rt_checker *c, const sn_rt_field *f, uint32_t in
     return SN_RT_BAD(c, "pose space %u has %u bases of %u terms, which do not fit together", index, f->basis_count,
                      f->centre_count);
   uint64_t size = (uint64_t)f->basis_count * f->centre_count;
-  if (f->first_number + size > c->model->sizes[SN_SECTION_CORRECT_MIX] / sizeof(float))
+  if (f->first_number + size > sn_rt_size(c->model, SN_SECTION_CORRECT_MIX) / sizeof(float))
     return SN_RT_BAD(c, "the mix of pose space %u lies beyond the end of correct.mix", index);
   *numbers += size;
   return SN_RT_OK;

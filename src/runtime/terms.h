@@ -44,9 +44,9 @@ SN_RT_BOTH float sn_rt_gauss_exponent(const float p[3], const float centre[3], f
 }
 
 // The pose vector of an entry of joint.reference, minus that of the rest pose.
-SN_RT_BOTH void sn_rt_term_vector(const sn_rt_pose_spaces *s, uint32_t index, const float rest[3], const float *turns,
-                                  float out[3]) {
-  const float *vector = turns + 8 * (size_t)s->references[index].joint + 4;
+SN_RT_BOTH void sn_rt_term_vector(const sn_rt_pose_spaces *s, uint32_t index, const float rest[3],
+                                  const float *rotations, float out[3]) {
+  const float *vector = rotations + 8 * (size_t)s->references[index].joint + 4;
   for (int c = 0; c < 3; c++) out[c] = vector[c] - rest[c];
 }
 
@@ -62,17 +62,18 @@ SN_RT_BOTH void sn_rt_pair_terms(const float p[3], const float q[3], float out[S
 }
 
 // A value of the pose, minus that of the rest pose.
-SN_RT_BOTH float sn_rt_term_value(const sn_rt_pose_spaces *s, const sn_rt_terms *t, const float *turns) {
-  return turns[8 * (size_t)s->joint_count + t->a] - t->rest[0][0];
+SN_RT_BOTH float sn_rt_term_value(const sn_rt_pose_spaces *s, const sn_rt_terms *t, const float *rotations) {
+  return rotations[8 * (size_t)s->joint_count + t->a] - t->rest[0][0];
 }
 
 // The terms of a group that is not of Gaussians or functions: at most SN_RT_QUADRATIC.
-SN_RT_BOTH void sn_rt_plain_terms(const sn_rt_pose_spaces *s, const sn_rt_terms *t, const float *turns, float *out) {
+SN_RT_BOTH void sn_rt_plain_terms(const sn_rt_pose_spaces *s, const sn_rt_terms *t, const float *rotations,
+                                  float *out) {
   float p[3], q[3];
-  if (t->kind != SN_RT_TERMS_VALUE) sn_rt_term_vector(s, t->a, t->rest[0], turns, p);
+  if (t->kind != SN_RT_TERMS_VALUE) sn_rt_term_vector(s, t->a, t->rest[0], rotations, p);
   if (t->kind == SN_RT_TERMS_JOINT) sn_rt_joint_terms(p, out);
-  if (t->kind == SN_RT_TERMS_PAIR) sn_rt_term_vector(s, t->b, t->rest[1], turns, q), sn_rt_pair_terms(p, q, out);
-  if (t->kind == SN_RT_TERMS_VALUE) out[0] = sn_rt_term_value(s, t, turns);
+  if (t->kind == SN_RT_TERMS_PAIR) sn_rt_term_vector(s, t->b, t->rest[1], rotations, q), sn_rt_pair_terms(p, q, out);
+  if (t->kind == SN_RT_TERMS_VALUE) out[0] = sn_rt_term_value(s, t, rotations);
   if (t->kind == SN_RT_TERMS_VALUE && t->count > 1) out[1] = out[0] * out[0];
 }
 

@@ -66,7 +66,7 @@ char *sn_evaluator_describe(const sn_evaluator *e) {
                 sn_rt_drive_name(info->drive), sn_rt_correct_name(info->correct), sn_rt_blend_name(info->blend),
                 sn_rt_shade_name(info->shade), info->vertex_count, info->triangle_count, info->control_count,
                 info->torque_count, info->palette_count, info->max_influences, info->tangents, (json_int_t)e->size,
-                (json_int_t)info->flops, sn_rt_path_name(e->model.path), describe_joints(&e->model),
+                (json_int_t)info->flops, sn_rt_path_name(sn_rt_get_path(&e->model)), describe_joints(&e->model),
                 describe_values(&e->model));
   char *text = json_dumps(out, 0);
   json_decref(out);
@@ -89,16 +89,13 @@ static sn_rt_input input_of(const sn_evaluator_call *call) {
 int sn_evaluator_run(sn_evaluator_call *call) {
   sn_rt_error error;
   sn_rt_input input = input_of(call);
-  sn_rt_output output = {call->positions, call->position_stride, call->normals, call->normal_stride};
-  const sn_rt_model *model = &call->evaluator->model;
-  sn_rt_status status = sn_rt_evaluate(model, &input, call->scratch, &output, &error);
-  if (status == SN_RT_OK && call->tangents) {
-    sn_rt_tangent_output tangents = {.tangents = call->tangents,
-                                     .tangent_stride = call->tangent_stride,
-                                     .normals = call->normals,
-                                     .normal_stride = call->normal_stride};
-    status = sn_rt_tangents(model, call->scratch, &tangents, 0, model->info.vertex_count, &error);
-  }
+  sn_rt_output output = {.positions = call->positions,
+                         .position_stride = call->position_stride,
+                         .normals = call->normals,
+                         .normal_stride = call->normal_stride,
+                         .tangents = call->tangents,
+                         .tangent_stride = call->tangent_stride};
+  sn_rt_status status = sn_rt_evaluate(&call->evaluator->model, &input, call->scratch, &output, &error);
   return answer(status, &error, call->message);
 }
 

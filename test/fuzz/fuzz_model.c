@@ -55,10 +55,10 @@ static void read_palette(const sn_rt_model *model, const void *scratch) {
 
 static void *room(size_t count, size_t size) { return calloc(count + 1, size); }
 
-static void evaluate_tangents(const sn_rt_model *model, const void *scratch, const float *normals) {
+static void evaluate_tangents(const sn_rt_model *model, const void *scratch, float *normals) {
   uint32_t vertices = model->info.vertex_count, first = vertices / 3, count = vertices / 2;
   float *whole = room(vertices, 16), *part = room(vertices, 16);
-  sn_rt_tangent_output output = {.tangents = whole, .normals = normals};
+  sn_rt_output output = {.tangents = whole, .normals = normals};
   if (sn_rt_tangents(model, scratch, &output, 0, vertices, NULL) != SN_RT_OK) abort();
   memcpy(part, whole, 16 * (size_t)vertices);
   output.tangents = part;

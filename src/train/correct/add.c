@@ -32,7 +32,7 @@ typedef struct adder {
   sn_rbf rbf;
 } adder;
 
-static const sn_rt_correct_head *head_of(const adder *a) { return a->model->sections[SN_SECTION_CORRECT_HEAD]; }
+static const sn_rt_correct_head *head_of(const adder *a) { return sn_rt_data(a->model, SN_SECTION_CORRECT_HEAD); }
 
 static sn_status check_model(const adder *a) {
   const sn_rt_info *info = &a->model->info;
@@ -80,7 +80,7 @@ static double value_at(const adder *a, int f, uint32_t v) {
 
 // The joints' references: the model's, or those of a model that has none yet.
 static sn_status read_turns(adder *a) {
-  const sn_rt_reference *references = a->model->sections[SN_SECTION_JOINT_REFERENCE];
+  const sn_rt_reference *references = sn_rt_data(a->model, SN_SECTION_JOINT_REFERENCE);
   int joint_count = (int)a->model->info.joint_count;
   if (!references) {
     sn_skeleton skeleton;
@@ -144,7 +144,7 @@ static void use_terms(const adder *a, const sn_rt_terms *t, bool *used) {
 
 // A field's control k as one of the model's.
 static int field_control(const adder *a, const sn_rt_field *f, uint32_t k) {
-  const uint16_t *joints = a->model->sections[SN_SECTION_CORRECT_JOINTS];
+  const uint16_t *joints = sn_rt_data(a->model, SN_SECTION_CORRECT_JOINTS);
   int number = joints[f->first_joint + k];
   return k < f->joint_count ? a->turns[number].joint : (int)a->model->info.joint_count + number;
 }
@@ -155,9 +155,9 @@ static sn_status choose_controls(adder *a) {
   bool *used = SN_NEW(a->ctx, &a->memory, bool, all);
   a->controls = SN_NEW(a->ctx, &a->memory, int, all);
   if (!used || !a->controls) return a->ctx->error.status;
-  const sn_rt_field *fields = a->model->sections[SN_SECTION_CORRECT_FIELDS];
-  const sn_rt_terms *terms = a->model->sections[SN_SECTION_CORRECT_TERMS];
-  for (size_t n = 0; n < a->model->sizes[SN_SECTION_CORRECT_TERMS] / sizeof *terms; n++)
+  const sn_rt_field *fields = sn_rt_data(a->model, SN_SECTION_CORRECT_FIELDS);
+  const sn_rt_terms *terms = sn_rt_data(a->model, SN_SECTION_CORRECT_TERMS);
+  for (size_t n = 0; n < sn_rt_size(a->model, SN_SECTION_CORRECT_TERMS) / sizeof *terms; n++)
     use_terms(a, terms + n, used);
   for (uint32_t n = 0; head_of(a) && n < head_of(a)->field_count; n++)
     for (uint32_t k = 0; k < fields[n].joint_count + fields[n].value_count && fields[n].kernel != SN_RT_KERNEL_SUM;
@@ -189,7 +189,7 @@ static double distance(int dims, const double *x, const double *y) {
 
 // Centre c of a field as a pose: what the field does not know stays at rest.
 static void remembered_pose(const adder *a, const sn_rt_field *f, uint32_t c, double *vector, double *out) {
-  sn_rt_pose_spaces s = {.numbers = a->model->sections[SN_SECTION_CORRECT_NUMBERS]};
+  sn_rt_pose_spaces s = {.numbers = sn_rt_data(a->model, SN_SECTION_CORRECT_NUMBERS)};
   const double *centre = sn_rt_centres(&s, f) + (size_t)c * f->axis_count, *metric = sn_rt_metric_of(&s, f);
   memcpy(vector, a->m.vectors, (size_t)sn_residuals_dims(&a->m) * sizeof *vector);
   for (uint32_t k = 0, at = 0; k < f->joint_count + f->value_count; k++) {
@@ -234,7 +234,7 @@ static sn_status gather_points(adder *a) {
         return sn_fail(a->ctx, SN_BAD_INPUT, "frames %d and %d are one pose: sculpt it once", a->keys->frames[q],
                        a->keys->frames[p]);
   keep_known(a, pose, sn_same_pose * largest);
-  const sn_rt_field *fields = a->model->sections[SN_SECTION_CORRECT_FIELDS];
+  const sn_rt_field *fields = sn_rt_data(a->model, SN_SECTION_CORRECT_FIELDS);
   for (uint32_t n = 0; head_of(a) && n < head_of(a)->field_count; n++) {
     const sn_rt_field *f = fields + n;
     bool alone = f->kernel == SN_RT_KERNEL_SUM || (f->joint_count + f->value_count < 2 && a->control_count > 1);
@@ -280,9 +280,9 @@ static void sum_normals(const adder *a, const float *values, float (*out)[3]) {
   const sn_rt_info *info = &a->model->info;
   memset(out, 0, info->vertex_count * sizeof *out);
   if (!head_of(a)) return;
-  const uint32_t *start = a->model->sections[SN_SECTION_CORRECT_START];
-  const sn_rt_correct_entry *entries = a->model->sections[SN_SECTION_CORRECT_ENTRIES];
-  const int16_t(*deltas)[6][SN_RT_LANES] = a->model->sections[SN_SECTION_CORRECT_DELTAS];
+  const uint32_t *start = sn_rt_data(a->model, SN_SECTION_CORRECT_START);
+  const sn_rt_correct_entry *entries = sn_rt_data(a->model, SN_SECTION_CORRECT_ENTRIES);
+  const int16_t(*deltas)[6][SN_RT_LANES] = sn_rt_data(a->model, SN_SECTION_CORRECT_DELTAS);
   for (sn_rt_block b = {0}; sn_rt_next_block(a->model, &b);)
     for (int l = 0; l < SN_RT_LANES; l++) {
       float sum[3] = {0, 0, 0};
@@ -369,9 +369,9 @@ static void put_entry(growing *g, uint32_t basis, const float (*delta)[6], const
 // The entries of every block, old ones first.
 static sn_status grow_blocks(adder *a, const float (*deltas)[6], growing *g) {
   const sn_rt_info *info = &a->model->info;
-  const uint32_t *start = a->model->sections[SN_SECTION_CORRECT_START];
-  const sn_rt_correct_entry *entries = a->model->sections[SN_SECTION_CORRECT_ENTRIES];
-  const int16_t(*old)[6][SN_RT_LANES] = a->model->sections[SN_SECTION_CORRECT_DELTAS];
+  const uint32_t *start = sn_rt_data(a->model, SN_SECTION_CORRECT_START);
+  const sn_rt_correct_entry *entries = sn_rt_data(a->model, SN_SECTION_CORRECT_ENTRIES);
+  const int16_t(*old)[6][SN_RT_LANES] = sn_rt_data(a->model, SN_SECTION_CORRECT_DELTAS);
   uint32_t bases = head_of(a) ? head_of(a)->basis_count : 0, had = head_of(a) ? head_of(a)->entry_count : 0;
   size_t most = had + (size_t)info->block_count * (size_t)a->keys->count;
   g->start = SN_NEW(a->ctx, &a->memory, uint32_t, (size_t)info->block_count + 1);
@@ -392,9 +392,9 @@ static sn_status grow_blocks(adder *a, const float (*deltas)[6], growing *g) {
 
 // `size` bytes of a section of the model, then `more` of our own.
 static void *grown(adder *a, sn_rt_section_id id, const void *more, size_t more_size, size_t *size) {
-  size_t own = a->model->sizes[id];
+  size_t own = sn_rt_size(a->model, id);
   uint8_t *out = SN_NEW(a->ctx, &a->memory, uint8_t, own + more_size);
-  if (out && own) memcpy(out, a->model->sections[id], own);
+  if (out && own) memcpy(out, sn_rt_data(a->model, id), own);
   if (out && more_size) memcpy(out + own, more, more_size);
   *size = own + more_size;
   return out;
@@ -420,14 +420,15 @@ static sn_status grow_spaces(adder *a, const growing *g, sn_model_section *out) 
   memcpy(numbers + centres + count, a->rbf.mix + (size_t)a->known * (size_t)count, mix * sizeof *numbers);
   sn_rt_field field = {.kernel = SN_RT_KERNEL_GAUSS,
                        .mixed = 1,
-                       .first_joint = (uint32_t)(a->model->sizes[SN_SECTION_CORRECT_JOINTS] / sizeof *controls),
+                       .first_joint = (uint32_t)(sn_rt_size(a->model, SN_SECTION_CORRECT_JOINTS) / sizeof *controls),
                        .joint_count = (uint32_t)joint_count,
                        .value_count = (uint32_t)(a->control_count - joint_count),
                        .axis_count = (uint32_t)a->dims,
                        .centre_count = (uint32_t)count,
                        .first_basis = head->basis_count,
                        .basis_count = (uint32_t)a->keys->count,
-                       .first_number = (uint32_t)(a->model->sizes[SN_SECTION_CORRECT_NUMBERS] / sizeof *numbers)};
+                       .first_number =
+                         (uint32_t)(sn_rt_size(a->model, SN_SECTION_CORRECT_NUMBERS) / sizeof *numbers)};
   head->field_count++, head->basis_count += (uint32_t)a->keys->count, head->entry_count = g->count;
   if (head->basis_count > 65535)
     return sn_fail(a->ctx, SN_BAD_INPUT, "%u poses are too many for a model", head->basis_count);
@@ -471,9 +472,9 @@ static sn_status write(adder *a, const float (*deltas)[6], sn_model *out) {
   sections[4] = (sn_model_section){"correct.start", g.start, ((size_t)a->model->info.block_count + 1) * 4, true};
   sections[5] = (sn_model_section){"correct.entries", g.entries, g.count * sizeof *g.entries, true};
   sections[6] = (sn_model_section){"correct.deltas", g.deltas, g.count * sizeof *g.deltas, true};
-  if (status == SN_OK && a->model->sections[SN_SECTION_CORRECT_LIMITS])
+  if (status == SN_OK && sn_rt_data(a->model, SN_SECTION_CORRECT_LIMITS))
     status = grow_limits(a, deltas, &sections[count++]);
-  if (status == SN_OK && a->model->info.joint_count > 0 && !a->model->sections[SN_SECTION_JOINT_REFERENCE]) {
+  if (status == SN_OK && a->model->info.joint_count > 0 && !sn_rt_data(a->model, SN_SECTION_JOINT_REFERENCE)) {
     void *bytes;
     size_t size;
     status = sn_turns_section(a->ctx, &a->memory, a->turns, (int)a->model->info.joint_count, &bytes, &size);

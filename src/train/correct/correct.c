@@ -251,7 +251,7 @@ static sn_status read_skin(corrector *c, sn_skin *out) {
 
 // The groups of the model, with rows of the examples.
 static sn_status read_runs(corrector *c, sn_runs *out) {
-  size_t groups = c->model.sizes[SN_SECTION_SKIN_GROUPS] / sizeof(sn_rt_group);
+  size_t groups = sn_rt_size(&c->model, SN_SECTION_SKIN_GROUPS) / sizeof(sn_rt_group);
   out->first = SN_NEW(c->ctx, &c->memory, int, groups + 1), out->count = (int)groups;
   out->rows = SN_NEW(c->ctx, &c->memory, int, (size_t)c->model.info.block_count *SN_RT_LANES);
   if (!out->first || !out->rows) return c->ctx->error.status;

@@ -48,7 +48,7 @@ static bool is_stretched(sn_affine s) {
   return off > 1e-6;
 }
 
-// Every quaternion on the hemisphere of its joint's reference, as the runtime has it (src/runtime/turns.c).
+// Every quaternion on the hemisphere of its joint's reference, as the runtime has it (src/runtime/local_rotations.c).
 static void choose_hemispheres(const sn_turn *turns, int joint_count, joint_motion *pose) {
   for (int n = 0; n < joint_count; n++) {
     sn_dualquat *own = &pose[turns[n].joint].rigid;

@@ -1,36 +1,36 @@
 // SPDX-License-Identifier: MIT
-// How far every joint has turned: a quaternion with a sign, and the pose vector. A rotation has two quaternions and many
+// How far every joint has rotated: a quaternion with a sign, and the pose vector. A rotation has two quaternions and many
 // logarithms; which one is meant is decided relative to the reference rotation of the joint, in the middle of the
 // training poses, so that the cut lies opposite to them. With a state, it is the one nearest to the last frame's.
 #include <math.h>
 #include <string.h>
 
 #include "runtime/check.h"
-#include "runtime/turn.h"
+#include "runtime/local_rotation.h"
 
-static const float no_turn[4] = {0, 0, 0, 1};
+static const float no_rotation[4] = {0, 0, 0, 1};
 
-void sn_rt_make_turns(const sn_rt_model *model, const float (*joints)[12], float *state, const sn_rt_scratch *scratch,
-                      int again) {
-  const sn_rt_reference *references = model->sections[SN_SECTION_JOINT_REFERENCE];
-  float *turns = scratch->turns;
+void sn_rt_make_local_rotations(const sn_rt_model *model, const float (*joints)[12], float *state,
+                                const sn_rt_scratch *scratch, int again) {
+  const sn_rt_reference *references = sn_rt_data(model, SN_SECTION_JOINT_REFERENCE);
+  float *rotations = scratch->rotations;
   for (uint32_t n = 0; n < model->info.joint_count; n++) {
     const sn_rt_reference *r = references + n;
-    const float *parent = r->parent == SN_RT_NO_JOINT ? no_turn : turns + 8 * (size_t)r->parent;
-    float *turn = turns + 8 * (size_t)r->joint, before[8];
-    if (again) memcpy(before, turn, sizeof before);
-    sn_rt_make_turn(r, joints[r->joint], parent, state ? state + 8 * (size_t)r->joint : NULL, turn);
-    scratch->turned[r->joint] = !again || !sn_rt_same(before, turn, 8);
+    const float *parent = r->parent == SN_RT_NO_JOINT ? no_rotation : rotations + 8 * (size_t)r->parent;
+    float *rotation = rotations + 8 * (size_t)r->joint, before[8];
+    if (again) memcpy(before, rotation, sizeof before);
+    sn_rt_make_local_rotation(r, joints[r->joint], parent, state ? state + 8 * (size_t)r->joint : NULL, rotation);
+    scratch->rotated[r->joint] = !again || !sn_rt_same(before, rotation, 8);
   }
-  if (state) memcpy(state, turns, (size_t)model->info.joint_count * 8 * sizeof *state);
+  if (state) memcpy(state, rotations, (size_t)model->info.joint_count * 8 * sizeof *state);
 }
 
 size_t sn_rt_state_size(const sn_rt_model *model) {
-  return model->sections[SN_SECTION_JOINT_REFERENCE] ? (size_t)model->info.joint_count * 8 * sizeof(float) : 0;
+  return sn_rt_data(model, SN_SECTION_JOINT_REFERENCE) ? (size_t)model->info.joint_count * 8 * sizeof(float) : 0;
 }
 
 sn_rt_status sn_rt_check_references(sn_rt_checker *c) {
-  const sn_rt_reference *references = c->model->sections[SN_SECTION_JOINT_REFERENCE];
+  const sn_rt_reference *references = sn_rt_data(c->model, SN_SECTION_JOINT_REFERENCE);
   uint32_t joint_count = c->model->info.joint_count;
   sn_rt_status status =
     sn_rt_need_if_there(c, SN_SECTION_JOINT_REFERENCE, (uint64_t)joint_count * sizeof(sn_rt_reference));

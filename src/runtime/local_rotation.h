@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// One joint's turn: see turns.c.
-#ifndef SINEW_RUNTIME_TURN_H
-#define SINEW_RUNTIME_TURN_H
+// One joint's local rotation: see local_rotations.c.
+#ifndef SINEW_RUNTIME_LOCAL_ROTATION_H
+#define SINEW_RUNTIME_LOCAL_ROTATION_H
 
 #include "runtime/format.h"
 #include "runtime/smallmath.h"
@@ -40,7 +40,7 @@ SN_RT_BOTH void sn_rt_signed_logarithm(const float q[4], float out[3]) {
 SN_RT_BOTH void sn_rt_unwrap(float x[3], const float last[3]) {
   const float period = 12.566370614359172f;
   float angle = sqrtf(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]);
-  if (!(angle > 1e-6f)) { // whole turns: along the last vector
+  if (!(angle > 1e-6f)) { // full rotations: along the last vector
     float length = sqrtf(last[0] * last[0] + last[1] * last[1] + last[2] * last[2]);
     float cycles = rintf(length / period);
     for (int c = 0; c < 3; c++) x[c] = cycles > 0 ? last[c] / length * cycles * period : x[c];
@@ -51,23 +51,23 @@ SN_RT_BOTH void sn_rt_unwrap(float x[3], const float last[3]) {
   for (int c = 0; c < 3; c++) x[c] *= 1 + whole * period / angle;
 }
 
-// One joint: `turn` is its quaternion and pose vector, `last` the same of the last frame (NULL or zero: none).
-SN_RT_BOTH void sn_rt_make_turn(const sn_rt_reference *r, const float m[12], const float *parent, const float *last,
-                                float turn[8]) {
+// One joint: `rotation` is its quaternion and pose vector, `last` the same of the last frame (NULL or zero: none).
+SN_RT_BOTH void sn_rt_make_local_rotation(const sn_rt_reference *r, const float m[12], const float *parent,
+                                          const float *last, float rotation[8]) {
   float relative[4], from_reference[4];
   int remembered = last && sn_rt_dot4(last, last) > 0;
-  sn_rt_joint_quaternion(m, turn);
-  if (remembered && sn_rt_dot4(turn, last) < 0) {
-    for (int n = 0; n < 4; n++) turn[n] = -turn[n];
+  sn_rt_joint_quaternion(m, rotation);
+  if (remembered && sn_rt_dot4(rotation, last) < 0) {
+    for (int n = 0; n < 4; n++) rotation[n] = -rotation[n];
   }
-  sn_rt_conjugate_times(parent, turn, relative);
+  sn_rt_conjugate_times(parent, rotation, relative);
   sn_rt_conjugate_times(r->rotation, relative, from_reference);
   if (!remembered && from_reference[3] < 0) {
-    for (int n = 0; n < 4; n++) turn[n] = -turn[n], from_reference[n] = -from_reference[n];
+    for (int n = 0; n < 4; n++) rotation[n] = -rotation[n], from_reference[n] = -from_reference[n];
   }
-  sn_rt_signed_logarithm(from_reference, turn + 4);
-  if (remembered) sn_rt_unwrap(turn + 4, last + 4);
-  turn[7] = 0;
+  sn_rt_signed_logarithm(from_reference, rotation + 4);
+  if (remembered) sn_rt_unwrap(rotation + 4, last + 4);
+  rotation[7] = 0;
 }
 
 #endif

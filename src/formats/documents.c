@@ -59,7 +59,7 @@ static sn_status read_mesh(sn_context *ctx, const char *path, const sn_choice *c
   sn_gltf *gltf;
   sn_status status = sn_gltf_read(ctx, path, &gltf);
   if (status != SN_OK) return status;
-  status = sn_gltf_mesh(ctx, gltf, out, NULL, NULL, NULL);
+  status = sn_gltf_mesh(ctx, gltf, out);
   sn_gltf_free(gltf);
   if (status != SN_OK && !strstr(ctx->error.message, path)) sn_fail_prefix(ctx, "%s: ", path);
   return status;

@@ -204,7 +204,7 @@ static sn_status read_animated(sn_context *ctx, const char *path, const sn_choic
   int clip = 0;
   bool targets = !clip_name && sn_gltf_clip_count(gltf) == 0 && sn_gltf_morph_count(gltf) > 0;
   if (!targets) status = sn_gltf_find_clip(ctx, gltf, clip_name, &clip);
-  if (status == SN_OK) status = sn_gltf_mesh(ctx, gltf, &mesh, NULL, NULL, NULL);
+  if (status == SN_OK) status = sn_gltf_mesh(ctx, gltf, &mesh);
   if (status == SN_OK && targets) status = read_targets(ctx, gltf, mesh.vertex_count, out);
   if (status == SN_OK && !targets) {
     sn_clip_info info = sn_gltf_clip(gltf, clip);

@@ -126,10 +126,7 @@ void sn_gltf_skin_joints_above(const sn_gltf *gltf, int *out) {
   for (int k = 0; k < gltf->node_count; k++) out[k] = -1;
   for (int j = gltf->joint_count - 1; j >= 0; j--)
     if (gltf->joints[j].skin >= 0) out[gltf->joints[j].node] = j;
-  for (int at = 0; at < gltf->node_count; at++) {
-    int k = gltf->order[at], parent = gltf->nodes[k].parent;
-    if (out[k] < 0 && parent >= 0) out[k] = out[parent];
-  }
+  sn_gltf_inherit_joints(gltf, out);
 }
 
 sn_affine sn_gltf_rest_of_node(const sn_gltf *gltf, int node, int joint, const sn_affine *globals) {

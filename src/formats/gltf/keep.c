@@ -192,6 +192,16 @@ static void mark_all(bool *set, int count, const json_t *object) {
   json_object_foreach((json_t *)object, key, value) mark(set, count, value);
 }
 
+static void mark_view(live_set *live, const json_t *object) {
+  mark(live->views, live->view_count, json_object_get(object, "bufferView"));
+}
+
+static void mark_sparse(live_set *live, const json_t *accessor) {
+  const json_t *sparse = json_object_get(accessor, "sparse");
+  mark_view(live, json_object_get(sparse, "indices"));
+  mark_view(live, json_object_get(sparse, "values"));
+}
+
 // Extensions may refer to anything by number: whatever a number in one could mean stays.
 static void mark_unknown(live_set *live, const json_t *json, bool inside) {
   if (inside) mark(live->accessors, live->accessor_count, json), mark(live->views, live->view_count, json);
@@ -227,16 +237,12 @@ static void mark_used(live_set *live, const json_t *root) {
     json_array_foreach(json_object_get(json, "samplers"), p, inner)
       mark_all(live->accessors, live->accessor_count, inner);
   }
-  json_array_foreach(json_object_get(root, "images"), k, json) {
-    mark(live->views, live->view_count, json_object_get(json, "bufferView"));
-  }
+  json_array_foreach(json_object_get(root, "images"), k, json) mark_view(live, json);
   mark_unknown(live, root, false);
   json_array_foreach(json_object_get(root, "accessors"), k, json) {
     if (k >= (size_t)live->accessor_count || !live->accessors[k]) continue;
-    const json_t *sparse = json_object_get(json, "sparse");
-    mark(live->views, live->view_count, json_object_get(json, "bufferView"));
-    mark(live->views, live->view_count, json_object_get(json_object_get(sparse, "indices"), "bufferView"));
-    mark(live->views, live->view_count, json_object_get(json_object_get(sparse, "values"), "bufferView"));
+    mark_view(live, json);
+    mark_sparse(live, json);
   }
 }
 
@@ -270,13 +276,10 @@ static void mark_pinned(bool *pinned, int count, const json_t *root) {
   size_t k;
   json_t *json;
   mark_unknown(&all, root, false);
-  json_array_foreach(json_object_get(root, "images"), k, json)
-    mark(pinned, count, json_object_get(json, "bufferView"));
+  json_array_foreach(json_object_get(root, "images"), k, json) mark_view(&all, json);
   json_array_foreach(json_object_get(root, "accessors"), k, json) {
-    const json_t *sparse = json_object_get(json, "sparse");
-    mark(pinned, count, json_object_get(json_object_get(sparse, "indices"), "bufferView"));
-    mark(pinned, count, json_object_get(json_object_get(sparse, "values"), "bufferView"));
-    if (sparse) mark(pinned, count, json_object_get(json, "bufferView"));
+    mark_sparse(&all, json);
+    if (json_object_get(json, "sparse")) mark_view(&all, json);
   }
 }
 

@@ -15,7 +15,7 @@ static int beside(gltf_object *o, const sn_gltf *gltf, const char *key) {
 
 static sn_status part_uvs(sn_context *ctx, const sn_gltf *gltf, const gltf_part *part, sn_surface *out) {
   gltf_object o = sn_gltf_primitive(ctx, gltf, &part->range);
-  const sn_gltf_part *range = &part->range;
+  const gltf_range *range = &part->range;
   int accessor = beside(&o, gltf, GLTF_CORNER_UVS);
   if (accessor >= 0) {
     out->has_uvs = true;

@@ -186,22 +186,23 @@ static sn_status read_lines(obj_reader *reader) {
   return SN_OK;
 }
 
-static sn_status keep_uvs(const obj_reader *reader, sn_arena *memory, float (**out)[2]) {
+static sn_status keep_uvs(const obj_reader *reader, sn_surface *out) {
   if (reader->uvs.count == 0) return SN_OK;
   size_t corners = 3 * reader->triangles.count;
   const int *numbers = reader->corner_uvs.items;
   const float(*uvs)[2] = reader->uvs.items;
-  *out = sn_arena_alloc(reader->ctx, memory, corners, sizeof **out);
-  if (!*out) return reader->ctx->error.status;
+  out->uvs = sn_arena_alloc(reader->ctx, &out->memory, corners, sizeof *out->uvs);
+  if (!out->uvs) return reader->ctx->error.status;
+  out->has_uvs = true;
   for (size_t c = 0; c < corners; c++)
-    if (numbers[c] >= 0) memcpy((*out)[c], uvs[numbers[c]], sizeof **out);
+    if (numbers[c] >= 0) memcpy(out->uvs[c], uvs[numbers[c]], sizeof *out->uvs);
   return SN_OK;
 }
 
-// Without texture coordinates where `uvs` is NULL.
-static sn_status parse(sn_context *ctx, const char *name, const char *text, size_t size, sn_mesh *out,
-                       sn_arena *memory, float (**uvs)[2]) {
+sn_status sn_obj_parse_uvs(sn_context *ctx, const char *name, const char *text, size_t size, sn_mesh *out,
+                           sn_surface *uvs) {
   *out = (sn_mesh){0};
+  if (uvs) *uvs = (sn_surface){.memory = sn_arena_new(ctx)};
   obj_reader reader = {.ctx = ctx, .name = name, .p = sn_skip_byte_order_mark(text, size), .end = text + size};
   reader.positions.size = sizeof(float[3]), reader.triangles.size = sizeof(int[3]);
   reader.uvs.size = sizeof(float[2]), reader.corner_uvs.size = sizeof(int[3]), reader.wants_uvs = uvs != NULL;
@@ -209,11 +210,10 @@ static sn_status parse(sn_context *ctx, const char *name, const char *text, size
   if (status == SN_OK) status = sn_mesh_new(ctx, (int)reader.positions.count, (int)reader.triangles.count, out);
   if (status == SN_OK) {
     memcpy(out->positions, reader.positions.items, reader.positions.count * reader.positions.size);
-    if (reader.triangles.count > 0) {
+    if (reader.triangles.count > 0)
       memcpy(out->triangles, reader.triangles.items, reader.triangles.count * reader.triangles.size);
-    }
   }
-  if (status == SN_OK && uvs) status = keep_uvs(&reader, memory, uvs);
+  if (status == SN_OK && uvs) status = keep_uvs(&reader, uvs);
   if (status != SN_OK) sn_mesh_free(out);
   growing *const arrays[] = {&reader.positions, &reader.triangles, &reader.uvs, &reader.corner_uvs};
   for (size_t n = 0; n < sizeof arrays / sizeof *arrays; n++)
@@ -222,32 +222,21 @@ static sn_status parse(sn_context *ctx, const char *name, const char *text, size
 }
 
 sn_status sn_obj_parse(sn_context *ctx, const char *name, const char *text, size_t size, sn_mesh *out) {
-  return parse(ctx, name, text, size, out, NULL, NULL);
+  return sn_obj_parse_uvs(ctx, name, text, size, out, NULL);
 }
 
-sn_status sn_obj_parse_uvs(sn_context *ctx, const char *name, const char *text, size_t size, sn_mesh *out,
-                           sn_arena *memory, float (**uvs)[2]) {
-  *uvs = NULL;
-  return parse(ctx, name, text, size, out, memory, uvs);
-}
-
-static sn_status read_file(sn_context *ctx, const char *path, sn_mesh *out, sn_arena *memory, float (**uvs)[2]) {
+sn_status sn_obj_read_uvs(sn_context *ctx, const char *path, sn_mesh *out, sn_surface *uvs) {
   *out = (sn_mesh){0};
   sn_file file;
   sn_status status = sn_file_open(ctx, path, &file);
   if (status != SN_OK) return status;
-  status = parse(ctx, path, (const char *)file.bytes, file.size, out, memory, uvs);
+  status = sn_obj_parse_uvs(ctx, path, (const char *)file.bytes, file.size, out, uvs);
   sn_file_close(&file);
   return status;
 }
 
 sn_status sn_obj_read(sn_context *ctx, const char *path, sn_mesh *out) {
-  return read_file(ctx, path, out, NULL, NULL);
-}
-
-sn_status sn_obj_read_uvs(sn_context *ctx, const char *path, sn_mesh *out, sn_arena *memory, float (**uvs)[2]) {
-  *uvs = NULL;
-  return read_file(ctx, path, out, memory, uvs);
+  return sn_obj_read_uvs(ctx, path, out, NULL);
 }
 
 // Corner k of all: its vertex, and its own texture coordinate and normal.

@@ -50,7 +50,7 @@ typedef struct abc_timing {
 } abc_timing;
 
 typedef enum abc_kind {
-  abc_other, // of a schema that is only told
+  abc_other, // of a schema that is only listed
   abc_transform,
   abc_polygons,
   abc_subdivision,
@@ -58,7 +58,7 @@ typedef enum abc_kind {
 } abc_kind;
 
 typedef struct abc_object {
-  sn_abc_object told;
+  sn_abc_object info;
   abc_kind kind;
   abc_property points, counts, indices, uvs, normals; // of meshes
   abc_property ops, values, inherits;                 // of transforms

@@ -114,7 +114,7 @@ static void read_values(fbx_tree *tree, fbx_node *node, size_t at, size_t end, u
   node->values = sn_fbx_take(tree, (size_t)count, sizeof *node->values);
   for (; node->values && node->value_count < (int)count; node->value_count++) {
     size_t size = read_value(tree->bytes + at, end - at, &node->values[node->value_count]);
-    if (size == 0) return damaged(tree, at, "a value is not as it should be");
+    if (size == 0) return damaged(tree, at, "a value is malformed");
     at += size;
   }
 }

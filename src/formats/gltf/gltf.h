@@ -157,6 +157,8 @@ sn_status sn_gltf_objects(sn_context *ctx, const json_t *json, const char *key, 
 int64_t sn_gltf_integer(gltf_object *o, const char *key, int64_t low, int64_t high, int64_t absent);
 // An index into `count` things; -1 where it is missing, a failure where `required`.
 int sn_gltf_index(gltf_object *o, const char *key, int count, bool required);
+// The same in the object json[inner].
+int sn_gltf_index_in(gltf_object *o, const char *inner, const char *key, int count, bool required);
 // An array of indices, and how many; NULL and 0 where it is missing.
 int sn_gltf_indices(gltf_object *o, const char *key, int limit, sn_arena *memory, int **out);
 // `count` finite numbers; `out` is left alone where they are missing.

@@ -80,6 +80,14 @@ int sn_gltf_index(gltf_object *o, const char *key, int count, bool required) {
   return value ? check_index(o, value, key, count) : -1;
 }
 
+int sn_gltf_index_in(gltf_object *o, const char *inner, const char *key, int count, bool required) {
+  const json_t *outer = o->json;
+  o->json = json_object_get(outer, inner);
+  int index = sn_gltf_index(o, key, count, required);
+  o->json = outer;
+  return index;
+}
+
 int sn_gltf_indices(gltf_object *o, const char *key, int limit, sn_arena *memory, int **out) {
   const json_t *array = value_of(o, key, false);
   size_t size = json_array_size(array);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What the parts of a document look like: base colours, textures and where they lie on the surface. Nothing here makes a file
-// unreadable: a look that is not as it should be is left out.
+// unreadable: a malformed look is dropped.
 #include "formats/gltf/gltf.h"
 
 #include <string.h>

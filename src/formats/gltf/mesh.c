@@ -18,11 +18,7 @@ gltf_object sn_gltf_primitive(sn_context *ctx, const sn_gltf *gltf, const gltf_r
 }
 
 int sn_gltf_attribute(gltf_object *o, const sn_gltf *gltf, const char *key) {
-  const json_t *primitive = o->json;
-  o->json = json_object_get(primitive, "attributes");
-  int accessor = sn_gltf_index(o, key, gltf->accessor_count, false);
-  o->json = primitive;
-  return accessor;
+  return sn_gltf_index_in(o, "attributes", key, gltf->accessor_count, false);
 }
 
 // Fails where the accessor (-1: none) has not `width` numbers for each of `count` elements (-1: any).

@@ -6,11 +6,7 @@
 
 // The accessor of that name among the primitive's extras; -1 where there is none.
 static int beside(gltf_object *o, const sn_gltf *gltf, const char *key) {
-  const json_t *primitive = o->json;
-  o->json = json_object_get(primitive, "extras");
-  int accessor = gltf->from_fbx ? sn_gltf_index(o, key, gltf->accessor_count, false) : -1;
-  o->json = primitive;
-  return accessor;
+  return gltf->from_fbx ? sn_gltf_index_in(o, "extras", key, gltf->accessor_count, false) : -1;
 }
 
 static sn_status part_uvs(sn_context *ctx, const sn_gltf *gltf, const gltf_part *part, sn_surface *out) {

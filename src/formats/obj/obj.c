@@ -100,35 +100,30 @@ static sn_status read_uv(obj_reader *reader) {
   return SN_OK;
 }
 
-// The number behind the slash of a corner, from 0; -1 where there is none that exists.
-static int corner_uv(const obj_reader *reader, const char *p) {
-  if (p == reader->end || *p != '/') return -1;
-  bool negative = ++p < reader->end && *p == '-';
-  if (negative) p++;
-  long index = 0, known = (long)reader->uvs.count;
-  for (; p < reader->end && *p >= '0' && *p <= '9'; p++) index = index < INT32_MAX ? index * 10 + (*p - '0') : index;
-  index = negative ? known - index : index - 1;
-  return index >= 0 && index < known ? (int)index : -1;
+// A whole number, perhaps negative, which counts back from the last of `known` ones: from 0 on. Returns what is behind it.
+static const char *read_index(const obj_reader *reader, const char *p, size_t known, long *out) {
+  bool negative = p < reader->end && *p == '-';
+  long index = 0;
+  for (p += negative; p < reader->end && *p >= '0' && *p <= '9'; p++)
+    index = index < INT32_MAX ? index * 10 + (*p - '0') : index;
+  *out = negative ? (long)known - index : index - 1;
+  return p;
 }
 
-// The vertex of one corner ("7", "7/1", "7//3", "-1/..."), from 0, and its texture coordinate.
+// The vertex of one corner ("7", "7/1", "7//3", "-1/..."), and its texture coordinate (-1: none that exists), from 0.
 static sn_status read_corner(obj_reader *reader, int *out, int *uv) {
-  const char *p = reader->p;
-  bool negative = p < reader->end && *p == '-';
-  if (negative) p++;
-  long index = 0, known = (long)reader->positions.count;
-  const char *digits = p;
-  for (; p < reader->end && *p >= '0' && *p <= '9'; p++) index = index < INT32_MAX ? index * 10 + (*p - '0') : index;
-  if (p == digits) return bad_line(reader, "a face corner is not a number");
-  if (index == 0) return bad_line(reader, "face index 0: OBJ counts from 1");
-  if (negative && index > known) return bad_line(reader, "a negative face index reaches before the first vertex");
-  if (index > INT32_MAX) return bad_line(reader, "a face index is too large");
-  *out = (int)(negative ? known - index : index - 1);
-  if (!negative && index > reader->furthest && index > known) {
-    reader->furthest = index, reader->furthest_line = reader->line;
-  }
+  long index, number = -1, known = (long)reader->positions.count;
+  const char *p = read_index(reader, reader->p, reader->positions.count, &index);
+  bool negative = *reader->p == '-';
+  if (p == reader->p + negative) return bad_line(reader, "a face corner is not a number");
+  if (index == (negative ? known : -1)) return bad_line(reader, "face index 0: OBJ counts from 1");
+  if (index < 0) return bad_line(reader, "a negative face index reaches before the first vertex");
+  if (index >= INT32_MAX) return bad_line(reader, "a face index is too large");
+  *out = (int)index;
+  if (index >= known && index >= reader->furthest) reader->furthest = index + 1, reader->furthest_line = reader->line;
   if (!ends_word(p, reader->end) && *p != '/') return bad_line(reader, "a face corner is not a number");
-  *uv = reader->wants_uvs ? corner_uv(reader, p) : -1;
+  if (reader->wants_uvs && p < reader->end && *p == '/') read_index(reader, p + 1, reader->uvs.count, &number);
+  *uv = number >= 0 && number < (long)reader->uvs.count ? (int)number : -1;
   while (p < reader->end && !is_blank(*p) && *p != '\\') p++;
   reader->p = p;
   return SN_OK;

@@ -534,7 +534,7 @@ static bool build_everything(sn_context *ctx) {
   sn_frames frames = {0};
   sn_keys keys = {0}, rest = {0};
   sn_arena memory = sn_arena_new(ctx);
-  int *class_of, count, nearest[8];
+  int count, nearest[8];
   bool good = sn_mesh_new(ctx, 8, 12, &mesh) == SN_OK;
   if (good) memcpy(mesh.positions, cube_positions, sizeof cube_positions);
   if (good) memcpy(mesh.triangles, cube_triangles, sizeof cube_triangles);

@@ -36,6 +36,9 @@ void sn_points_bounds(const float (*positions)[3], int count, sn_vec3 *low, sn_v
 // Unit normals from the triangles' area-weighted normals; vertices without area get (0,0,1). `positions` and
 // `out` have mesh->vertex_count entries; pass mesh->positions for the rest pose.
 void sn_mesh_normals(const sn_mesh *mesh, const float (*positions)[3], float (*out)[3]);
+// Adds the normal of every triangle, as long as twice its area, to its vertices; with `class_of` to the classes of its `corners`.
+void sn_mesh_sum_normals(const sn_mesh *mesh, const float (*positions)[3], const int (*corners)[3],
+                         const int *class_of, float (*out)[3]);
 
 // Tangents (x y z, unit length, at right angles to the normals) and handedness (1, or -1 where the texture is mirrored) of the vertices, from
 // the texture coordinates of the triangles' corners, v upwards. Vertices that the texture says nothing about have any tangent.

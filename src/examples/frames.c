@@ -92,18 +92,10 @@ static sn_status find_pieces(sn_context *ctx, const sn_mesh *mesh, sn_arena *mem
   int *classes = root ? sn_mesh_weld(ctx, mesh, NULL, NULL, memory, &count) : NULL;
   if (!classes) return ctx->error.status;
   for (int k = 0; k < count; k++) root[k] = k;
-  for (int e = 0; e < 3 * mesh->triangle_count; e++) {
-    int ends[2] = {classes[mesh->triangles[e / 3][e % 3]], classes[mesh->triangles[e / 3][(e + 1) % 3]]};
-    for (int k = 0; k < 2; k++)
-      while (root[ends[k]] != ends[k]) ends[k] = root[ends[k]] = root[root[ends[k]]];
-    root[ends[0] > ends[1] ? ends[0] : ends[1]] = ends[0] < ends[1] ? ends[0] : ends[1];
-  }
+  for (int e = 0; e < 3 * mesh->triangle_count; e++)
+    sn_set_join(root, classes[mesh->triangles[e / 3][e % 3]], classes[mesh->triangles[e / 3][(e + 1) % 3]]);
   *piece = SN_NEW(ctx, memory, int, mesh->vertex_count);
-  for (int i = 0; *piece && i < mesh->vertex_count; i++) {
-    int k = classes[i];
-    while (root[k] != k) k = root[k];
-    (*piece)[i] = k;
-  }
+  for (int i = 0; *piece && i < mesh->vertex_count; i++) (*piece)[i] = sn_set_first(root, classes[i]);
   return *piece ? SN_OK : ctx->error.status;
 }
 

@@ -168,6 +168,9 @@ void sn_gltf_numbers(gltf_object *o, const char *key, int count, double *out);
 void sn_gltf_remove_extension(json_t *object, const char *name);
 void sn_gltf_remove_name(json_t *json, const char *key, const char *name);
 
+// A name that is not yet in `seen`, and is from then on: `name`, else `other`, else that with a number. NULL: no memory.
+const char *sn_gltf_claim_name(sn_context *ctx, sn_gltf *gltf, json_t *seen, const char *name, const char *other);
+
 // ---- read.c, meshopt.c, draco.c: compressed data become plain buffers before anything else is read -------
 
 // Makes these bytes (which live as long as the document) the document's next buffer.

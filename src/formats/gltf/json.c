@@ -135,3 +135,14 @@ void sn_gltf_remove_name(json_t *json, const char *key, const char *name) {
   }
   if (names && json_array_size(names) == 0) json_object_del(json, key);
 }
+
+const char *sn_gltf_claim_name(sn_context *ctx, sn_gltf *gltf, json_t *seen, const char *name, const char *other) {
+  char text[512];
+  bool is_free = name && *name && !json_object_get(seen, name);
+  snprintf(text, sizeof text, "%s", other);
+  for (int k = 2; !is_free && json_object_get(seen, text); k++) snprintf(text, sizeof text, "%.450s.%d", other, k);
+  if (!is_free) name = sn_arena_text(ctx, &gltf->memory, text);
+  if (!name || json_object_set_new_nocheck(seen, name, json_true()) == 0) return name;
+  sn_fail(ctx, SN_NO_MEMORY, "out of memory while naming joints and morph targets");
+  return NULL;
+}

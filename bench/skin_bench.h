@@ -206,7 +206,7 @@ static inline void bench_load(sn_context *ctx, const char *path, int kind, int v
   if (path) {
     sn_gltf *gltf;
     bench_must(ctx, sn_gltf_read(ctx, path, &gltf));
-    bench_must(ctx, sn_gltf_mesh(ctx, gltf, &set->mesh, NULL, NULL, NULL));
+    bench_must(ctx, sn_gltf_mesh(ctx, gltf, &set->mesh));
     bench_must(ctx, sn_gltf_skeleton(ctx, gltf, &set->skeleton, &set->skin));
     sn_gltf_free(gltf);
   } else {

@@ -450,7 +450,7 @@ static void test_skin(void **state) {
 
   sn_mesh rest;
   float shown[4][3];
-  assert_ok(&ctx, sn_gltf_mesh(&ctx, gltf, &rest, NULL, NULL, NULL));
+  assert_ok(&ctx, sn_gltf_mesh(&ctx, gltf, &rest));
   assert_ok(&ctx, sn_gltf_deform(&ctx, gltf, -1, 0, shown));
   assert_int_equal(rest.vertex_count, 4);
   matrix geometric = times(times(moving(mesh.gt, 1), euler(mesh.gr, "XYZ")), scaling(mesh.gs));
@@ -541,7 +541,7 @@ static void check_split_copy(sn_context *ctx, const sn_gltf *gltf, const sn_mesh
   snprintf(path, sizeof path, "%s/copy.glb", scratch_folder());
   assert_ok(ctx, sn_gltf_write(ctx, path, &(sn_gltf_out){.base = gltf}));
   assert_ok(ctx, sn_gltf_read(ctx, path, &copy));
-  assert_ok(ctx, sn_gltf_mesh(ctx, copy, &split, NULL, NULL, NULL));
+  assert_ok(ctx, sn_gltf_mesh(ctx, copy, &split));
   assert_ok(ctx, sn_gltf_surface(ctx, copy, &lies));
   assert_int_equal(sn_gltf_count(copy).parts, 2);
   assert_int_equal(split.triangle_count, mesh->triangle_count);
@@ -604,7 +604,7 @@ static void test_surface(void **state) {
   sn_mesh mesh;
   sn_surface surface;
   parse(&ctx, &m, &gltf);
-  assert_ok(&ctx, sn_gltf_mesh(&ctx, gltf, &mesh, NULL, NULL, NULL));
+  assert_ok(&ctx, sn_gltf_mesh(&ctx, gltf, &mesh));
   assert_ok(&ctx, sn_gltf_surface(&ctx, gltf, &surface));
   assert_int_equal(mesh.vertex_count, 4);
   assert_int_equal(mesh.triangle_count, 4);

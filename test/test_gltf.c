@@ -90,7 +90,7 @@ static void test_blender_file(void **state) {
   sn_skin skin;
   sn_poses poses;
   assert_ok(&ctx, sn_gltf_read(&ctx, glb, &gltf));
-  assert_ok(&ctx, sn_gltf_mesh(&ctx, gltf, &mesh, NULL, NULL, NULL));
+  assert_ok(&ctx, sn_gltf_mesh(&ctx, gltf, &mesh));
   assert_ok(&ctx, sn_obj_read(&ctx, obj, &rest));
   assert_int_equal(mesh.vertex_count, rest.vertex_count);
   assert_int_equal(mesh.triangle_count, rest.triangle_count);
@@ -212,7 +212,7 @@ static void round_trip(const char *name, int joints, int influences, bool affine
   sn_gltf *gltf;
   sn_mesh mesh;
   assert_ok(&ctx, sn_gltf_read(&ctx, path_of(name), &gltf));
-  assert_ok(&ctx, sn_gltf_mesh(&ctx, gltf, &mesh, NULL, NULL, NULL));
+  assert_ok(&ctx, sn_gltf_mesh(&ctx, gltf, &mesh));
   assert_memory_equal(mesh.positions, t.mesh.positions, (size_t)mesh.vertex_count * 12);
   assert_memory_equal(mesh.triangles, t.mesh.triangles, (size_t)mesh.triangle_count * 12);
   check_skeleton(&ctx, gltf, &t, !affine);
@@ -403,14 +403,9 @@ static void test_keep(void **state) {
   free(glb);
   sn_gltf *base, *kept;
   sn_mesh flat, again;
-  sn_arena memory = sn_arena_new(&ctx);
-  sn_gltf_part *parts;
-  int part_count;
   assert_ok(&ctx, sn_gltf_read(&ctx, path_of("base.glb"), &base));
-  assert_ok(&ctx, sn_gltf_mesh(&ctx, base, &flat, &memory, &parts, &part_count));
-  assert_int_equal(part_count, 2); // the lines are no part
-  assert_int_equal(parts[1].node, 1);
-  assert_int_equal(parts[1].first_vertex, 4);
+  assert_ok(&ctx, sn_gltf_mesh(&ctx, base, &flat));
+  assert_int_equal(sn_gltf_count(base).parts, 2); // the lines are no part
   // node 1: scale x by 2, turn about z by 90 degrees, then (0,2,0) and (1,0,0)
   assert_near(flat.positions[5][0], 1, 1e-6);
   assert_near(flat.positions[5][1], 4, 1e-6);
@@ -424,7 +419,7 @@ static void test_keep(void **state) {
     .base = base, .mesh = &flat, .skeleton = &t.skeleton, .skin = &skin, .clip_count = 1, .clips = &clip, .fps = 30};
   assert_ok(&ctx, sn_gltf_write(&ctx, path_of("kept.glb"), &out));
   assert_ok(&ctx, sn_gltf_read(&ctx, path_of("kept.glb"), &kept));
-  assert_ok(&ctx, sn_gltf_mesh(&ctx, kept, &again, NULL, NULL, NULL));
+  assert_ok(&ctx, sn_gltf_mesh(&ctx, kept, &again));
   assert_int_equal(again.vertex_count, 8);
   for (int i = 0; i < 24; i++) assert_near(again.positions[i / 3][i % 3], flat.positions[i / 3][i % 3], 1e-6);
   assert_below(pose_error(&ctx, kept, &t, 30), 4e-6);
@@ -486,7 +481,6 @@ static void test_keep(void **state) {
   sn_skin_free(&skin);
   sn_mesh_free(&flat);
   sn_mesh_free(&again);
-  sn_arena_free(&memory);
   tube_free(&t);
 }
 
@@ -534,7 +528,7 @@ static void test_copy_takes_images(void **state) {
   json_decref(text);
   assert_ok(&ctx, sn_gltf_read(&ctx, copy, &gltf));
   sn_mesh mesh;
-  assert_ok(&ctx, sn_gltf_mesh(&ctx, gltf, &mesh, NULL, NULL, NULL));
+  assert_ok(&ctx, sn_gltf_mesh(&ctx, gltf, &mesh));
   assert_int_equal(mesh.vertex_count, 6);
   sn_mesh_free(&mesh);
   sn_gltf_free(gltf);
@@ -551,7 +545,7 @@ static void test_keep_real(void **state) {
   assert_ok(&ctx, sn_gltf_read(&ctx, glb, &base));
   assert_ok(&ctx, sn_gltf_skeleton(&ctx, base, &t.skeleton, &t.skin));
   assert_ok(&ctx, sn_gltf_poses(&ctx, base, 0, 30, -1, &t.poses));
-  assert_ok(&ctx, sn_gltf_mesh(&ctx, base, &t.mesh, NULL, NULL, NULL));
+  assert_ok(&ctx, sn_gltf_mesh(&ctx, base, &t.mesh));
   sn_gltf_clip_out clip = {.name = "again", .poses = &t.poses, .frame_count = t.poses.frame_count};
   sn_gltf_out out = {.base = base,
                      .mesh = &t.mesh,
@@ -596,7 +590,7 @@ static sn_status use_everything(sn_context *ctx, const tube *t, const uint8_t *g
   out.morph_count = t->morph_count, out.morph_deltas = (const float(*)[3])t->deltas;
   sn_status status = sn_gltf_write(ctx, path_of("memory.glb"), &out);
   if (status == SN_OK) status = sn_gltf_parse(ctx, "base", glb, size, NULL, &base);
-  if (status == SN_OK) status = sn_gltf_mesh(ctx, base, &mesh, NULL, NULL, NULL);
+  if (status == SN_OK) status = sn_gltf_mesh(ctx, base, &mesh);
   if (status == SN_OK) status = sn_gltf_deform(ctx, base, -1, 0, positions);
   sn_skin few = {
     .vertex_count = 8, .influences = t->skin.influences, .joints = t->skin.joints, .weights = t->skin.weights};

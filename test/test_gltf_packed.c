@@ -150,7 +150,7 @@ static void check_tube(sn_context *ctx, const sn_gltf *gltf, const tube *t, int8
   sn_mesh mesh;
   sn_arena memory = sn_arena_new(ctx);
   float(*normals)[3], (*moved)[3] = calloc((size_t)n * 2, sizeof *moved);
-  assert_ok(ctx, sn_gltf_mesh(ctx, gltf, &mesh, NULL, NULL, NULL));
+  assert_ok(ctx, sn_gltf_mesh(ctx, gltf, &mesh));
   assert_ok(ctx, sn_gltf_normals(ctx, gltf, &memory, &normals));
   assert_int_equal(mesh.vertex_count, 2 * n);
   assert_memory_equal(mesh.positions, t->mesh.positions, (size_t)n * 12);
@@ -309,11 +309,11 @@ static void check_draco(sn_context *ctx, const sn_gltf *gltf, const draco_tube *
   int nearest[256];
   double distances[256], edges[2] = {0, 0};
   float moved[256][3];
-  assert_ok(ctx, sn_gltf_mesh(ctx, gltf, &mesh, NULL, NULL, NULL));
+  assert_ok(ctx, sn_gltf_mesh(ctx, gltf, &mesh));
   assert_int_equal(mesh.vertex_count, n);
   assert_int_equal(mesh.triangle_count, d->t.mesh.triangle_count);
-  assert_ok(ctx, sn_nearest_vertices(ctx, (const float(*)[3])d->t.mesh.positions, n,
-                                     (const float(*)[3])mesh.positions, n, nearest, distances));
+  assert_int_equal(d->t.mesh.vertex_count, n);
+  assert_ok(ctx, sn_nearest_vertices(ctx, sn_mesh_points(&d->t.mesh), sn_mesh_points(&mesh), nearest, distances));
   assert_ok(ctx, sn_gltf_deform(ctx, gltf, -1, 0, moved));
   for (int i = 0; i < n; i++) {
     const uint16_t *joints = d->t.skin.joints + 4 * nearest[i];

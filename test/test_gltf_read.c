@@ -20,7 +20,7 @@ static sn_status parse(sn_context *ctx, const char *json, const void *bin, size_
 
 static void assert_positions(sn_context *ctx, const sn_gltf *gltf, int count, const float (*expected)[3]) {
   sn_mesh mesh;
-  assert_ok(ctx, sn_gltf_mesh(ctx, gltf, &mesh, NULL, NULL, NULL));
+  assert_ok(ctx, sn_gltf_mesh(ctx, gltf, &mesh));
   assert_int_equal(mesh.vertex_count, count);
   for (int i = 0; i < count * 3; i++) assert_near(mesh.positions[i / 3][i % 3], expected[i / 3][i % 3], 1e-6);
   sn_mesh_free(&mesh);
@@ -220,7 +220,7 @@ static void test_strips_and_fans(void **state) {
     }
     assert_ok(&ctx, parse(&ctx, json, bin, sizeof bin, &gltf));
     sn_mesh mesh;
-    assert_ok(&ctx, sn_gltf_mesh(&ctx, gltf, &mesh, NULL, NULL, NULL));
+    assert_ok(&ctx, sn_gltf_mesh(&ctx, gltf, &mesh));
     assert_int_equal(mesh.vertex_count, 5); // the lines are left out
     assert_int_equal(mesh.triangle_count, 3);
     assert_memory_equal(mesh.triangles, mode == 5 ? strip : fan, sizeof strip);
@@ -250,7 +250,7 @@ static void test_scenes(void **state) {
     sn_gltf *gltf;
     sn_mesh mesh;
     assert_ok(&ctx, parse(&ctx, json, bin, sizeof bin, &gltf));
-    assert_ok(&ctx, sn_gltf_mesh(&ctx, gltf, &mesh, NULL, NULL, NULL));
+    assert_ok(&ctx, sn_gltf_mesh(&ctx, gltf, &mesh));
     assert_int_equal(mesh.vertex_count, cases[k].vertices);
     assert_near(mesh.positions[0][0], cases[k].x, 0);
     int last = mesh.vertex_count - 3;
@@ -472,7 +472,7 @@ static void test_attached_and_two_skins(void **state) {
   assert_int_equal(skeleton.joint_count, 2);
   assert_string_equal(skeleton.names[0], "hip");
   assert_string_equal(skeleton.names[1], "hip (skin 1)");
-  assert_ok(&ctx, sn_gltf_mesh(&ctx, gltf, &mesh, NULL, NULL, NULL));
+  assert_ok(&ctx, sn_gltf_mesh(&ctx, gltf, &mesh));
   assert_near(mesh.positions[6][0], 1, 1e-6); // the attached part stands where the hip is bound
   assert_near(mesh.positions[6][1], 1, 1e-6);
   float positions[9][3];

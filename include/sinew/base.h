@@ -209,6 +209,16 @@ void sn_writer_supersedes(sn_writer *writer);
 // `mkdir -p`.
 sn_status sn_make_folder(sn_context *ctx, const char *path);
 
+// Disjoint sets: the first member of k's set, and two sets as one. Every member points to one before it or to itself.
+static inline int sn_set_first(int *set, int k) {
+  while (set[k] != k) k = set[k] = set[set[k]];
+  return k;
+}
+static inline void sn_set_join(int *set, int a, int b) {
+  a = sn_set_first(set, a), b = sn_set_first(set, b);
+  set[a > b ? a : b] = a > b ? b : a;
+}
+
 // Counts of squared distances by size, and the distance that `part` of them stay below, to one percent of itself.
 enum { SN_PERCENTILE_BINS = 2780 };
 void sn_sort_doubles(double *values, size_t count); // ascending

@@ -39,10 +39,11 @@ bool sn_has_extension(const char *path, const char *extension); // ".obj", in an
 sn_status sn_obj_parse(sn_context *ctx, const char *name, const char *text, size_t size, sn_mesh *out);
 sn_status sn_obj_read(sn_context *ctx, const char *path, sn_mesh *out);
 sn_status sn_obj_write(sn_context *ctx, const char *path, const sn_mesh *mesh, const float (*positions)[3]);
-// The same with the texture coordinates of the triangles' corners; NULL where no corner has one (0 0 where some have none).
+// The same with the texture coordinates of the triangles' corners (0 0 where some have none); nothing else of the surface is read.
+struct sn_surface;
 sn_status sn_obj_parse_uvs(sn_context *ctx, const char *name, const char *text, size_t size, sn_mesh *out,
-                           sn_arena *memory, float (**uvs)[2]);
-sn_status sn_obj_read_uvs(sn_context *ctx, const char *path, sn_mesh *out, sn_arena *memory, float (**uvs)[2]);
+                           struct sn_surface *uvs);
+sn_status sn_obj_read_uvs(sn_context *ctx, const char *path, sn_mesh *out, struct sn_surface *uvs);
 
 // ---- point caches --------------------------------------------------------------------------------------------------
 
@@ -197,12 +198,6 @@ sn_status sn_torques_read(sn_context *ctx, const char *path, const sn_skeleton *
 // A glTF document: its JSON and buffers, kept whole so that it can be written back with changes.
 typedef struct sn_gltf sn_gltf;
 
-// One primitive of the document's meshes, as a range of the flattened mesh.
-typedef struct sn_gltf_part {
-  int node, mesh, primitive;
-  int first_vertex, vertex_count, first_triangle, triangle_count;
-} sn_gltf_part;
-
 // .glb or .gltf, external buffers too; .fbx; or what libassimp reads (.dae, .bvh, ...), through a child process.
 sn_status sn_gltf_read(sn_context *ctx, const char *path, sn_gltf **out);
 // What an FBX file says of its axes and units: 'x', 'y' or 'z' (0: nothing), and centimetres per unit
@@ -220,9 +215,8 @@ void sn_gltf_free(sn_gltf *gltf);
 // All triangle primitives of the default scene's mesh nodes as one mesh, in the order of nodes and primitives, without
 // morph targets. Skinned primitives are in their bind pose, brought into the scene's space where the armature has a scale
 // or a turn (their node's transform is ignored, as glTF has it). Others that hang below a joint are put where that joint
-// is in the rest pose, the rest where the scene has them. `parts` may be NULL.
-sn_status sn_gltf_mesh(sn_context *ctx, const sn_gltf *gltf, sn_mesh *out, sn_arena *parts_memory,
-                       sn_gltf_part **parts, int *part_count);
+// is in the rest pose, the rest where the scene has them.
+sn_status sn_gltf_mesh(sn_context *ctx, const sn_gltf *gltf, sn_mesh *out);
 
 // The normals of the flattened mesh where sn_gltf_mesh has it; NULL where a primitive has none.
 sn_status sn_gltf_normals(sn_context *ctx, const sn_gltf *gltf, sn_arena *memory, float (**out)[3]);

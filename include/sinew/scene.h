@@ -36,6 +36,9 @@ void sn_points_bounds(const float (*positions)[3], int count, sn_vec3 *low, sn_v
 // Unit normals from the triangles' area-weighted normals; vertices without area get (0,0,1). `positions` and
 // `out` have mesh->vertex_count entries; pass mesh->positions for the rest pose.
 void sn_mesh_normals(const sn_mesh *mesh, const float (*positions)[3], float (*out)[3]);
+// Adds the normal of every triangle, as long as twice its area, to its vertices; with `class_of` to the classes of its `corners`.
+void sn_mesh_sum_normals(const sn_mesh *mesh, const float (*positions)[3], const int (*corners)[3],
+                         const int *class_of, float (*out)[3]);
 
 // Tangents (x y z, unit length, at right angles to the normals) and handedness (1, or -1 where the texture is mirrored) of the vertices, from
 // the texture coordinates of the triangles' corners, v upwards. Vertices that the texture says nothing about have any tangent.
@@ -64,12 +67,20 @@ double sn_topology_mean_edge(const sn_topology *topology, const sn_vec3 *x);
 // NULL): so do those that are further apart than 1e-6 of the diagonal in one of them (closed lips, lids).
 struct sn_skin;
 struct sn_frames;
-sn_status sn_mesh_weld(sn_context *ctx, const sn_mesh *mesh, const struct sn_skin *weights,
-                       const struct sn_frames *frames, sn_arena *memory, int **class_of, int *welded_count);
+// The class of every vertex; NULL where memory runs out.
+int *sn_mesh_weld(sn_context *ctx, const sn_mesh *mesh, const struct sn_skin *weights, const struct sn_frames *frames,
+                  sn_arena *memory, int *welded_count);
 
-// For each of `count` points the nearest of the mesh's vertices (the first of several equally near ones), and how far.
-sn_status sn_nearest_vertices(sn_context *ctx, const float (*among)[3], int among_count, const float (*points)[3],
-                              int count, int *nearest, double *distances);
+typedef struct sn_points {
+  const float (*positions)[3];
+  int count;
+} sn_points;
+
+static inline sn_points sn_mesh_points(const sn_mesh *mesh) {
+  return (sn_points){(const float(*)[3])mesh->positions, mesh->vertex_count};
+}
+// For each point the nearest of `among` (the first of several equally near ones), and how far (`distances` may be NULL).
+sn_status sn_nearest_vertices(sn_context *ctx, sn_points among, sn_points points, int *nearest, double *distances);
 
 // ---- skeleton and skin -------------------------------------------------------------------------------------------
 
@@ -264,9 +275,9 @@ double sn_vec3_along(sn_vec3 p, int axis); // the coordinate
 sn_vec3 sn_mirror_point(const sn_mirror *mirror, sn_vec3 p);
 // Planes across an axis about which characters are symmetric: through the origin, and through the middle of their box.
 void sn_mirror_planes(const sn_mesh *rest, int axis, sn_mirror out[2]);
-// The vertex nearest to the mirror image of every `step`-th one, and how far from it.
-sn_status sn_mirror_vertices(sn_context *ctx, sn_arena *memory, const sn_mesh *rest, const sn_mirror *mirror,
-                             int step, int **vertices, double **distances);
+// The vertex nearest to the mirror image of every `step`-th one; the distances from it, or NULL where that fails.
+double *sn_mirror_vertices(sn_context *ctx, sn_arena *memory, const sn_mesh *rest, const sn_mirror *mirror, int step,
+                           int **vertices);
 
 // Every frame again as its mirror image about the plane across an axis (0 x, 1 y, 2 z), behind the others: vertices by mirrored
 // rest positions, joints and values by names with .L and .R or left and right. Fails where the rest mesh or the skeleton

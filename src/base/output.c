@@ -137,7 +137,7 @@ static void append(sn_outputs *outputs, sn_output *o) {
   outputs->last = o;
 }
 
-// Who was there before lends its owner and mode.
+// Keeps owner and mode of the file it replaces.
 static void keep_mode(const sn_output *o, const struct stat *before) {
   struct stat now;
   if (fstat(o->fd, &now) != 0) return;

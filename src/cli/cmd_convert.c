@@ -55,7 +55,7 @@ static sn_status convert_scene(cli *c, const char *from, const char *to, const s
   sn_status status = sn_gltf_read(&c->ctx, from, &gltf);
   if (status != SN_OK) return status;
   sn_gltf_out out = {.mesh = &mesh, .clips = clips, .fps = sn_cli_fps(c)};
-  status = sn_gltf_mesh(&c->ctx, gltf, &mesh, NULL, NULL, NULL);
+  status = sn_gltf_mesh(&c->ctx, gltf, &mesh);
   if (status == SN_OK && sn_gltf_skeleton(&c->ctx, gltf, &skeleton, &skin) == SN_OK) {
     out.skeleton = &skeleton, out.skin = &skin;
     if (is_gltf(to) && !sn_adjust_moves(adjust)) out.base = gltf; // its materials

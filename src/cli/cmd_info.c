@@ -205,7 +205,7 @@ static sn_status info_gltf(cli *c, const char *path) {
   const char *dot = strrchr(path, '.'), *kind = is_gltf(path) ? "gltf" : dot + 1;
   sn_cli_say(c, "%s: %s\n", path, is_gltf(path) ? "glTF 2.0" : sn_format_of(path)->name);
   json_object_set_new(c->result, "kind", json_string(kind));
-  status = sn_gltf_mesh(&c->ctx, gltf, &mesh, NULL, NULL, NULL);
+  status = sn_gltf_mesh(&c->ctx, gltf, &mesh);
   if (status == SN_BAD_INPUT) { // motion alone
     sn_cli_say(c, "  no mesh\n");
     json_object_set_new(c->result, "vertices", json_integer(0));

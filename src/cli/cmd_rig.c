@@ -103,12 +103,11 @@ static sn_status read_locks(cli *c, rig_job *job) {
       status =
         sn_fail(&c->ctx, SN_BAD_INPUT, "--keep-weights: %s has no vertex colours that say which to keep", path);
     }
-    if (status == SN_OK) status = sn_gltf_mesh(&c->ctx, gltf, &bind, NULL, NULL, NULL);
+    if (status == SN_OK) status = sn_gltf_mesh(&c->ctx, gltf, &bind);
     if (status == SN_OK) status = sn_cli_adjust(c, adjust);
     if (status == SN_OK) {
       sn_adjust_rig(&adjust[SN_FILE_SKELETON], &bind, NULL);
-      status = sn_nearest_vertices(&c->ctx, (const float(*)[3])bind.positions, bind.vertex_count,
-                                   (const float(*)[3])e->rest.positions, n, nearest, distances);
+      status = sn_nearest_vertices(&c->ctx, sn_mesh_points(&bind), sn_mesh_points(&e->rest), nearest, distances);
     }
     for (int i = 0; status == SN_OK && i < n; i++) kept[i] = white[nearest[i]];
     job->options.kept = kept;
@@ -359,7 +358,7 @@ static sn_status assess_file(cli *c, const rig_job *job, const char *path, sn_sc
   sn_keys all = {0}, none = {0};
   sn_status status = sn_gltf_read(&c->ctx, path, &gltf);
   if (status != SN_OK) return status;
-  status = sn_gltf_mesh(&c->ctx, gltf, &mesh, NULL, NULL, NULL);
+  status = sn_gltf_mesh(&c->ctx, gltf, &mesh);
   if (status == SN_OK) status = sn_gltf_skeleton(&c->ctx, gltf, &read.skeleton, &skin);
   if (status == SN_OK) {
     status = read_poses(c, gltf, sn_cli_rate(c, &job->examples.frames), read.skeleton.joint_count,

@@ -12,7 +12,7 @@
 // Errors are of the diagonal. Below `fitting` nothing is asked; another reading is likely from `likely` times the error down, and
 // certain from `certain` times down where the error is more than `wrong`.
 static const double fitting = 2e-4, likely = 0.5, certain = 0.1, wrong = 5e-3;
-// A shift in time by about a frame or less is told already where the error falls to `shifted` of itself by it, and what it takes
+// A shift in time by about a frame or less is reported where the error falls to `shifted` of itself by it, and what it takes
 // away (the root of the difference of the squares) is more than `noticed`: what the skin cannot do hides the rest.
 static const double shifted = 0.9, noticed = 5e-4;
 
@@ -103,7 +103,7 @@ static double error_of(sn_context *ctx, const fit_job *job, const reading *r) {
 
 typedef struct finding {
   double error;
-  bool in_time; // a shift, of which less is told
+  bool in_time; // a shift in time, which is reported for smaller gains
   char words[256];
 } finding;
 
@@ -271,7 +271,7 @@ static sn_status compare_motion(sn_context *ctx, const fit_job *job, sn_arena *s
 
 // Frames of another motion altogether, which no reading of the files explains. The correlation of frames and poses is 0.998 or
 // more on every set of ours and of the Dem Bones examples, and -0.2 to 0.15 where the poses are of another clip of the character.
-static sn_status judge_motion(sn_context *ctx, const fit_job *job, const char *path, sn_arena *scratch,
+static sn_status check_motion(sn_context *ctx, const fit_job *job, const char *path, sn_arena *scratch,
                               sn_examples *out) {
   static const double unrelated = 0.3, doubtful = 0.7;
   enum { fewest_frames = 6 };
@@ -297,7 +297,8 @@ static sn_status judge_motion(sn_context *ctx, const fit_job *job, const char *p
   return SN_OK;
 }
 
-static sn_status judge(sn_context *ctx, const fit_job *job, const char *path, sn_arena *scratch, sn_examples *out) {
+static sn_status check_readings(sn_context *ctx, const fit_job *job, const char *path, sn_arena *scratch,
+                                sn_examples *out) {
   reading plain = {.rate = 1, .clip = job->clip, .axes = sn_mat3_identity()};
   double error = error_of(ctx, job, &plain);
   finding best = {.error = error};
@@ -307,7 +308,7 @@ static sn_status judge(sn_context *ctx, const fit_job *job, const char *path, sn
   consider_axes(ctx, job, &plain, &best);
   consider_shift(ctx, job, &plain, &best);
   if (*job->status != SN_OK) return *job->status;
-  if (!(best.error < likely * error) && !best.in_time) return judge_motion(ctx, job, path, scratch, out);
+  if (!(best.error < likely * error) && !best.in_time) return check_motion(ctx, job, path, scratch, out);
   if (error > wrong && best.error < certain * error) {
     return sn_fail(ctx, SN_BAD_INPUT,
                    "%s: the frames are not where the skin of its poses has them (%.3g %% of the diagonal); %s (then "
@@ -372,7 +373,7 @@ static sn_status check_clip(sn_context *ctx, const sn_load_options *options, int
     job.offset += ceil(-job.offset * job.fps - 0.5) / job.fps; // the frames before the first key went
   status = sn_gltf_find_clip(ctx, gltf, options->skeleton_clips[c], &job.clip);
   if (status == SN_OK) status = prepare(ctx, &scratch, &job);
-  if (status == SN_OK && job.diagonal > 0) status = judge(ctx, &job, options->frames[c], &scratch, out);
+  if (status == SN_OK && job.diagonal > 0) status = check_readings(ctx, &job, options->frames[c], &scratch, out);
   sn_gltf_free(gltf);
   sn_arena_free(&scratch);
   return status;

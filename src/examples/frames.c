@@ -37,12 +37,11 @@ sn_status sn_load_match(sn_context *ctx, const sn_load_options *options, const s
   sn_status status = sn_mesh_read(ctx, options->match, &choice, &match);
   if (status != SN_OK) return status;
   int n = mesh->vertex_count;
-  const float(*rest)[3] = (const float(*)[3])mesh->positions;
-  double *distance = SN_NEW(ctx, memory, double, n), limit = 1e-3 * sn_points_diagonal(rest, n);
+  double *distance = SN_NEW(ctx, memory, double, n);
+  double limit = 1e-3 * sn_points_diagonal((const float(*)[3])mesh->positions, n);
   *pick = SN_NEW(ctx, memory, int, n);
   *count = match.vertex_count;
-  status = *pick && distance ? sn_nearest_vertices(ctx, (const float(*)[3])match.positions, match.vertex_count, rest,
-                                                   n, *pick, distance)
+  status = *pick && distance ? sn_nearest_vertices(ctx, sn_mesh_points(&match), sn_mesh_points(mesh), *pick, distance)
                              : ctx->error.status;
   for (int i = 0; status == SN_OK && i < n; i++) {
     if (distance[i] <= limit) continue;
@@ -89,22 +88,14 @@ static void gather_frames(const sn_frames *from, const int *pick, int done, sn_f
 
 // The connected pieces of the mesh, vertices at one place being one: piece[i] is a vertex of i's.
 static sn_status find_pieces(sn_context *ctx, const sn_mesh *mesh, sn_arena *memory, int **piece) {
-  int *classes, count, *root = SN_NEW(ctx, memory, int, mesh->vertex_count);
-  sn_status status = root ? sn_mesh_weld(ctx, mesh, NULL, NULL, memory, &classes, &count) : ctx->error.status;
-  if (status != SN_OK) return status;
+  int count, *root = SN_NEW(ctx, memory, int, mesh->vertex_count);
+  int *classes = root ? sn_mesh_weld(ctx, mesh, NULL, NULL, memory, &count) : NULL;
+  if (!classes) return ctx->error.status;
   for (int k = 0; k < count; k++) root[k] = k;
-  for (int e = 0; e < 3 * mesh->triangle_count; e++) {
-    int ends[2] = {classes[mesh->triangles[e / 3][e % 3]], classes[mesh->triangles[e / 3][(e + 1) % 3]]};
-    for (int k = 0; k < 2; k++)
-      while (root[ends[k]] != ends[k]) ends[k] = root[ends[k]] = root[root[ends[k]]];
-    root[ends[0] > ends[1] ? ends[0] : ends[1]] = ends[0] < ends[1] ? ends[0] : ends[1];
-  }
+  for (int e = 0; e < 3 * mesh->triangle_count; e++)
+    sn_set_join(root, classes[mesh->triangles[e / 3][e % 3]], classes[mesh->triangles[e / 3][(e + 1) % 3]]);
   *piece = SN_NEW(ctx, memory, int, mesh->vertex_count);
-  for (int i = 0; *piece && i < mesh->vertex_count; i++) {
-    int k = classes[i];
-    while (root[k] != k) k = root[k];
-    (*piece)[i] = k;
-  }
+  for (int i = 0; *piece && i < mesh->vertex_count; i++) (*piece)[i] = sn_set_first(root, classes[i]);
   return *piece ? SN_OK : ctx->error.status;
 }
 
@@ -178,10 +169,9 @@ static sn_status find_order(sn_context *ctx, const sn_load_options *options, con
     }
   }
   if (found == out->expected) return SN_OK;
-  int *classes;
-  sn_status status = sn_mesh_weld(ctx, &examples->rest, NULL, NULL, memory, &classes, &out->welded);
-  if (status == SN_OK && found == out->welded) out->pick = classes, out->expected = found;
-  return status;
+  int *classes = sn_mesh_weld(ctx, &examples->rest, NULL, NULL, memory, &out->welded);
+  if (classes && found == out->welded) out->pick = classes, out->expected = found;
+  return classes ? SN_OK : ctx->error.status;
 }
 
 static sn_status join_frames(sn_context *ctx, const sn_load_options *options, sn_frames *parts, sn_arena *scratch,

@@ -28,7 +28,7 @@ static sn_status read_rest_document(sn_context *ctx, const char *path, sn_exampl
   char text[256];
   sn_status status = sn_gltf_read(ctx, path, &gltf);
   if (status != SN_OK) return status;
-  status = sn_gltf_mesh(ctx, gltf, &out->rest, NULL, NULL, NULL);
+  status = sn_gltf_mesh(ctx, gltf, &out->rest);
   if (status == SN_OK) status = sn_gltf_normals(ctx, gltf, &out->memory, normals);
   if (status == SN_OK) status = sn_load_document_uvs(ctx, gltf, out);
   if (sn_gltf_place_text(gltf, text, sizeof text)) sn_examples_note(ctx, out, "%s: %s", path, text);
@@ -45,7 +45,7 @@ static sn_status load_rest(sn_context *ctx, const sn_load_options *options, sn_e
   if (sn_is_document(path)) {
     status = read_rest_document(ctx, path, out, normals);
   } else if (sn_has_extension(path, ".obj")) {
-    status = sn_obj_read_uvs(ctx, path, &out->rest, &out->memory, &out->uvs);
+    status = sn_load_obj(ctx, path, out);
   } else {
     status = sn_mesh_read(ctx, path, &choice, &out->rest);
     if (status == SN_OK && sn_has_extension(path, ".abc")) status = sn_load_alembic_uvs(ctx, path, &choice, out);

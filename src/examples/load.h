@@ -26,6 +26,7 @@ sn_status sn_load_check_fits(sn_context *ctx, const sn_load_options *options, sn
 sn_status sn_load_values(sn_context *ctx, const sn_load_options *options, sn_examples *out);
 // Texture coordinates of the rest mesh, where there are any.
 sn_status sn_load_document_uvs(sn_context *ctx, const sn_gltf *gltf, sn_examples *out);
+sn_status sn_load_obj(sn_context *ctx, const char *path, sn_examples *out); // the rest mesh as well
 sn_status sn_load_alembic_uvs(sn_context *ctx, const char *path, const sn_choice *choice, sn_examples *out);
 sn_status sn_load_controls(sn_context *ctx, const char *spec, sn_examples *out);
 

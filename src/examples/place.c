@@ -40,8 +40,8 @@ static sn_status farthest_of(sn_context *ctx, const sn_mesh *bind, sn_mat3 linea
     sn_vec3_store(sn_mat3_apply(linear, sn_vec3_from(bind->positions[i])), moved[i]);
   }
   if (status == SN_OK) {
-    status = sn_nearest_vertices(ctx, (const float(*)[3])moved, bind->vertex_count,
-                                 (const float(*)[3])rest->positions, rest->vertex_count, nearest, distance);
+    sn_points among = {(const float(*)[3])moved, bind->vertex_count};
+    status = sn_nearest_vertices(ctx, among, sn_mesh_points(rest), nearest, distance);
   }
   *out = 0;
   for (int i = 0; status == SN_OK && i < rest->vertex_count; i++) *out = fmax(*out, distance[i]);

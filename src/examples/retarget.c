@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Motion of another skeleton: partners found, told, and the poses carried over.
+// Motion of another skeleton: partners of the joints, a report of them, and the poses carried over.
 #include <stdio.h>
 #include <string.h>
 
@@ -17,16 +17,16 @@ static sn_status read_map(sn_context *ctx, const char *path, sn_arena *memory, c
   return *out ? SN_OK : ctx->error.status;
 }
 
-// How many joints have a partner; `told` names those that have none.
-static int tell_partners(const sn_skeleton *ours, const int *partners, char *told, size_t size) {
+// How many joints have a partner; `report` names those that have none.
+static int report_partners(const sn_skeleton *ours, const int *partners, char *report, size_t size) {
   int found = 0;
   for (int j = 0; j < ours->joint_count; j++) found += partners[j] >= 0;
-  size_t used = (size_t)snprintf(told, size, "motion of another skeleton: %d of %d joints have a partner", found,
+  size_t used = (size_t)snprintf(report, size, "motion of another skeleton: %d of %d joints have a partner", found,
                                  ours->joint_count);
   const char *before = "; with their parents stay: ";
   for (int j = 0; j < ours->joint_count && used + 4 < size; j++) {
     if (partners[j] >= 0) continue;
-    used += (size_t)snprintf(told + used, size - used, "%s%s", before, ours->names[j]);
+    used += (size_t)snprintf(report + used, size - used, "%s%s", before, ours->names[j]);
     before = ", ";
   }
   return found;
@@ -34,7 +34,7 @@ static int tell_partners(const sn_skeleton *ours, const int *partners, char *tol
 
 typedef struct carrying {
   const char *map_path;
-  char *map, *told;
+  char *map, *report;
   size_t size;
   int *partners;
 } carrying;
@@ -45,7 +45,7 @@ static sn_status carry_over(sn_context *ctx, sn_skeleton *ours, const carrying *
   sn_poses poses;
   sn_status status = sn_joint_partners(ctx, ours, theirs, c->map_path, c->map, c->partners);
   if (status != SN_OK) return status;
-  if (tell_partners(ours, c->partners, c->told, c->size) == 0) {
+  if (report_partners(ours, c->partners, c->report, c->size) == 0) {
     return sn_fail(ctx, SN_BAD_INPUT,
                    "none of its joints (%s, ...) is one of the model's (%s, ...); give `map` FILE with two names on "
                    "every line: a joint of the model, then one of the clip",
@@ -63,10 +63,10 @@ static sn_status carry_over(sn_context *ctx, sn_skeleton *ours, const carrying *
   return SN_OK;
 }
 
-sn_status sn_examples_retarget(sn_context *ctx, sn_skeleton *ours, const char *map, sn_examples *examples, char *told,
-                               size_t size) {
+sn_status sn_examples_retarget(sn_context *ctx, sn_skeleton *ours, const char *map, sn_examples *examples,
+                               char *report, size_t size) {
   sn_arena scratch = sn_arena_new(ctx);
-  carrying c = {.map_path = map, .told = told, .size = size};
+  carrying c = {.map_path = map, .report = report, .size = size};
   sn_status status = read_map(ctx, map, &scratch, &c.map);
   c.partners = status == SN_OK ? SN_NEW(ctx, &scratch, int, ours->joint_count) : NULL;
   if (status == SN_OK && !c.partners) status = ctx->error.status;

@@ -39,8 +39,7 @@ static sn_status place_skin(sn_context *ctx, const sn_load_options *options, con
     nearest[i] = i;
   }
   if (status == SN_OK && !same) {
-    status =
-      sn_nearest_vertices(ctx, (const float(*)[3])bind->positions, bind->vertex_count, rest, n, nearest, distance);
+    status = sn_nearest_vertices(ctx, sn_mesh_points(bind), sn_mesh_points(&out->rest), nearest, distance);
   }
   for (int i = 0; status == SN_OK && i < n; i++) {
     if (distance[i] > limit) status = misplaced(ctx, options, bind, i, distance[i], out);
@@ -56,7 +55,7 @@ static sn_status read_first_skeleton(sn_context *ctx, const sn_load_options *opt
   sn_mesh bind = {0};
   sn_skin skin = {0};
   sn_status status = sn_gltf_skeleton(ctx, gltf, &out->skeleton, &skin);
-  if (status == SN_OK && skin.vertex_count > 0) status = sn_gltf_mesh(ctx, gltf, &bind, NULL, NULL, NULL);
+  if (status == SN_OK && skin.vertex_count > 0) status = sn_gltf_mesh(ctx, gltf, &bind);
   if (status == SN_OK) sn_adjust_rig(&options->adjust[SN_FILE_SKELETON], &bind, &out->skeleton);
   if (status == SN_OK && options->rest && bind.vertex_count > 0) status = place_skin(ctx, options, &bind, &skin, out);
   sn_mesh_free(&bind);

@@ -53,10 +53,9 @@ sn_status sn_load_weld(sn_context *ctx, const float (*normals)[3], sn_examples *
   int welded, *first;
   sn_arena scratch = sn_arena_new(ctx);
   out->rest = (sn_mesh){0};
-  sn_status status =
-    sn_mesh_weld(ctx, &split, out->skin.vertex_count > 0 ? &out->skin : NULL,
-                 out->frames.frame_count > 0 ? &out->frames : NULL, &out->memory, &out->source, &welded);
-  if (status == SN_OK) status = weld_mesh(ctx, &split, welded, out);
+  out->source = sn_mesh_weld(ctx, &split, out->skin.vertex_count > 0 ? &out->skin : NULL,
+                             out->frames.frame_count > 0 ? &out->frames : NULL, &out->memory, &welded);
+  sn_status status = out->source ? weld_mesh(ctx, &split, welded, out) : ctx->error.status;
   if (status == SN_OK) status = first_of_each(ctx, out, &scratch, &first);
   if (status == SN_OK) status = weld_skin(ctx, first, out);
   if (status == SN_OK && welded < split.vertex_count) status = weld_frames(ctx, first, out);

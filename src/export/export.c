@@ -81,7 +81,7 @@ static sn_status is_same_mesh(sn_context *ctx, const sn_rt_model *model, const s
   *same = false;
   if (base->vertex_count != (int)model->info.vertex_count) return SN_OK;
   sn_status status = sn_model_mesh(ctx, model, &ours);
-  if (status == SN_OK) status = sn_gltf_mesh(ctx, base, &theirs, NULL, NULL, NULL);
+  if (status == SN_OK) status = sn_gltf_mesh(ctx, base, &theirs);
   if (status == SN_OK) {
     double most = 1e-3 * sn_points_diagonal((const float(*)[3])ours.positions, ours.vertex_count);
     *same = true;

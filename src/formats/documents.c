@@ -11,19 +11,15 @@ bool sn_is_document(const char *path) {
   return (sn_format_does(path, SN_READS_MESH | SN_WRITES_RIG) || sn_assimp_reads(path)) && !sn_is_sequence(path);
 }
 
-static sn_status read_fbx(sn_context *ctx, const char *path, sn_gltf **out) {
-  sn_file file;
-  sn_status status = sn_file_open(ctx, path, &file);
-  if (status == SN_OK) status = sn_fbx_parse(ctx, path, file.bytes, file.size, out);
-  sn_file_close(&file);
-  return status;
-}
-
 sn_status sn_gltf_read(sn_context *ctx, const char *path, sn_gltf **out) {
   *out = NULL;
   sn_file file;
-  if (sn_has_extension(path, ".fbx")) return read_fbx(ctx, path, out);
   if ((sn_assimp_reads(path) ? sn_assimp_open : sn_file_open)(ctx, path, &file) != SN_OK) return ctx->error.status;
+  if (sn_has_extension(path, ".fbx")) {
+    sn_status status = sn_fbx_parse(ctx, path, file.bytes, file.size, out);
+    sn_file_close(&file);
+    return status;
+  }
   sn_arena scratch = sn_arena_new(ctx);
   char *folder = sn_arena_text(ctx, &scratch, path), *slash = folder ? strrchr(folder, '/') : NULL;
   if (!folder) {
@@ -59,7 +55,7 @@ static sn_status read_mesh(sn_context *ctx, const char *path, const sn_choice *c
   sn_gltf *gltf;
   sn_status status = sn_gltf_read(ctx, path, &gltf);
   if (status != SN_OK) return status;
-  status = sn_gltf_mesh(ctx, gltf, out, NULL, NULL, NULL);
+  status = sn_gltf_mesh(ctx, gltf, out);
   sn_gltf_free(gltf);
   if (status != SN_OK && !strstr(ctx->error.message, path)) sn_fail_prefix(ctx, "%s: ", path);
   return status;

@@ -176,47 +176,36 @@ static sn_status read_cache(sn_context *ctx, const char *path, sn_frames *out) {
   return (sn_has_extension(path, ".pc2") ? sn_pc2_take : sn_mdd_take)(ctx, path, &file, out);
 }
 
-static sn_status deform_all(sn_context *ctx, const sn_gltf *gltf, int clip, double start, double fps,
-                            sn_frames *out) {
-  for (int f = 0; f < out->frame_count; f++) {
-    sn_status status = sn_gltf_deform(ctx, gltf, clip, start + f / fps, sn_frame_mutable(out, f));
-    if (status != SN_OK) return status;
+// The frames of a clip; without clips, frame k is morph target k alone.
+static sn_status sample_document(sn_context *ctx, const sn_gltf *gltf, const sn_choice *choice, const char *clip_name,
+                                 int vertex_count, sn_frames *out) {
+  double fps = choice->fps > 0 ? choice->fps : SN_DEFAULT_FPS, start = choice->adjust.offset;
+  int clip = 0, count = sn_gltf_morph_count(gltf);
+  bool targets = !clip_name && sn_gltf_clip_count(gltf) == 0 && count > 0;
+  sn_status status = targets ? SN_OK : sn_gltf_find_clip(ctx, gltf, clip_name, &clip);
+  if (status == SN_OK && !targets) {
+    sn_clip_info info = sn_gltf_clip(gltf, clip);
+    start += info.start;
+    count = sn_count_frames(ctx, info.name, info.end - start, fps, info.key_count);
   }
-  out->rate = fps;
-  return sn_frames_check(ctx, out);
-}
-
-// Frame k is morph target k alone.
-static sn_status read_targets(sn_context *ctx, const sn_gltf *gltf, int vertex_count, sn_frames *out) {
-  sn_status status = sn_frames_new(ctx, vertex_count, sn_gltf_morph_count(gltf), out);
-  for (int k = 0; status == SN_OK && k < out->frame_count; k++)
-    status = sn_gltf_morph_shape(ctx, gltf, k, sn_frame_mutable(out, k));
+  if (status == SN_OK) status = count > 0 ? sn_frames_new(ctx, vertex_count, count, out) : ctx->error.status;
+  for (int f = 0; status == SN_OK && f < count; f++)
+    status = targets ? sn_gltf_morph_shape(ctx, gltf, f, sn_frame_mutable(out, f))
+                     : sn_gltf_deform(ctx, gltf, clip, start + f / fps, sn_frame_mutable(out, f));
+  if (!targets) out->rate = fps;
   return status == SN_OK ? sn_frames_check(ctx, out) : status;
 }
 
 static sn_status read_animated(sn_context *ctx, const char *path, const sn_choice *choice, const char *clip_name,
                                sn_frames *out) {
   sn_gltf *gltf;
-  double fps = choice->fps > 0 ? choice->fps : SN_DEFAULT_FPS, start = choice->adjust.offset;
+  sn_mesh mesh = {0};
   sn_status status = sn_gltf_read(ctx, path, &gltf);
   if (status != SN_OK) return status;
-  sn_mesh mesh = {0};
-  int clip = 0;
-  bool targets = !clip_name && sn_gltf_clip_count(gltf) == 0 && sn_gltf_morph_count(gltf) > 0;
-  if (!targets) status = sn_gltf_find_clip(ctx, gltf, clip_name, &clip);
-  if (status == SN_OK) status = sn_gltf_mesh(ctx, gltf, &mesh, NULL, NULL, NULL);
-  if (status == SN_OK && targets) status = read_targets(ctx, gltf, mesh.vertex_count, out);
-  if (status == SN_OK && !targets) {
-    sn_clip_info info = sn_gltf_clip(gltf, clip);
-    start += info.start;
-    int count = sn_count_frames(ctx, info.name, info.end - start, fps, info.key_count);
-    status = count > 0 ? sn_frames_new(ctx, mesh.vertex_count, count, out) : ctx->error.status;
-  }
-  if (status == SN_OK && !targets) status = deform_all(ctx, gltf, clip, start, fps, out);
-  if (status != SN_OK) {
-    sn_frames_free(out);
-    if (!strstr(ctx->error.message, path)) sn_fail_prefix(ctx, "%s: ", path);
-  }
+  status = sn_gltf_mesh(ctx, gltf, &mesh);
+  if (status == SN_OK) status = sample_document(ctx, gltf, choice, clip_name, mesh.vertex_count, out);
+  if (status != SN_OK) sn_frames_free(out);
+  if (status != SN_OK && !strstr(ctx->error.message, path)) sn_fail_prefix(ctx, "%s: ", path);
   sn_mesh_free(&mesh);
   sn_gltf_free(gltf);
   return status;

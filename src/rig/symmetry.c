@@ -39,11 +39,11 @@ static double mean_edge(const sn_mesh *rest) {
 // The part of every `step`-th vertex that has another one at its mirror image; which one is in `vertex` where step is 1.
 static sn_status match_vertices(sn_context *ctx, sn_arena *scratch, const sn_mesh *rest, int step, mirror *m) {
   int count = (rest->vertex_count + step - 1) / step, matched = 0;
-  double *distances, bound = near_edge * mean_edge(rest);
-  sn_status status = sn_mirror_vertices(ctx, scratch, rest, &m->plane, step, &m->vertex, &distances);
-  for (int i = 0; status == SN_OK && i < count; i++) matched += distances[i] <= bound;
+  double *distances = sn_mirror_vertices(ctx, scratch, rest, &m->plane, step, &m->vertex);
+  double bound = near_edge * mean_edge(rest);
+  for (int i = 0; distances && i < count; i++) matched += distances[i] <= bound;
   m->matched = (double)matched / count;
-  return status;
+  return distances ? SN_OK : ctx->error.status;
 }
 
 // ---- the bones ---------------------------------------------------------------------------------------------------------

@@ -24,6 +24,14 @@ static sn_status check_size(sn_context *ctx, const sn_examples *examples, const 
                  frames, joint_count, frame_count(examples), examples->skeleton.joint_count);
 }
 
+// Models keep numbers as floats.
+static sn_status check_number(sn_context *ctx, double value, int f, const char *kind, const char *name,
+                              const char *what) {
+  if (fabs(value) <= 1e30) return SN_OK;
+  return sn_fail(ctx, SN_BAD_INPUT, "frame %d, %s %s: the %s is %s", f, kind, name, what,
+                 isfinite(value) ? "too large" : "not finite");
+}
+
 static sn_status check_poses(sn_context *ctx, const sn_examples *examples) {
   const sn_poses *poses = &examples->poses;
   sn_status status = check_size(ctx, examples, "poses", poses->frame_count, poses->joint_count);
@@ -32,10 +40,8 @@ static sn_status check_poses(sn_context *ctx, const sn_examples *examples) {
     for (int j = 0; j < poses->joint_count; j++)
       for (int k = 0; k < 12; k++) {
         double value = sn_pose(poses, f)[j].m[k / 4][k % 4];
-        if (!(fabs(value) <= 1e30)) { // models are evaluated in floats
-          return sn_fail(ctx, SN_BAD_INPUT, "frame %d, joint %s: the pose is %s", f, examples->skeleton.names[j],
-                         isfinite(value) ? "too large" : "not finite");
-        }
+        status = check_number(ctx, value, f, "joint", examples->skeleton.names[j], "pose");
+        if (status != SN_OK) return status;
       }
   return SN_OK;
 }
@@ -62,17 +68,15 @@ static sn_status check_torques(sn_context *ctx, const sn_examples *examples) {
   for (int f = 0; f < torques->frame_count; f++)
     for (int j = 0; j < torques->joint_count; j++) {
       double torque = torques->values[(size_t)f * (size_t)torques->joint_count + (size_t)j];
-      if (!(fabs(torque) <= 1e30)) { // models keep torques as floats
-        return sn_fail(ctx, SN_BAD_INPUT, "frame %d, joint %s: the torque is %s", f, examples->skeleton.names[j],
-                       isfinite(torque) ? "too large" : "not finite");
-      }
+      status = check_number(ctx, torque, f, "joint", examples->skeleton.names[j], "torque");
+      if (status != SN_OK) return status;
     }
   return SN_OK;
 }
 
 static sn_status check_values(sn_context *ctx, const sn_examples *examples) {
   const sn_values *values = &examples->values;
-  int frames = examples->frames.frame_count > 0 ? examples->frames.frame_count : examples->poses.frame_count;
+  int frames = frame_count(examples);
   if (frames > 0 && values->frame_count != frames) {
     return sn_fail(ctx, SN_BAD_INPUT, "there are named values of %d frames, and %d frames", values->frame_count,
                    frames);
@@ -80,10 +84,8 @@ static sn_status check_values(sn_context *ctx, const sn_examples *examples) {
   for (int f = -1; f < values->frame_count; f++)
     for (int v = 0; v < values->count; v++) {
       double value = f < 0 ? values->rest[v] : values->values[(size_t)f * (size_t)values->count + (size_t)v];
-      if (!(fabs(value) <= 1e30)) { // models keep values as floats
-        return sn_fail(ctx, SN_BAD_INPUT, "frame %d, value %s: is %s", f, values->names[v],
-                       isfinite(value) ? "too large" : "not finite");
-      }
+      sn_status status = check_number(ctx, value, f, "value", values->names[v], "number");
+      if (status != SN_OK) return status;
     }
   return SN_OK;
 }

@@ -80,36 +80,36 @@ static int best_column(const sn_skeleton *skeleton) {
   return best;
 }
 
+// The next name on a line, up to `end`; its length, or `room` where it is too long.
+static size_t take_name(const char **p, const char *end, char *out, size_t room) {
+  static const char separators[] = " \t,";
+  while (*p < end && strchr(separators, **p)) ++*p;
+  const char *start = *p;
+  while (*p < end && !strchr(separators, **p)) ++*p;
+  size_t size = (size_t)(*p - start) < room ? (size_t)(*p - start) : room;
+  if (size < room) memcpy(out, start, size), out[size] = '\0';
+  return size;
+}
+
 // The partner that the list of pairs names, -1 for none: "ours theirs" on every line, # begins a comment.
 static sn_status listed(sn_context *ctx, const char *map_name, const char *map, const sn_skeleton *ours,
                         const sn_skeleton *theirs, int *partners) {
-  int line = 0;
+  int line = 1;
   for (const char *p = map; *p; line++) {
-    size_t length = strcspn(p, "\r\n"), comment = strcspn(p, "#");
-    size_t end = comment < length ? comment : length, a = strspn(p, " \t,"), b = a, c, d;
-    if (a > end) a = b = end;
-    b = a + strcspn(p + a, " \t,\r\n");
-    if (b > end) b = end;
-    c = b + strspn(p + b, " \t,");
-    if (c > end) c = end;
-    d = c + strcspn(p + c, " \t,\r\n");
-    if (d > end) d = end;
+    const char *at = p, *end = p + strcspn(p, "#\r\n");
     char first[256], second[256];
-    if (b - a >= sizeof first || d - c >= sizeof second || (b > a && d == c)) {
+    size_t a = take_name(&at, end, first, sizeof first), b = take_name(&at, end, second, sizeof second);
+    if (a == sizeof first || b == sizeof second || (a > 0 && b == 0)) {
       return sn_fail(ctx, SN_BAD_INPUT, "%s:%d: two names are needed: a joint of the model, then one of the clip",
-                     map_name, line + 1);
+                     map_name, line);
     }
-    memcpy(first, p + a, b - a), first[b - a] = '\0';
-    memcpy(second, p + c, d - c), second[d - c] = '\0';
-    if (b > a) {
-      int j = sn_skeleton_find(ours, first), k = sn_skeleton_find(theirs, second);
-      if (j < 0)
-        return sn_fail(ctx, SN_BAD_INPUT, "%s:%d: the model has no joint called '%s'", map_name, line + 1, first);
-      if (k < 0)
-        return sn_fail(ctx, SN_BAD_INPUT, "%s:%d: the clip has no joint called '%s'", map_name, line + 1, second);
-      partners[j] = k;
-    }
-    p += length;
+    int j = a > 0 ? sn_skeleton_find(ours, first) : -1, k = a > 0 ? sn_skeleton_find(theirs, second) : -1;
+    if (a > 0 && j < 0)
+      return sn_fail(ctx, SN_BAD_INPUT, "%s:%d: the model has no joint called '%s'", map_name, line, first);
+    if (a > 0 && k < 0)
+      return sn_fail(ctx, SN_BAD_INPUT, "%s:%d: the clip has no joint called '%s'", map_name, line, second);
+    if (a > 0) partners[j] = k;
+    p += strcspn(p, "\r\n");
     if (*p == '\r') p++;
     if (*p == '\n') p++;
   }

@@ -53,19 +53,22 @@ double sn_points_diagonal(const float (*positions)[3], int count) {
   return sn_vec3_distance(low, high);
 }
 
-void sn_mesh_normals(const sn_mesh *mesh, const float (*positions)[3], float (*out)[3]) {
-  memset(out, 0, (size_t)mesh->vertex_count * sizeof *out);
+void sn_mesh_sum_normals(const sn_mesh *mesh, const float (*positions)[3], const int (*corners)[3],
+                         const int *class_of, float (*out)[3]) {
   for (int t = 0; t < mesh->triangle_count; t++) {
-    const int *corner = mesh->triangles[t];
-    sn_vec3 a = sn_vec3_from(positions[corner[0]]), b = sn_vec3_from(positions[corner[1]]),
-            c = sn_vec3_from(positions[corner[2]]);
+    const int *v = mesh->triangles[t];
+    sn_vec3 a = sn_vec3_from(positions[v[0]]), b = sn_vec3_from(positions[v[1]]), c = sn_vec3_from(positions[v[2]]);
     sn_vec3 n = sn_vec3_cross(sn_vec3_sub(b, a), sn_vec3_sub(c, a));
     for (int k = 0; k < 3; k++) {
-      float *sum = out[corner[k]];
+      float *sum = out[class_of ? class_of[corners[t][k]] : v[k]];
       sum[0] += (float)n.x, sum[1] += (float)n.y, sum[2] += (float)n.z;
     }
   }
-  for (int i = 0; i < mesh->vertex_count; i++) {
+}
+
+void sn_mesh_normals(const sn_mesh *mesh, const float (*positions)[3], float (*out)[3]) {
+  memset(out, 0, (size_t)mesh->vertex_count * sizeof *out);
+  sn_mesh_sum_normals(mesh, positions, NULL, NULL, out);
+  for (int i = 0; i < mesh->vertex_count; i++)
     sn_vec3_store(sn_vec3_normalize(sn_vec3_from(out[i]), sn_vec3_make(0, 0, 1)), out[i]);
-  }
 }

@@ -61,15 +61,17 @@ void sn_mirror_planes(const sn_mesh *rest, int axis, sn_mirror out[2]) {
   out[1] = (sn_mirror){axis, (sn_vec3_along(low, axis) + sn_vec3_along(high, axis)) / 2};
 }
 
-sn_status sn_mirror_vertices(sn_context *ctx, sn_arena *memory, const sn_mesh *rest, const sn_mirror *m, int step,
-                             int **vertices, double **distances) {
+double *sn_mirror_vertices(sn_context *ctx, sn_arena *memory, const sn_mesh *rest, const sn_mirror *m, int step,
+                           int **vertices) {
   int n = (rest->vertex_count + step - 1) / step;
   float(*images)[3] = sn_arena_alloc(ctx, memory, (size_t)n, sizeof *images);
-  *vertices = SN_NEW(ctx, memory, int, n), *distances = SN_NEW(ctx, memory, double, n);
-  if (!images || !*vertices || !*distances) return ctx->error.status;
+  double *distances = SN_NEW(ctx, memory, double, n);
+  *vertices = SN_NEW(ctx, memory, int, n);
+  if (!images || !*vertices || !distances) return NULL;
   for (int i = 0; i < n; i++) sn_vec3_store(sn_mirror_point(m, sn_vec3_from(rest->positions[i * step])), images[i]);
-  return sn_nearest_vertices(ctx, (const float(*)[3])rest->positions, rest->vertex_count, (const float(*)[3])images,
-                             n, *vertices, *distances);
+  sn_points mirrored = {(const float(*)[3])images, n};
+  sn_status status = sn_nearest_vertices(ctx, sn_mesh_points(rest), mirrored, *vertices, distances);
+  return status == SN_OK ? distances : NULL;
 }
 
 static sn_affine reflection(const sn_mirror *m) {
@@ -86,8 +88,8 @@ static sn_status find_plane(sn_context *ctx, sn_arena *memory, const sn_mesh *re
   int worst = 0;
   for (int p = 0; p < 2; p++) {
     m->plane = planes[p], worst = 0;
-    sn_status status = sn_mirror_vertices(ctx, memory, rest, &m->plane, 1, &m->vertices, &distances);
-    if (status != SN_OK) return status;
+    distances = sn_mirror_vertices(ctx, memory, rest, &m->plane, 1, &m->vertices);
+    if (!distances) return ctx->error.status;
     for (int i = 0; i < rest->vertex_count; i++)
       if (distances[i] > distances[worst]) worst = i;
     if (distances[worst] <= allowed) return SN_OK;

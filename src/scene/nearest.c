@@ -82,19 +82,18 @@ static void visit(const kd_tree *tree, const unsigned char *axes, int begin, int
   }
 }
 
-sn_status sn_nearest_vertices(sn_context *ctx, const float (*among)[3], int among_count, const float (*points)[3],
-                              int count, int *nearest, double *distances) {
+sn_status sn_nearest_vertices(sn_context *ctx, sn_points among, sn_points points, int *nearest, double *distances) {
   sn_arena scratch = sn_arena_new(ctx);
-  kd_tree tree = {among, SN_NEW(ctx, &scratch, int, among_count)};
-  unsigned char *axes = SN_NEW(ctx, &scratch, unsigned char, among_count);
+  kd_tree tree = {among.positions, SN_NEW(ctx, &scratch, int, among.count)};
+  unsigned char *axes = SN_NEW(ctx, &scratch, unsigned char, among.count);
   sn_status status = tree.order && axes ? SN_OK : ctx->error.status;
-  if (status == SN_OK && among_count == 0) status = sn_fail(ctx, SN_BAD_INPUT, "no vertices to match");
+  if (status == SN_OK && among.count == 0) status = sn_fail(ctx, SN_BAD_INPUT, "no vertices to match");
   if (status == SN_OK) {
-    for (int k = 0; k < among_count; k++) tree.order[k] = k;
-    build(&tree, axes, 0, among_count);
-    for (int i = 0; i < count; i++) {
-      kd_query query = {points[i], INFINITY, 0};
-      visit(&tree, axes, 0, among_count, &query);
+    for (int k = 0; k < among.count; k++) tree.order[k] = k;
+    build(&tree, axes, 0, among.count);
+    for (int i = 0; i < points.count; i++) {
+      kd_query query = {points.positions[i], INFINITY, 0};
+      visit(&tree, axes, 0, among.count, &query);
       nearest[i] = query.nearest;
       if (distances) distances[i] = sqrt(query.best);
     }

@@ -97,16 +97,7 @@ void sn_examples_normals(const sn_examples *e, const float (*positions)[3], floa
     return;
   }
   memset(out, 0, (size_t)e->source_count * sizeof *out);
-  for (int t = 0; t < e->rest.triangle_count; t++) {
-    const int *corner = e->rest.triangles[t];
-    sn_vec3 a = sn_vec3_from(positions[corner[0]]), b = sn_vec3_from(positions[corner[1]]),
-            c = sn_vec3_from(positions[corner[2]]);
-    sn_vec3 n = sn_vec3_cross(sn_vec3_sub(b, a), sn_vec3_sub(c, a));
-    for (int k = 0; k < 3; k++) {
-      float *sum = out[e->shading.class_of[e->source_triangles[t][k]]];
-      sum[0] += (float)n.x, sum[1] += (float)n.y, sum[2] += (float)n.z;
-    }
-  }
+  sn_mesh_sum_normals(&e->rest, positions, (const int(*)[3])e->source_triangles, e->shading.class_of, out);
   for (int s = e->source_count - 1; s >= 0; s--) { // the sum of a group is with its first vertex: that one comes last
     sn_vec3 r = sn_vec3_normalize(sn_vec3_from(out[e->shading.class_of[s]]), sn_vec3_make(0, 0, 1));
     sn_vec3_store(e->shading.own ? bend(e, positions, s, r) : r, out[s]);

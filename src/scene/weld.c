@@ -34,17 +34,16 @@ static bool same_motion(const sn_frames *frames, double limit, int a, int b) {
   return true;
 }
 
-sn_status sn_mesh_weld(sn_context *ctx, const sn_mesh *mesh, const sn_skin *weights, const sn_frames *frames,
-                       sn_arena *memory, int **class_of, int *welded_count) {
+int *sn_mesh_weld(sn_context *ctx, const sn_mesh *mesh, const sn_skin *weights, const sn_frames *frames,
+                  sn_arena *memory, int *welded_count) {
   enum { most_tries = 256 }; // so many others at the same place that move otherwise, and a vertex stays alone
   size_t n = (size_t)mesh->vertex_count, slots = 16;
   while (slots < 2 * n) slots *= 2;
   sn_arena scratch = sn_arena_new(ctx);
   int *result = SN_NEW(ctx, memory, int, n), *table = SN_NEW(ctx, &scratch, int, slots); // vertex + 1, 0 free
-  sn_status status = result && table ? SN_OK : ctx->error.status;
   double limit = 1e-6 * sn_points_diagonal((const float(*)[3])mesh->positions, mesh->vertex_count);
   int count = 0;
-  for (int i = 0; status == SN_OK && i < mesh->vertex_count; i++) {
+  for (int i = 0; result && table && i < mesh->vertex_count; i++) {
     size_t slot = hash_position(mesh->positions[i]) & (slots - 1);
     bool found = false;
     for (int tries = 0; table[slot]; slot = (slot + 1) & (slots - 1)) {
@@ -57,6 +56,6 @@ sn_status sn_mesh_weld(sn_context *ctx, const sn_mesh *mesh, const sn_skin *weig
     result[i] = found ? result[table[slot] - 1] : count++;
   }
   sn_arena_free(&scratch);
-  *class_of = result, *welded_count = count;
-  return status;
+  *welded_count = count;
+  return table ? result : NULL;
 }

@@ -102,7 +102,7 @@ sn_status sn_session_read_mesh(sn_session *s, const char *path) {
   float(*normals)[3] = NULL;
   sn_status status = sn_gltf_read(&s->ctx, path, &gltf);
   if (status != SN_OK) return status;
-  status = sn_gltf_mesh(&s->ctx, gltf, &s->examples.rest, NULL, NULL, NULL);
+  status = sn_gltf_mesh(&s->ctx, gltf, &s->examples.rest);
   if (status == SN_OK) status = sn_gltf_normals(&s->ctx, gltf, &s->memory, &normals);
   if (status == SN_OK) {
     sn_adjust_rig(&choice.adjust, &s->examples.rest, NULL);
@@ -133,7 +133,7 @@ sn_status sn_session_read_skeleton(sn_session *s, const char *path, const char *
   if (status != SN_OK) return status;
   status = sn_gltf_skeleton(&s->ctx, gltf, &e->skeleton, &e->skin);
   if (status == SN_OK && e->skin.vertex_count > 0) {
-    status = sn_gltf_mesh(&s->ctx, gltf, &e->rest, NULL, NULL, NULL);
+    status = sn_gltf_mesh(&s->ctx, gltf, &e->rest);
     s->split = true;
   }
   still = still || (!clip && sn_gltf_clip_count(gltf) == 0);

@@ -38,8 +38,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
   sn_skin skin = {0};
   sn_poses poses = {0};
   if (sn_fbx_parse(&ctx, "fuzz.fbx", bytes, size, &gltf) != SN_OK) return 0;
-  if (sn_gltf_mesh(&ctx, gltf, &mesh, NULL, NULL, NULL) == SN_OK && mesh.vertex_count < 100000)
-    sample(&ctx, gltf, mesh.vertex_count);
+  if (sn_gltf_mesh(&ctx, gltf, &mesh) == SN_OK && mesh.vertex_count < 100000) sample(&ctx, gltf, mesh.vertex_count);
   sn_look look;
   sn_gltf_look(&ctx, gltf, &look);
   sn_look_free(&look);

@@ -188,7 +188,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
   sn_skeleton skeleton = {0};
   sn_skin skin = {0};
   sn_poses poses = {0};
-  if (sn_gltf_mesh(&ctx, gltf, &mesh, NULL, NULL, NULL) == SN_OK && mesh.vertex_count < 100000) {
+  if (sn_gltf_mesh(&ctx, gltf, &mesh) == SN_OK && mesh.vertex_count < 100000) {
     sample(&ctx, gltf, &mesh);
   }
   sn_look look;

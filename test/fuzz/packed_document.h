@@ -30,7 +30,7 @@ static inline void read_packed(const char *json, const uint8_t *bytes, size_t si
   sn_gltf *gltf;
   if (sn_gltf_parse(&ctx, "fuzz", glb, total, NULL, &gltf) == SN_OK) {
     sn_mesh mesh;
-    if (sn_gltf_mesh(&ctx, gltf, &mesh, NULL, NULL, NULL) == SN_OK) sn_mesh_free(&mesh);
+    if (sn_gltf_mesh(&ctx, gltf, &mesh) == SN_OK) sn_mesh_free(&mesh);
     sn_gltf_free(gltf);
   }
   free(glb);

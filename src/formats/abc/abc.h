@@ -50,7 +50,7 @@ typedef struct abc_timing {
 } abc_timing;
 
 typedef enum abc_kind {
-  abc_other, // of a schema that is only told
+  abc_other, // of a schema that is only listed
   abc_transform,
   abc_polygons,
   abc_subdivision,
@@ -58,7 +58,7 @@ typedef enum abc_kind {
 } abc_kind;
 
 typedef struct abc_object {
-  sn_abc_object told;
+  sn_abc_object info;
   abc_kind kind;
   abc_property points, counts, indices, uvs, normals; // of meshes
   abc_property ops, values, inherits;                 // of transforms
@@ -108,9 +108,11 @@ void sn_abc_map_used(abc_map *map, uint64_t bytes);
 
 // ---- container (ogawa.c) -----------------------------------------------------------------------------------------
 
-// The beginning of a call from outside. Then what is wrong, behind the archive's name, unless something failed before.
+// The beginning of a call from outside. Then what is wrong, as for sn_fail, unless something failed before.
 void sn_abc_begin(sn_context *ctx, sn_abc *abc);
-void sn_abc_fail(sn_abc *abc, sn_status status, const char *format, ...) __attribute__((format(printf, 3, 4)));
+#define sn_abc_fail(abc, code, ...)                                                                                  \
+  ((abc)->status == SN_OK ? (void)(sn_fail((abc)->ctx, code, __VA_ARGS__), sn_abc_failed(abc)) : (void)0)
+void sn_abc_failed(sn_abc *abc); // the context's error is the archive's
 void sn_abc_damaged(sn_abc *abc, uint64_t position, const char *what);
 void *sn_abc_alloc(sn_abc *abc, sn_arena *memory, uint64_t count, size_t size); // NULL where it fails
 // All that is read is empty, 0 or not found after a failure. Children of a group:

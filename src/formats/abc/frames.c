@@ -13,7 +13,7 @@ static bool is_mesh(const abc_object *object) {
   return object->kind == abc_polygons || object->kind == abc_subdivision;
 }
 
-static bool is_empty(const abc_object *object) { return object->told.points == 0 || object->told.faces == 0; }
+static bool is_empty(const abc_object *object) { return object->info.points == 0 || object->info.faces == 0; }
 
 // `path` itself or something above it, with or without the first slash.
 static bool is_within(const char *path, const char *wanted) {
@@ -29,8 +29,8 @@ static void list_meshes(const sn_abc *abc, const abc_object *besides, char *out,
   out[0] = '\0';
   for (int k = 0; k < abc->object_count; k++) {
     const abc_object *object = &abc->objects[k];
-    if (!is_mesh(object) || is_empty(object) || object->told.changes_at >= 0 || object == besides) continue;
-    int wrote = snprintf(out + used, size - used, "%s%s", used ? ", " : "", object->told.path);
+    if (!is_mesh(object) || is_empty(object) || object->info.changes_at >= 0 || object == besides) continue;
+    int wrote = snprintf(out + used, size - used, "%s%s", used ? ", " : "", object->info.path);
     if (wrote < 0 || used + (size_t)wrote >= size) {
       if (size > 4) strcpy(out + size - 4, "...");
       return;
@@ -41,37 +41,23 @@ static void list_meshes(const sn_abc *abc, const abc_object *besides, char *out,
 }
 
 static void no_mesh(sn_abc *abc) {
-  char found[400] = "";
-  size_t used = 0;
-  for (int k = 0; k < abc->object_count && used < sizeof found - 1; k++) {
-    const char *kind = abc->objects[k].told.kind;
-    int count = 0;
-    bool first = true;
-    for (int j = 0; j < abc->object_count; j++) {
-      if (strcmp(abc->objects[j].told.kind, kind) != 0) continue;
-      if (j < k) first = false;
-      count++;
-    }
-    if (!first) continue;
-    int wrote = snprintf(found + used, sizeof found - used, "%s%d %s", used ? ", " : "", count, kind);
-    used += wrote > 0 ? (size_t)wrote : 0;
-    if (k > 1000) break; // kinds repeat: what is this far down adds nothing
-  }
-  sn_abc_fail(abc, SN_BAD_INPUT, "no polygon or subdivision mesh in it, but: %s",
-              abc->object_count ? found : "nothing at all");
+  const sn_abc_object *first = abc->object_count > 0 ? &abc->objects[0].info : NULL;
+  sn_abc_fail(abc, SN_BAD_INPUT,
+              "no polygon or subdivision mesh among its %d objects (%s: %s); export the mesh itself",
+              abc->object_count, first ? first->path : "nothing", first ? first->kind : "it is empty");
 }
 
 static void check_chosen(sn_abc *abc, const abc_object *object) {
   char others[500];
   list_meshes(abc, object, others, sizeof others);
-  if (object->told.changes_at >= 0) {
+  if (object->info.changes_at >= 0) {
     sn_abc_fail(abc, SN_UNSUPPORTED,
                 "%s changes its faces or its number of points at sample %d, so its vertices have no motion; "
                 "meshes that keep theirs (`object`): %s",
-                object->told.path, object->told.changes_at, others);
+                object->info.path, object->info.changes_at, others);
   } else if (is_empty(object)) {
     sn_abc_fail(abc, SN_BAD_INPUT, "%s is empty (%d points, %d faces); meshes that are not (`object`): %s",
-                object->told.path, object->told.points, object->told.faces, others);
+                object->info.path, object->info.points, object->info.faces, others);
   }
 }
 
@@ -80,7 +66,7 @@ static void choose_one(sn_abc *abc, const char *wanted) {
   int found = 0, usable = 0;
   for (int k = 0; k < abc->object_count; k++) {
     abc_object *object = &abc->objects[k];
-    if (wanted && !is_within(object->told.path, wanted)) continue;
+    if (wanted && !is_within(object->info.path, wanted)) continue;
     found++;
     if (!is_mesh(object)) continue;
     if (is_empty(object)) {
@@ -110,7 +96,7 @@ static void find_longest(const sn_abc *abc, uint32_t *longest) {
   for (int k = 0; k < abc->object_count; k++) {
     if (!abc->objects[k].chosen) continue;
     note_longest(&abc->objects[k].points, longest);
-    for (int p = abc->objects[k].told.parent; p >= 0; p = abc->objects[p].told.parent)
+    for (int p = abc->objects[k].info.parent; p >= 0; p = abc->objects[p].info.parent)
       note_longest(&abc->objects[p].values, longest);
   }
 }
@@ -152,7 +138,7 @@ sn_status sn_abc_choose(sn_context *ctx, sn_abc *abc, const char *const *objects
     if (!object->chosen) continue;
     check_chosen(abc, object);
     object->first_vertex = (int)vertices;
-    vertices += (uint64_t)object->told.points, triangles += sn_abc_faces(abc, object).triangle_count;
+    vertices += (uint64_t)object->info.points, triangles += sn_abc_faces(abc, object).triangle_count;
     if (vertices > INT32_MAX || triangles > INT32_MAX)
       sn_abc_fail(abc, SN_UNSUPPORTED, "more than 2^31 vertices or triangles");
   }
@@ -229,7 +215,7 @@ static sn_affine own_transform(sn_abc *abc, const abc_object *object, uint32_t s
     at += (uint64_t)width;
     out = sn_affine_mul(out, op_matrix(kind, v));
   }
-  if (!good) sn_abc_fail(abc, SN_BAD_FILE, "%s: damaged: its transform at sample %u", object->told.path, sample);
+  if (!good) sn_abc_fail(abc, SN_BAD_FILE, "%s: damaged: its transform at sample %u", object->info.path, sample);
   return out;
 }
 
@@ -253,7 +239,7 @@ static bool inherits_at(sn_abc *abc, const abc_object *object, double t) {
 
 sn_affine sn_abc_world(sn_abc *abc, int object, double t) {
   sn_affine out = sn_affine_identity();
-  for (int p = abc->objects[object].told.parent; p >= 0; p = abc->objects[p].told.parent) {
+  for (int p = abc->objects[object].info.parent; p >= 0; p = abc->objects[p].info.parent) {
     if (abc->objects[p].kind != abc_transform) continue;
     out = sn_affine_mul(transform_at(abc, &abc->objects[p], t), out);
     if (!inherits_at(abc, &abc->objects[p], t)) break;
@@ -264,18 +250,15 @@ sn_affine sn_abc_world(sn_abc *abc, int object, double t) {
 // ---- positions --------------------------------------------------------------------------------------------------------
 
 static bool is_identity(const sn_affine *a) {
-  static const sn_affine identity = {{{1, 0, 0, 0}, {0, 1, 0, 0}, {0, 0, 1, 0}}};
-  for (int r = 0; r < 3; r++)
-    for (int c = 0; c < 4; c++)
-      if (a->m[r][c] != identity.m[r][c]) return false;
-  return true;
+  sn_affine identity = sn_affine_identity();
+  return memcmp(a, &identity, sizeof identity) == 0;
 }
 
 static const uint8_t *stored_points(sn_abc *abc, const abc_object *object, uint32_t sample) {
   abc_span data = sn_abc_sample(abc, &object->points, sample);
-  if (object->points.pod != ABC_FLOAT32 || object->points.extent != 3 || data.count != (uint64_t)object->told.points)
-    sn_abc_fail(abc, SN_BAD_FILE, "%s: sample %u has no positions of three floats for %d points", object->told.path,
-                sample, object->told.points);
+  if (object->points.pod != ABC_FLOAT32 || object->points.extent != 3 || data.count != (uint64_t)object->info.points)
+    sn_abc_fail(abc, SN_BAD_FILE, "%s: sample %u has no positions of three floats for %d points", object->info.path,
+                sample, object->info.points);
   return data.bytes;
 }
 
@@ -293,7 +276,7 @@ static void place_points(int n, const sn_affine *world, const float (*later)[3],
 static void object_at(sn_abc *abc, int k, double t, float (*out)[3]) {
   const abc_object *object = &abc->objects[k];
   double fraction;
-  int n = object->told.points;
+  int n = object->info.points;
   uint32_t sample = sn_abc_sample_at(abc, &object->points, t, &fraction);
   sn_affine world = sn_abc_world(abc, k, t);
   const uint8_t *stored = stored_points(abc, object, sample), *next = NULL;

@@ -6,7 +6,7 @@
 #include <string.h>
 
 static void bad_faces(sn_abc *abc, const abc_object *object, const char *what) {
-  sn_abc_fail(abc, SN_BAD_FILE, "%s: damaged: %s", object->told.path, what);
+  sn_abc_fail(abc, SN_BAD_FILE, "%s: damaged: %s", object->info.path, what);
 }
 
 abc_faces sn_abc_faces(sn_abc *abc, const abc_object *object) {
@@ -23,10 +23,10 @@ abc_faces sn_abc_faces(sn_abc *abc, const abc_object *object) {
   }
   if (sum != out.corner_count) bad_faces(abc, object, "corners that belong to no face");
   for (uint64_t c = 0; c < out.corner_count && abc->status == SN_OK; c++) {
-    if (sn_abc_u32(indices.bytes + 4 * c) >= (uint32_t)object->told.points)
+    if (sn_abc_u32(indices.bytes + 4 * c) >= (uint32_t)object->info.points)
       bad_faces(abc, object, "a face with a point that is not there");
   }
-  if (out.triangle_count == 0) sn_abc_fail(abc, SN_BAD_INPUT, "%s has no face with three corners", object->told.path);
+  if (out.triangle_count == 0) sn_abc_fail(abc, SN_BAD_INPUT, "%s has no face with three corners", object->info.path);
   return abc->status == SN_OK ? out : (abc_faces){0};
 }
 

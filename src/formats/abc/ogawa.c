@@ -2,8 +2,6 @@
 // The Ogawa container: groups of children and blocks of data.
 #include "formats/abc/abc.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/number.h"
@@ -21,15 +19,7 @@ double sn_abc_f64(const uint8_t *p) {
 
 void sn_abc_begin(sn_context *ctx, sn_abc *abc) { abc->ctx = ctx, abc->status = SN_OK; }
 
-void sn_abc_fail(sn_abc *abc, sn_status status, const char *format, ...) {
-  char text[sizeof abc->ctx->error.message];
-  va_list arguments;
-  if (abc->status != SN_OK) return;
-  va_start(arguments, format);
-  vsnprintf(text, sizeof text, format, arguments);
-  va_end(arguments);
-  abc->status = sn_fail(abc->ctx, status, "%s: %s", abc->name, text);
-}
+void sn_abc_failed(sn_abc *abc) { abc->status = sn_fail_prefix(abc->ctx, "%s: ", abc->name); }
 
 void sn_abc_damaged(sn_abc *abc, uint64_t position, const char *what) {
   sn_abc_fail(abc, SN_BAD_FILE, "damaged or cut: %s at byte %.0f of %.0f", what, (double)position, (double)abc->size);

@@ -139,28 +139,28 @@ static const struct {
 
 static void set_kind(sn_abc *abc, abc_object *object, abc_span meta) {
   abc_span schema = sn_abc_meta(meta, "schema");
-  object->told.kind = "group";
+  object->info.kind = "group";
   for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
     if (!sn_abc_is(schema, kinds[k].schema)) continue;
-    object->kind = kinds[k].value, object->told.kind = kinds[k].kind;
+    object->kind = kinds[k].value, object->info.kind = kinds[k].kind;
     return;
   }
-  if (schema.size > 0) object->told.kind = text_of(abc, schema);
+  if (schema.size > 0) object->info.kind = text_of(abc, schema);
 }
 
-static void tell_times(const sn_abc *abc, abc_object *object, const abc_property *property) {
-  sn_abc_object *told = &object->told;
+static void note_times(const sn_abc *abc, abc_object *object, const abc_property *property) {
+  sn_abc_object *info = &object->info;
   if (!property->found || property->samples == 0) return;
-  told->samples = (int)property->samples;
-  told->animated = property->last > 0;
-  told->start = sn_abc_time(abc, property, 0), told->end = sn_abc_time(abc, property, property->samples - 1);
+  info->samples = (int)property->samples;
+  info->animated = property->last > 0;
+  info->start = sn_abc_time(abc, property, 0), info->end = sn_abc_time(abc, property, property->samples - 1);
 }
 
 // A property whose number of samples can be.
 static abc_property find_checked(sn_abc *abc, const abc_object *object, uint64_t compound, const char *name) {
   abc_property out = sn_abc_find(abc, compound, name);
   if (out.samples > max_samples || out.last >= max_samples)
-    sn_abc_fail(abc, SN_BAD_FILE, "%s says it has %u samples, which cannot be", object->told.path,
+    sn_abc_fail(abc, SN_BAD_FILE, "%s says it has %u samples, which cannot be", object->info.path,
                 out.samples > out.last ? out.samples : out.last);
   return out;
 }
@@ -176,27 +176,27 @@ static void find_change(sn_abc *abc, abc_object *object, const abc_property *pro
   for (uint32_t s = property->first; abc->status == SN_OK && s <= property->last; s++) {
     abc_span now = sn_abc_sample(abc, property, s);
     if (count_only ? now.count == before.count : same_span(before, now)) continue;
-    if (object->told.changes_at < 0 || (int)s < object->told.changes_at) object->told.changes_at = (int)s;
+    if (object->info.changes_at < 0 || (int)s < object->info.changes_at) object->info.changes_at = (int)s;
     return;
   }
 }
 
 static void read_mesh_object(sn_abc *abc, abc_object *object, uint64_t properties) {
   uint64_t geometry = sn_abc_find(abc, properties, ".geom").position;
-  sn_abc_object *told = &object->told;
+  sn_abc_object *info = &object->info;
   object->points = find_checked(abc, object, geometry, "P");
   object->counts = find_checked(abc, object, geometry, ".faceCounts");
   object->indices = find_checked(abc, object, geometry, ".faceIndices");
   object->uvs = find_checked(abc, object, geometry, "uv");
   object->normals = find_checked(abc, object, geometry, "N");
-  told->mesh = true, told->uvs = object->uvs.found, told->normals = object->normals.found;
+  info->mesh = true, info->uvs = object->uvs.found, info->normals = object->normals.found;
   if (abc->status != SN_OK || !object->points.found || object->points.samples == 0) return;
-  tell_times(abc, object, &object->points);
+  note_times(abc, object, &object->points);
   uint64_t points = sn_abc_sample(abc, &object->points, 0).count, faces = 0;
   if (object->counts.found && object->counts.samples > 0) faces = sn_abc_sample(abc, &object->counts, 0).count;
   if (points > INT32_MAX || faces > INT32_MAX)
-    sn_abc_fail(abc, SN_UNSUPPORTED, "%s has more than 2^31 points or faces", told->path);
-  told->points = (int)points, told->faces = (int)faces;
+    sn_abc_fail(abc, SN_UNSUPPORTED, "%s has more than 2^31 points or faces", info->path);
+  info->points = (int)points, info->faces = (int)faces;
   find_change(abc, object, &object->points, true);
   find_change(abc, object, &object->counts, false);
   find_change(abc, object, &object->indices, false);
@@ -207,7 +207,7 @@ static void read_transform_object(sn_abc *abc, abc_object *object, uint64_t prop
   object->ops = find_checked(abc, object, transform, ".ops");
   object->values = find_checked(abc, object, transform, ".vals");
   object->inherits = find_checked(abc, object, transform, ".inherits");
-  if (abc->status == SN_OK) tell_times(abc, object, &object->values);
+  if (abc->status == SN_OK) note_times(abc, object, &object->values);
 }
 
 // Counts the samples at which an object is hidden by itself.
@@ -217,26 +217,26 @@ static void read_visibility(sn_abc *abc, abc_object *object, uint64_t properties
   bool hidden = false;
   for (uint32_t s = 0; abc->status == SN_OK && s < visible.samples; s++) {
     if (s > visible.last) { // as the last one
-      object->told.hidden_samples += hidden ? (int)(visible.samples - s) : 0;
+      object->info.hidden_samples += hidden ? (int)(visible.samples - s) : 0;
       break;
     }
     abc_span data = sn_abc_sample(abc, &visible, s);
     hidden = data.size > 0 && data.bytes[0] == 0;
-    object->told.hidden_samples += hidden;
+    object->info.hidden_samples += hidden;
   }
-  object->told.visibility_samples = (int)visible.samples;
+  object->info.visibility_samples = (int)visible.samples;
 }
 
 static void read_face_set(sn_abc *abc, abc_object *object, uint64_t properties) {
   object->faces = sn_abc_find(abc, sn_abc_find(abc, properties, ".faceset").position, ".faces");
   if (!object->faces.found || object->faces.samples == 0) return;
   uint64_t count = sn_abc_sample(abc, &object->faces, 0).count;
-  object->told.faces = count > INT32_MAX ? INT32_MAX : (int)count;
+  object->info.faces = count > INT32_MAX ? INT32_MAX : (int)count;
 }
 
 static void read_object(sn_abc *abc, abc_object *object, uint64_t group) {
   uint64_t properties = sn_abc_group(abc, group) > 0 ? sn_abc_child_group(abc, group, 0) : 0;
-  object->told.changes_at = -1;
+  object->info.changes_at = -1;
   read_visibility(abc, object, properties);
   if (object->kind == abc_transform) {
     read_transform_object(abc, object, properties);
@@ -278,8 +278,8 @@ static uint64_t add_object(sn_abc *abc, const char *above, int parent, const chi
   if (abc->status != SN_OK) return 0;
   sprintf(path, "%s/%s", above, label);
   abc_object *object = &abc->objects[abc->object_count++];
-  *object = (abc_object){.told.parent = parent, .told.path = path};
-  object->told.instance = follow_instance(abc, &group, &meta);
+  *object = (abc_object){.info.parent = parent, .info.path = path};
+  object->info.instance = follow_instance(abc, &group, &meta);
   set_kind(abc, object, meta);
   read_object(abc, object, group);
   return group;
@@ -294,7 +294,7 @@ static void walk(sn_abc *abc, uint64_t group, const char *above, int parent, int
                          index, depth);
     }
     uint64_t inside = add_object(abc, above, parent, &c);
-    if (abc->status == SN_OK) walk(abc, inside, abc->objects[index].told.path, index, depth + 1);
+    if (abc->status == SN_OK) walk(abc, inside, abc->objects[index].info.path, index, depth + 1);
   }
 }
 
@@ -342,4 +342,4 @@ void sn_abc_free(sn_abc *abc) {
 
 int sn_abc_object_count(const sn_abc *abc) { return abc->object_count; }
 
-const sn_abc_object *sn_abc_get_object(const sn_abc *abc, int k) { return &abc->objects[k].told; }
+const sn_abc_object *sn_abc_get_object(const sn_abc *abc, int k) { return &abc->objects[k].info; }

@@ -18,7 +18,7 @@ static char scope_of(abc_span meta, uint64_t count, const abc_object *object, co
   for (int k = 0; k < 5; k++)
     if (sn_abc_is(scope, names[k])) return "fvvuc"[k];
   if (count == faces->corner_count) return 'f'; // not said: by the number of values
-  if (count == (uint64_t)object->told.points) return 'v';
+  if (count == (uint64_t)object->info.points) return 'v';
   return count == faces->face_count ? 'u' : 'c';
 }
 
@@ -83,10 +83,10 @@ static void mark_sets(sn_abc *abc, int mesh, uint64_t face_count, int *face_mate
   for (uint64_t f = 0; f < face_count; f++) face_materials[f] = -1;
   for (int k = mesh + 1; abc->status == SN_OK && k < abc->object_count; k++) {
     const abc_object *set = &abc->objects[k];
-    if (set->told.parent != mesh || set->kind != abc_face_set || set->faces.pod != ABC_INT32) continue;
+    if (set->info.parent != mesh || set->kind != abc_face_set || set->faces.pod != ABC_INT32) continue;
     if (!sn_abc_has_samples(&set->faces)) continue;
     abc_span data = sn_abc_sample(abc, &set->faces, 0);
-    out->material_names[out->material_count] = strrchr(set->told.path, '/') + 1;
+    out->material_names[out->material_count] = strrchr(set->info.path, '/') + 1;
     for (uint64_t i = 0; i < data.size / 4; i++) {
       uint32_t face = sn_abc_u32(data.bytes + 4 * i);
       if (face < face_count) face_materials[face] = out->material_count;
@@ -114,7 +114,7 @@ static int read_part(sn_abc *abc, int k, double t, int first, sn_surface *out) {
   out->has_uvs = out->has_uvs || part.uv.found;
   out->has_normals = out->has_normals || part.normal.found;
   if (part.missing)
-    sn_abc_fail(abc, SN_BAD_FILE, "%s: damaged: texture coordinates or normals are missing", object->told.path);
+    sn_abc_fail(abc, SN_BAD_FILE, "%s: damaged: texture coordinates or normals are missing", object->info.path);
   sn_arena_free(&scratch);
   return (int)faces.triangle_count;
 }

@@ -95,17 +95,25 @@ static const char *const metas[] = {"schema=AbcGeom_Xform_v3",
 
 enum { of_compound = 0, of_scalar = 1, of_array = 2 };
 
-static void put_property(tail *t, const char *name, int type, int pod, int extent, int samples, int meta) {
+typedef struct property {
+  const char *name;
+  int type, pod, extent, samples, meta;
+} property;
+
+// The headers of a compound's properties.
+static uint64_t put_properties(tail *t, int count, const property *list) {
   enum { wide = 2 << 2, timed = 0x100, constant = 0x800 };
-  uint32_t info = (uint32_t)(type | wide | pod << 4 | extent << 12 | meta << 20);
-  if (type != of_compound) info |= timed | (samples == 1 ? constant : 0);
-  put_number(t, info, 4);
-  if (type != of_compound) {
-    put_number(t, (uint64_t)samples, 4);
-    put_number(t, 1, 4); // the second time sampling: the frames'
+  uint64_t start = begin_data(t);
+  for (const property *p = list; p < list + count; p++) {
+    uint32_t info = (uint32_t)(p->type | wide | p->pod << 4 | p->extent << 12 | p->meta << 20);
+    if (p->type != of_compound) info |= timed | (p->samples == 1 ? constant : 0);
+    put_number(t, info, 4);
+    if (p->type != of_compound) put_number(t, (uint64_t)p->samples, 4);
+    if (p->type != of_compound) put_number(t, 1, 4); // the second time sampling: the frames'
+    put_number(t, strlen(p->name), 4);
+    put(t, p->name, strlen(p->name));
   }
-  put_number(t, strlen(name), 4);
-  put(t, name, strlen(name));
+  return end_data(t, start);
 }
 
 // The group of an object: its properties, perhaps a child, and the child's header with the object's digests.
@@ -166,31 +174,23 @@ static uint64_t put_geometry(tail *t, const sn_mesh *mesh, int frames) {
                        put_samples(t, mesh->vertex_count, frames, true),
                        put_indices(t, (const int(*)[3])mesh->triangles, mesh->triangle_count),
                        put_indices(t, NULL, mesh->triangle_count)};
-  uint64_t headers = begin_data(t);
-  put_property(t, ".selfBnds", of_scalar, ABC_FLOAT64, 6, frames, meta_box);
-  put_property(t, "P", of_array, ABC_FLOAT32, 3, frames, meta_points);
-  put_property(t, ".faceIndices", of_array, ABC_INT32, 1, 1, meta_none);
-  put_property(t, ".faceCounts", of_array, ABC_INT32, 1, 1, meta_none);
-  parts[4] = end_data(t, headers);
+  const property list[] = {{".selfBnds", of_scalar, ABC_FLOAT64, 6, frames, meta_box},
+                           {"P", of_array, ABC_FLOAT32, 3, frames, meta_points},
+                           {".faceIndices", of_array, ABC_INT32, 1, 1, meta_none},
+                           {".faceCounts", of_array, ABC_INT32, 1, 1, meta_none}};
+  parts[4] = put_properties(t, 4, list);
   return put_group(t, 5, parts);
 }
 
 // Properties of an object: one compound of its schema.
 static uint64_t put_schema(tail *t, const char *name, uint64_t compound, int meta) {
-  uint64_t headers = begin_data(t);
-  put_property(t, name, of_compound, 0, 0, 0, meta);
-  return put_group(t, 2, (uint64_t[]){compound, end_data(t, headers)});
+  uint64_t headers = put_properties(t, 1, &(property){.name = name, .type = of_compound, .meta = meta});
+  return put_group(t, 2, (uint64_t[]){compound, headers});
 }
 
-static uint64_t put_text(tail *t, const char *text) {
+static uint64_t put_data(tail *t, const void *bytes, size_t size) {
   uint64_t start = begin_data(t);
-  put(t, text, strlen(text));
-  return end_data(t, start);
-}
-
-static uint64_t put_count(tail *t, uint32_t count) {
-  uint64_t start = begin_data(t);
-  put_number(t, count, 4);
+  put(t, bytes, size);
   return end_data(t, start);
 }
 
@@ -216,17 +216,18 @@ static uint64_t put_metas(tail *t) {
 
 // Everything behind the samples; returns the root's position, which does not depend on the digest.
 static uint64_t put_tail(tail *t, const sn_mesh *mesh, int frames, double rate, digest d) {
-  enum { library_version = 10800 };
+  static const char application[] = "_ai_AlembicVersion=1.8.0;_ai_Application=Sinew " SN_VERSION;
+  static const uint8_t file_version[4] = {0}, library_version[4] = {10800 & 255, 10800 >> 8};
   t->used = 0;
   uint64_t geometry = put_schema(t, ".geom", put_geometry(t, mesh, frames), meta_mesh);
   uint64_t object = put_object(t, geometry, 0, NULL, 0, d);
   uint64_t transform = put_schema(t, ".xform", 0, meta_transform);
   object = put_object(t, transform, object, "meshShape", meta_mesh_object, d);
   object = put_object(t, 0, object, "mesh", meta_transform_object, d);
-  uint64_t version = put_count(t, 0), library = put_count(t, library_version);
-  uint64_t application = put_text(t, "_ai_AlembicVersion=1.8.0;_ai_Application=Sinew " SN_VERSION);
+  uint64_t version = put_data(t, file_version, 4), library = put_data(t, library_version, 4);
+  uint64_t program = put_data(t, application, sizeof application - 1);
   uint64_t times = put_times(t, frames, rate), words = put_metas(t);
-  return put_group(t, 6, (uint64_t[]){version, library, object, application, times, words});
+  return put_group(t, 6, (uint64_t[]){version, library, object, program, times, words});
 }
 
 // ---- samples --------------------------------------------------------------------------------------------------------------

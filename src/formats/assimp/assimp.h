@@ -13,7 +13,7 @@ bool sn_assimp_reads(const char *path);
 // The contents of `path` as a GLB in memory.
 sn_status sn_assimp_open(sn_context *ctx, const char *path, sn_file *out);
 
-// ---- in the child: the scene as a document (scene.c, mesh.c, clips.c, morphs.c) ----------------------------
+// ---- in the child: the scene as a document (scene.c, mesh.c, clips.c) ----------------------------
 
 typedef struct assimp_node {
   const struct aiNode *node;
@@ -22,20 +22,11 @@ typedef struct assimp_node {
   bool animated, joint; // joint: of a skin
 } assimp_node;
 
-// A mesh with blend shapes, in the document: which of its morph targets every shape of assimp's is (-1: none).
-typedef struct assimp_holder {
-  int node, index; // of the scene; of the document
-  unsigned shape_count;
-  int target_count, *targets;
-} assimp_holder;
-
 typedef struct assimp_job {
   const struct aiScene *scene;
   gltf_builder b;
   int node_count;
   assimp_node *nodes; // parents first; node k of the scene is node k of the document
-  int holder_count;
-  assimp_holder *holders;
 } assimp_job;
 
 sn_affine sn_assimp_affine(const struct aiMatrix4x4 *m);
@@ -43,17 +34,5 @@ int sn_assimp_find(const assimp_job *job, const struct aiString *name); // -1 wh
 sn_status sn_assimp_write(sn_context *ctx, const struct aiScene *scene, const char *path);
 void sn_assimp_add_meshes(assimp_job *job);
 void sn_assimp_add_clips(assimp_job *job);
-
-// Samples of one kind: times in seconds that rise, and `width` numbers each.
-typedef struct assimp_samples {
-  int count, width;
-  float *times, *values;
-} assimp_samples;
-
-assimp_samples sn_assimp_samples(assimp_job *job, unsigned most, int width); // room for them, none yet
-// The numbers of a new sample; NULL where its time does not rise.
-float *sn_assimp_next(assimp_samples *k, double time);
-void sn_assimp_add_channel(assimp_job *job, json_t *clip, int node, const char *path, const assimp_samples *k);
-void sn_assimp_add_morph_clips(assimp_job *job, const struct aiAnimation *animation, double rate, json_t *clip);
 
 #endif

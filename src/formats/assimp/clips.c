@@ -5,49 +5,53 @@
 #include <math.h>
 #include <string.h>
 
-assimp_samples sn_assimp_samples(assimp_job *job, unsigned most, int width) {
-  assimp_samples out = {.width = width};
-  out.times = GLTF_NEW(&job->b, &job->b.memory, float, most);
-  out.values = GLTF_NEW(&job->b, &job->b.memory, float, (size_t)most *(size_t)width);
-  return out;
+// Keys of one channel: times in seconds that rise, and `width` numbers each.
+typedef struct samples {
+  int count, width;
+  float *times, *values;
+} samples;
+
+static samples new_samples(assimp_job *job, unsigned most, int width) {
+  return (samples){.width = width,
+                   .times = GLTF_NEW(&job->b, &job->b.memory, float, most),
+                   .values = GLTF_NEW(&job->b, &job->b.memory, float, (size_t)most *(size_t)width)};
 }
 
-float *sn_assimp_next(assimp_samples *k, double time) {
+// Keys whose time does not rise are left out.
+static void add_sample(samples *k, double time, const double *values) {
   float t = (float)time;
-  if (!isfinite(t) || (k->count > 0 && t <= k->times[k->count - 1])) return NULL;
-  k->times[k->count] = t;
-  return k->values + (size_t)k->count++ * (size_t)k->width;
+  if (!k->values || !isfinite(t) || (k->count > 0 && t <= k->times[k->count - 1])) return;
+  for (int c = 0; c < k->width; c++) k->values[k->count * k->width + c] = (float)values[c];
+  k->times[k->count++] = t;
 }
 
-void sn_assimp_add_channel(assimp_job *job, json_t *clip, int node, const char *path, const assimp_samples *k) {
+static void add_channel(assimp_job *job, json_t *clip, int node, const char *path, const samples *k) {
   if (k->count == 0 || job->b.status != SN_OK) return;
   int input = sn_gltf_add_accessor(&job->b, (gltf_data){k->times, k->count, GLTF_FLOAT, 1, 0, true});
   sn_gltf_add_channel(&job->b, clip, node, path, (gltf_keys){input, k->count, k->width, k->values});
 }
 
-static void add_vectors(assimp_job *job, json_t *clip, int node, const char *path, const struct aiVectorKey *list,
-                        unsigned count, double rate) {
-  assimp_samples k = sn_assimp_samples(job, count, 3);
-  for (unsigned i = 0; job->b.status == SN_OK && i < count; i++) {
-    float *out = sn_assimp_next(&k, list[i].mTime / rate);
-    if (out) sn_vec3_store(sn_vec3_make(list[i].mValue.x, list[i].mValue.y, list[i].mValue.z), out);
+// Translations or scales.
+static samples read_vectors(assimp_job *job, const struct aiVectorKey *keys, unsigned count, double rate) {
+  samples out = new_samples(job, count, 3);
+  for (unsigned i = 0; i < count; i++) {
+    const struct aiVector3D *v = &keys[i].mValue;
+    add_sample(&out, keys[i].mTime / rate, (double[]){v->x, v->y, v->z});
   }
-  sn_assimp_add_channel(job, clip, node, path, &k);
+  return out;
 }
 
-static void add_rotations(assimp_job *job, json_t *clip, int node, const struct aiQuatKey *list, unsigned count,
-                          double rate) {
-  assimp_samples k = sn_assimp_samples(job, count, 4);
-  for (unsigned i = 0; job->b.status == SN_OK && i < count; i++) {
-    const struct aiQuaternion *v = &list[i].mValue;
+static samples read_rotations(assimp_job *job, const struct aiNodeAnim *channel, double rate) {
+  samples out = new_samples(job, channel->mNumRotationKeys, 4);
+  for (unsigned i = 0; i < channel->mNumRotationKeys; i++) {
+    const struct aiQuaternion *v = &channel->mRotationKeys[i].mValue;
     sn_quat q = sn_quat_normalize((sn_quat){v->x, v->y, v->z, v->w});
-    float *out = sn_assimp_next(&k, list[i].mTime / rate);
-    if (out) out[0] = (float)q.x, out[1] = (float)q.y, out[2] = (float)q.z, out[3] = (float)q.w;
+    add_sample(&out, channel->mRotationKeys[i].mTime / rate, (double[]){q.x, q.y, q.z, q.w});
   }
-  sn_assimp_add_channel(job, clip, node, "rotation", &k);
+  return out;
 }
 
-// The joints' nodes may be named by several channels: the first counts.
+// Of several channels of one node the first counts.
 static bool seen_before(const struct aiAnimation *animation, unsigned c) {
   for (unsigned b = 0; b < c; b++) {
     const struct aiString *a = &animation->mChannels[b]->mNodeName, *name = &animation->mChannels[c]->mNodeName;
@@ -56,26 +60,26 @@ static bool seen_before(const struct aiAnimation *animation, unsigned c) {
   return false;
 }
 
-void sn_assimp_add_clips(assimp_job *job) {
-  enum { unstated_rate = 25 }; // ticks per second where a file does not say: assimp's own convention
-  for (unsigned a = 0; a < job->scene->mNumAnimations; a++) {
-    const struct aiAnimation *animation = job->scene->mAnimations[a];
-    double rate = animation->mTicksPerSecond > 0 ? animation->mTicksPerSecond : unstated_rate;
-    json_t *clip = json_pack("{s:[],s:[]}", "samplers", "channels");
-    sn_gltf_set_text(&job->b, clip, "name", animation->mName.data, "clip");
-    for (unsigned c = 0; c < animation->mNumChannels; c++) {
-      const struct aiNodeAnim *channel = animation->mChannels[c];
-      int node = sn_assimp_find(job, &channel->mNodeName);
-      if (node < 0 || seen_before(animation, c)) continue;
-      add_vectors(job, clip, node, "translation", channel->mPositionKeys, channel->mNumPositionKeys, rate);
-      add_rotations(job, clip, node, channel->mRotationKeys, channel->mNumRotationKeys, rate);
-      add_vectors(job, clip, node, "scale", channel->mScalingKeys, channel->mNumScalingKeys, rate);
-    }
-    sn_assimp_add_morph_clips(job, animation, rate, clip);
-    if (json_array_size(json_object_get(clip, "channels")) > 0) {
-      sn_gltf_append(&job->b, "animations", clip);
-    } else {
-      json_decref(clip);
-    }
+static json_t *make_clip(assimp_job *job, const struct aiAnimation *animation) {
+  enum { unstated_rate = 25 }; // ticks per second where a file does not say: assimp's convention
+  double rate = animation->mTicksPerSecond > 0 ? animation->mTicksPerSecond : unstated_rate;
+  json_t *clip = json_pack("{s:[],s:[]}", "samplers", "channels");
+  sn_gltf_set_text(&job->b, clip, "name", animation->mName.data, "clip");
+  for (unsigned c = 0; c < animation->mNumChannels; c++) {
+    const struct aiNodeAnim *channel = animation->mChannels[c];
+    int node = sn_assimp_find(job, &channel->mNodeName);
+    if (node < 0 || seen_before(animation, c)) continue;
+    samples moved = read_vectors(job, channel->mPositionKeys, channel->mNumPositionKeys, rate);
+    samples rotated = read_rotations(job, channel, rate);
+    samples scaled = read_vectors(job, channel->mScalingKeys, channel->mNumScalingKeys, rate);
+    add_channel(job, clip, node, "translation", &moved);
+    add_channel(job, clip, node, "rotation", &rotated);
+    add_channel(job, clip, node, "scale", &scaled);
   }
+  return clip;
+}
+
+void sn_assimp_add_clips(assimp_job *job) {
+  for (unsigned a = 0; a < job->scene->mNumAnimations; a++)
+    sn_gltf_append_clip(&job->b, make_clip(job, job->scene->mAnimations[a]));
 }

@@ -3,6 +3,7 @@
 // everything become one again, numbered by first appearance. Vertices that faces share are the file's and stay.
 #include "formats/assimp/assimp.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,21 +48,13 @@ static int compare_corners(const void *a, const void *b) {
   return order != 0 ? order : x - y;
 }
 
-// Equal corners get one vertex, numbered by the first of them. Morph targets keep corners apart where they differ.
-static bool same_morphs(const struct aiMesh *mesh, int a, int b) {
-  for (unsigned m = 0; m < mesh->mNumAnimMeshes; m++) {
-    const struct aiVector3D *p = mesh->mAnimMeshes[m]->mVertices;
-    if (p && memcmp(&p[a], &p[b], sizeof *p) != 0) return false;
-  }
-  return true;
-}
-
 static bool shares_vertices(const struct aiMesh *mesh) {
   uint64_t corners = 0;
   for (unsigned f = 0; f < mesh->mNumFaces; f++) corners += mesh->mFaces[f].mNumIndices;
   return corners > mesh->mNumVertices;
 }
 
+// Equal corners get one vertex, numbered by the first of them.
 static void join(assimp_job *job, mesh_work *w) {
   int n = (int)w->mesh->mNumVertices, *order = GLTF_NEW(&job->b, &job->b.memory, int, n);
   int *leader = GLTF_NEW(&job->b, &job->b.memory, int, n);
@@ -74,8 +67,7 @@ static void join(assimp_job *job, mesh_work *w) {
   qsort(order, (size_t)n, sizeof *order, compare_corners);
   for (int k = 0; k < n; k++) {
     int before = k > 0 ? leader[order[k - 1]] : -1, i = order[k];
-    bool same = before >= 0 && !shared && memcmp(&w->corners[before], &w->corners[i], sizeof(corner)) == 0 &&
-                same_morphs(w->mesh, before, i);
+    bool same = before >= 0 && !shared && memcmp(&w->corners[before], &w->corners[i], sizeof(corner)) == 0;
     leader[i] = same ? before : i;
   }
   for (int i = 0; i < n; i++) {
@@ -103,24 +95,10 @@ static void add_floats(assimp_job *job, const mesh_work *w, json_t *attributes, 
 
 static void add_influences(assimp_job *job, const mesh_work *w, json_t *attributes) {
   gltf_influences *rows = GLTF_NEW(&job->b, &job->b.memory, gltf_influences, w->count);
-  for (int i = 0; rows && i < w->count; i++) {
-    rows[i] = w->corners[w->first[i]].influences;
-    float *weights = rows[i].weights, sum = 0;
-    for (int k = 0; k < GLTF_MAX_INFLUENCES; k++) sum += weights[k];
-    for (int k = 0; k < GLTF_MAX_INFLUENCES; k++) weights[k] = sum > 0 ? weights[k] / sum : k == 0;
-  }
-  if (rows) sn_gltf_put_influences(&job->b, attributes, rows, w->count, true);
-}
-
-// Colours of the vertices, of the first corner each: they say which weights to keep, and split nothing.
-static void add_colours(assimp_job *job, const mesh_work *w, json_t *attributes) {
-  float *out = GLTF_NEW(&job->b, &job->b.memory, float, 3 * (size_t)w->count);
-  for (int i = 0; out && i < w->count; i++) {
-    const struct aiColor4D *c = &w->mesh->mColors[0][w->first[i]];
-    const float rgb[3] = {c->r, c->g, c->b};
-    for (int k = 0; k < 3; k++) out[3 * i + k] = rgb[k] >= 0 && rgb[k] <= 1 ? rgb[k] : rgb[k] > 1;
-  }
-  if (out) sn_gltf_put_floats(&job->b, attributes, "COLOR_0", out, w->count, 3);
+  for (int i = 0; rows && i < w->count; i++) rows[i] = w->corners[w->first[i]].influences;
+  if (!rows) return;
+  sn_gltf_normalise(rows, w->count);
+  sn_gltf_put_influences(&job->b, attributes, rows, w->count, true);
 }
 
 // Fans, like every polygon here.
@@ -137,40 +115,6 @@ static void add_indices(assimp_job *job, const mesh_work *w, json_t *primitive) 
     }
   }
   if (out) sn_gltf_put(&job->b, primitive, "indices", (gltf_data){out, done, GLTF_UINT, 1, GLTF_INDICES, false});
-}
-
-// Shapes as morph targets, their names as exporters of glTF write them.
-static void add_morphs(assimp_job *job, const mesh_work *w, const sn_affine *place, json_t *out, json_t *primitive,
-                       assimp_holder *holder) {
-  const struct aiMesh *mesh = w->mesh;
-  json_t *targets = json_array(), *names = json_array();
-  holder->shape_count = mesh->mNumAnimMeshes;
-  holder->targets = GLTF_NEW(&job->b, &job->b.memory, int, mesh->mNumAnimMeshes);
-  for (unsigned m = 0; job->b.status == SN_OK && m < mesh->mNumAnimMeshes; m++) {
-    const struct aiAnimMesh *morph = mesh->mAnimMeshes[m];
-    float(*deltas)[3] = sn_arena_alloc(job->b.ctx, &job->b.memory, (size_t)w->count, sizeof *deltas);
-    holder->targets[m] = -1;
-    if (!deltas || !morph->mVertices || morph->mNumVertices != mesh->mNumVertices) continue;
-    holder->targets[m] = holder->target_count++;
-    for (int i = 0; i < w->count; i++) {
-      const struct aiVector3D *p = &morph->mVertices[w->first[i]];
-      sn_vec3 at = {p->x, p->y, p->z};
-      if (place) at = sn_affine_apply(*place, at);
-      sn_vec3_store(sn_vec3_sub(at, sn_vec3_from(w->corners[w->first[i]].position)), deltas[i]);
-    }
-    json_t *target = json_object();
-    sn_gltf_put_floats(&job->b, target, "POSITION", deltas, w->count, 3);
-    sn_gltf_push(&job->b, targets, target);
-    json_t *name = json_string(morph->mName.data); // NULL where it is not UTF-8
-    sn_gltf_push(&job->b, names, name ? name : json_string(""));
-  }
-  if (json_array_size(targets) > 0) {
-    sn_gltf_set(&job->b, primitive, "targets", targets);
-    sn_gltf_set(&job->b, sn_gltf_child(&job->b, out, "extras"), "targetNames", names);
-  } else {
-    json_decref(targets);
-    json_decref(names);
-  }
 }
 
 // The skin of one mesh. Its bones are nodes.
@@ -207,21 +151,15 @@ static void add_mesh(assimp_job *job, const struct aiMesh *mesh, int node) {
   add_floats(job, &w, attributes, "POSITION", offsetof(corner, position), 3);
   if (mesh->mTextureCoords[0]) add_floats(job, &w, attributes, "TEXCOORD_0", offsetof(corner, uv), 2);
   if (skinned) add_influences(job, &w, attributes);
-  if (mesh->mColors[0]) add_colours(job, &w, attributes);
   sn_gltf_set(&job->b, primitive, "attributes", attributes);
   add_indices(job, &w, primitive);
   sn_gltf_set(&job->b, primitive, "material", json_integer(mesh->mMaterialIndex));
-  assimp_holder *morphs = &job->holders[job->holder_count++];
-  *morphs = (assimp_holder){.node = node};
-  add_morphs(job, &w, place, out, primitive, morphs);
   sn_gltf_push(&job->b, sn_gltf_list(&job->b, out, "primitives"), primitive);
   sn_gltf_set_text(&job->b, out, "name", mesh->mName.data, "mesh");
   sn_gltf_set_text(&job->b, holder, "name", mesh->mName.data, "mesh");
   sn_gltf_set(&job->b, holder, "mesh", json_integer(sn_gltf_append(&job->b, "meshes", out)));
   if (skinned) sn_gltf_set(&job->b, holder, "skin", json_integer(add_mesh_skin(job, mesh, place)));
-  morphs->index = sn_gltf_append(&job->b, "nodes", holder);
-  json_t *above = json_array_get(json_object_get(job->b.root, "nodes"), (size_t)(skinned ? 0 : node));
-  sn_gltf_push(&job->b, sn_gltf_list(&job->b, above, "children"), json_integer(morphs->index));
+  sn_gltf_attach(&job->b, sn_gltf_append(&job->b, "nodes", holder), skinned ? 0 : node);
 }
 
 static const struct aiMaterialProperty *find_property(const struct aiMaterial *material, const char *key) {
@@ -233,31 +171,17 @@ static const struct aiMaterialProperty *find_property(const struct aiMaterial *m
 static void add_material(assimp_job *job, const struct aiMaterial *material) {
   const struct aiMaterialProperty *name = find_property(material, "?mat.name"),
                                   *colour = find_property(material, "$clr.diffuse");
-  json_t *out = json_object();
-  if (name && name->mType == aiPTI_String && name->mDataLength > 4) { // a length, then the text
-    char text[256] = "";
-    size_t size = name->mDataLength - 4 < sizeof text ? name->mDataLength - 4 : sizeof text - 1;
-    memcpy(text, name->mData + 4, size);
-    sn_gltf_set_text(&job->b, out, "name", text, "material");
-  }
-  if (colour && colour->mType == aiPTI_Float && colour->mDataLength >= 12) {
-    float c[3];
-    memcpy(c, colour->mData, sizeof c);
-    for (int k = 0; k < 3; k++) c[k] = c[k] >= 0 && c[k] <= 1 ? c[k] : 1;
-    json_t *look = sn_gltf_child(&job->b, out, "pbrMetallicRoughness");
-    sn_gltf_set(&job->b, look, "baseColorFactor",
-                sn_gltf_reals(&job->b, (double[]){(double)c[0], (double)c[1], (double)c[2], 1}, 4));
-    sn_gltf_set(&job->b, look, "metallicFactor", json_integer(0));
-  }
-  sn_gltf_append(&job->b, "materials", out);
+  char text[256] = "";
+  float rgb[3] = {1, 1, 1};
+  if (name && name->mType == aiPTI_String && name->mDataLength > 4) // a length, then the text
+    snprintf(text, sizeof text, "%.*s", (int)name->mDataLength - 4, name->mData + 4);
+  if (colour && colour->mType == aiPTI_Float && colour->mDataLength >= 12) memcpy(rgb, colour->mData, sizeof rgb);
+  json_t *label = json_string(text); // NULL for what is not UTF-8
+  sn_gltf_add_material(&job->b, label ? label : json_string("material"), (double[]){rgb[0], rgb[1], rgb[2]});
 }
 
 void sn_assimp_add_meshes(assimp_job *job) {
   const struct aiScene *scene = job->scene;
-  size_t shown = 0;
-  for (int k = 0; k < job->node_count; k++) shown += job->nodes[k].node->mNumMeshes;
-  job->holders = GLTF_NEW(&job->b, &job->b.memory, assimp_holder, shown);
-  if (!job->holders) return;
   for (unsigned m = 0; m < scene->mNumMaterials; m++) add_material(job, scene->mMaterials[m]);
   for (int k = 0; k < job->node_count; k++) {
     const struct aiNode *node = job->nodes[k].node;

@@ -146,14 +146,13 @@ static void put_pc2_frame(sn_writer *writer, const float (*positions)[3], size_t
 sn_status sn_pc2_begin(sn_context *ctx, const char *path, int vertex_count, int frame_count, sn_writer *out) {
   sn_status status = sn_writer_open(ctx, path, out);
   if (status != SN_OK) return status;
-  int32_t version = 1, points = vertex_count, samples = frame_count;
-  float start = 0, step = 1;
-  sn_write(out, "POINTCACHE2", 12);
-  sn_write(out, &version, 4);
-  sn_write(out, &points, 4);
-  sn_write(out, &start, 4);
-  sn_write(out, &step, 4);
-  sn_write(out, &samples, 4);
+  const struct {
+    char magic[12];
+    int32_t version, points;
+    float start, step;
+    int32_t frames;
+  } header = {"POINTCACHE2", 1, vertex_count, 0, 1, frame_count};
+  sn_write(out, &header, sizeof header);
   return SN_OK;
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 enum { node_header = 13 }; // end, number of properties, their size, length of the name
+static const uint8_t zeros[128] = {0}, version[4] = {FBX_VERSION & 255, FBX_VERSION >> 8};
 
 fbx sn_fbx_new(sn_context *ctx) { return (fbx){.ctx = ctx, .memory = sn_arena_new(ctx)}; }
 
@@ -38,15 +39,6 @@ static void put_number(fbx *f, uint64_t value, int size) {
   uint8_t bytes[8];
   store(bytes, value, size);
   put(f, bytes, (size_t)size);
-}
-
-// The properties of the innermost node are complete.
-static void close_properties(fbx *f) {
-  int d = f->depth - 1;
-  if (f->status != SN_OK || d < 0 || f->open[d].closed) return;
-  f->open[d].closed = true;
-  store(f->bytes + f->open[d].start + 4, f->open[d].count, 4);
-  store(f->bytes + f->open[d].start + 8, f->size - f->open[d].properties, 4);
 }
 
 static size_t file_position(const fbx *f) { return f->size + 27; } // behind the header
@@ -83,22 +75,20 @@ static void put_property(fbx *f, char type, va_list *list) {
 }
 
 static void begin(fbx *f, const char *name, const char *format, va_list *list) {
-  static const uint8_t zeros[node_header] = {0};
-  close_properties(f);
   if (f->depth > 0) f->open[f->depth - 1].has_children = true;
-  size_t start = f->size;
+  size_t start = f->size, count = 0;
   put(f, zeros, node_header - 1);
   put_number(f, strlen(name), 1);
   put(f, name, strlen(name));
-  int d = f->depth++;
-  f->open[d].start = start, f->open[d].properties = f->size;
-  f->open[d].count = 0, f->open[d].has_children = f->open[d].closed = false;
-  for (; *format && *format != '{'; format++) {
-    f->open[d].count++;
-    put(f, *format == 'N' ? "S" : format, 1);
-    put_property(f, *format, list);
+  size_t properties = f->size;
+  for (; format[count] && format[count] != '{'; count++) {
+    put(f, format[count] == 'N' ? "S" : format + count, 1);
+    put_property(f, format[count], list);
   }
-  if (*format == '{') f->open[d].has_children = true;
+  f->open[f->depth].start = start, f->open[f->depth++].has_children = format[count] == '{';
+  if (f->status != SN_OK) return;
+  store(f->bytes + start + 4, count, 4);
+  store(f->bytes + start + 8, f->size - properties, 4);
 }
 
 void sn_fbx_begin(fbx *f, const char *name, const char *format, ...) {
@@ -117,8 +107,6 @@ void sn_fbx_put(fbx *f, const char *name, const char *format, ...) {
 }
 
 void sn_fbx_end(fbx *f) {
-  static const uint8_t zeros[node_header] = {0};
-  close_properties(f);
   f->depth--;
   if (f->open[f->depth].has_children) put(f, zeros, node_header);
   if (f->status == SN_OK) store(f->bytes + f->open[f->depth].start, file_position(f), 4);
@@ -137,22 +125,16 @@ static void write_footer(sn_writer *writer, size_t size) {
   static const uint8_t first[16] = {0xfa, 0xbc, 0xab, 0x09, 0xd0, 0xc8, 0xd4, 0x66,
                                     0xb1, 0x76, 0xfb, 0x83, 0x1c, 0xf7, 0x26, 0x7e},
                        last[16] = {0xf8, 0x5a, 0x8c, 0x6a, 0xde, 0xf5, 0xd9, 0x7e,
-                                   0xec, 0xe9, 0x0c, 0xe3, 0x75, 0x8f, 0x29, 0x0b},
-                       zeros[128] = {0};
+                                   0xec, 0xe9, 0x0c, 0xe3, 0x75, 0x8f, 0x29, 0x0b};
   sn_write(writer, first, sizeof first);
   sn_write(writer, zeros, 4);
-  size_t padding = 16 - (size + sizeof first + 4) % 16;
-  uint8_t version[4];
-  store(version, FBX_VERSION, 4);
-  sn_write(writer, zeros, padding);
+  sn_write(writer, zeros, 16 - (size + sizeof first + 4) % 16);
   sn_write(writer, version, 4);
   sn_write(writer, zeros, 120);
   sn_write(writer, last, sizeof last);
 }
 
 sn_status sn_fbx_save(fbx *f, const char *path) {
-  static const uint8_t zeros[node_header] = {0};
-  uint8_t version[4];
   put(f, zeros, node_header);
   sn_status status = f->status;
   if (status == SN_OK && file_position(f) > UINT32_MAX) {
@@ -161,7 +143,6 @@ sn_status sn_fbx_save(fbx *f, const char *path) {
   sn_writer writer;
   if (status == SN_OK) status = sn_writer_open(f->ctx, path, &writer);
   if (status == SN_OK) {
-    store(version, FBX_VERSION, 4);
     sn_write(&writer, "Kaydara FBX Binary  \0\x1a\0", 23);
     sn_write(&writer, version, 4);
     sn_write(&writer, f->bytes, f->size);

@@ -13,9 +13,8 @@ typedef struct fbx {
   size_t size, room;
   int depth;
   struct {
-    size_t start, properties; // of the node, and of its first property
-    uint32_t count;
-    bool has_children, closed; // closed: its list of properties
+    size_t start;
+    bool has_children;
   } open[FBX_DEPTH];
   sn_status status; // the first failure: nothing more is written then
   sn_arena memory;

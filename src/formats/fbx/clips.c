@@ -295,11 +295,7 @@ static void add_stack(clip_job *job, const fbx_object *stack) {
   sn_gltf_set(&s->b, job->clip, "name", sn_fbx_json_text(s, stack->name));
   for (int m = 0; m < s->model_count && job->tree->status == SN_OK; m++) add_model(job, &s->models[m]);
   for (int h = 0; h < s->holder_count && job->tree->status == SN_OK; h++) add_weights(job, &s->holders[h]);
-  if (job->tree->status == SN_OK && json_array_size(json_object_get(job->clip, "channels")) > 0) {
-    sn_gltf_append(&s->b, "animations", job->clip);
-  } else {
-    json_decref(job->clip);
-  }
+  sn_gltf_append_clip(&s->b, job->clip);
 }
 
 static clip_job new_job(fbx_scene *s) {

@@ -72,7 +72,8 @@ static void load_keys(fbx_tree *tree, const fbx_node *node, fbx_curve *out) {
     fbx_key *key = &out->keys[k];
     *key = (fbx_key){.time = times.values[k] / second, .value = values.values[k], .kind = FBX_LINEAR};
     if (!isfinite(key->value) || !(fabs(key->time) <= 1e7) || (k > 0 && !(key->time >= key[-1].time)))
-      sn_fbx_fail(tree, SN_BAD_FILE, "key %d (%g at %g s) is not as it should be", k, key->value, key->time);
+      sn_fbx_fail(tree, SN_BAD_FILE, "key %d (%g at %g s) is not finite, or earlier than the key before it", k,
+                  key->value, key->time);
   }
   apply_attributes(tree, node, out);
 }

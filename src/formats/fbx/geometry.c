@@ -159,7 +159,7 @@ static void add_mesh(fbx_scene *s, fbx_mesh *mesh) {
     sn_gltf_set(b, node, "mesh", json_integer(sn_gltf_append(b, "meshes", json_incref(out))));
     if (skin >= 0) sn_gltf_set(b, node, "skin", json_integer(skin));
     holder->node = sn_gltf_append(b, "nodes", json_incref(node));
-    sn_fbx_hang(s, holder->node, skin >= 0 ? -1 : model->node);
+    sn_gltf_attach(b, holder->node, skin >= 0 ? -1 : model->node);
     s->holder_count++;
   }
   json_decref(mesh->primitive);

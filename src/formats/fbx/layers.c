@@ -112,14 +112,8 @@ void sn_fbx_add_materials(fbx_scene *s) {
   for (int o = 0; o < s->object_count; o++) {
     fbx_object *object = &s->objects[o];
     if (!sn_fbx_is(object->node, "Material")) continue;
-    json_t *material = json_object();
     sn_vec3 colour = sn_fbx_property_vector(object, "DiffuseColor", 1);
-    double rgba[4] = {colour.x, colour.y, colour.z, 1};
-    for (int k = 0; k < 3; k++) rgba[k] = fmin(fmax(rgba[k], 0), 1);
-    json_t *look = sn_gltf_child(&s->b, material, "pbrMetallicRoughness");
-    sn_gltf_set(&s->b, material, "name", sn_fbx_json_text(s, object->name));
-    sn_gltf_set(&s->b, look, "baseColorFactor", sn_gltf_reals(&s->b, rgba, 4));
-    sn_gltf_set(&s->b, look, "metallicFactor", json_integer(0));
-    object->material = sn_gltf_append(&s->b, "materials", material);
+    json_t *name = sn_fbx_json_text(s, object->name);
+    object->material = sn_gltf_add_material(&s->b, name, (double[]){colour.x, colour.y, colour.z});
   }
 }

@@ -138,12 +138,6 @@ void sn_fbx_pose(const fbx_scene *s, const fbx_model *m, const fbx_moment *momen
   between->t = own->t, own->t = sn_vec3_make(0, 0, 0);
 }
 
-void sn_fbx_hang(fbx_scene *s, int node, int below) {
-  json_t *list = json_object_get(s->b.root, below >= 0 ? "nodes" : "scenes");
-  json_t *above = json_array_get(list, (size_t)(below >= 0 ? below : 0));
-  sn_gltf_push(&s->b, sn_gltf_list(&s->b, above, below >= 0 ? "children" : "nodes"), json_integer(node));
-}
-
 void sn_fbx_add_nodes(fbx_scene *s) {
   int count = s->model_count;
   for (int k = 0; k < s->model_count; k++)
@@ -155,11 +149,11 @@ void sn_fbx_add_nodes(fbx_scene *s) {
     json_t *node = json_array_get(nodes, (size_t)k);
     fbx_trs own, between;
     sn_fbx_pose(s, m, NULL, &own, &between);
-    sn_fbx_hang(s, m->buffer >= 0 ? m->buffer : k, m->parent ? m->parent->node : -1);
+    sn_gltf_attach(&s->b, m->buffer >= 0 ? m->buffer : k, m->parent ? m->parent->node : -1);
     m->world = sn_affine_from_trs(own.t, own.r, own.s);
     if (m->buffer >= 0) {
       sn_gltf_set_trs(&s->b, json_array_get(nodes, (size_t)m->buffer), between.t, between.r, between.s);
-      sn_fbx_hang(s, k, m->buffer);
+      sn_gltf_attach(&s->b, k, m->buffer);
       m->world = sn_affine_mul(sn_affine_from_trs(between.t, between.r, between.s), m->world);
     }
     if (m->parent) m->world = sn_affine_mul(m->parent->world, m->world);

@@ -62,29 +62,19 @@ static void build(fbx_scene *s) {
   if (s->tree.status == SN_OK) s->tree.status = s->b.status;
 }
 
-// The document and its data.
-static sn_status fbx_to_gltf(sn_context *ctx, const uint8_t *bytes, size_t size, json_t **json, sn_file *data) {
-  *json = json_pack("{s:{s:s,s:s,s:{s:b}}, s:i, s:[{}]}", "asset", "version", "2.0", "generator", "Sinew, FBX",
-                    "extras", GLTF_BOUND_IN_SCENE, 1, "scene", 0, "scenes");
-  *data = (sn_file){0};
-  fbx_scene s = {.b = sn_gltf_builder(ctx, *json), .tree = sn_fbx_tree_parse(ctx, bytes, size)};
+sn_status sn_fbx_parse(sn_context *ctx, const char *name, const uint8_t *bytes, size_t size, sn_gltf **out) {
+  *out = NULL;
+  json_t *json = json_pack("{s:{s:s,s:s,s:{s:b}}, s:i, s:[{}]}", "asset", "version", "2.0", "generator", "Sinew, FBX",
+                           "extras", GLTF_BOUND_IN_SCENE, 1, "scene", 0, "scenes");
+  fbx_scene s = {.b = sn_gltf_builder(ctx, json), .tree = sn_fbx_tree_parse(ctx, bytes, size)};
   build(&s);
   sn_arena_free(&s.tree.memory);
   if (s.tree.status == SN_OK) {
-    *data = (sn_file){.bytes = s.b.bytes, .size = s.b.size, .memory = s.b.byte_memory};
+    sn_file data = {.bytes = s.b.bytes, .size = s.b.size, .memory = s.b.byte_memory};
     sn_arena_free(&s.b.memory);
-    return SN_OK;
+    return sn_gltf_open(ctx, name, NULL, data, json, out);
   }
   sn_gltf_builder_free(&s.b);
-  *json = NULL;
-  bool prefix = s.tree.status != SN_NO_MEMORY && s.tree.status != SN_STOPPED;
-  return prefix ? sn_fail_prefix(ctx, "cannot be read: ") : s.tree.status;
-}
-
-sn_status sn_fbx_parse(sn_context *ctx, const char *name, const uint8_t *bytes, size_t size, sn_gltf **out) {
-  json_t *json;
-  sn_file data;
-  *out = NULL;
-  if (fbx_to_gltf(ctx, bytes, size, &json, &data) != SN_OK) return sn_fail_prefix(ctx, "%s: ", name);
-  return sn_gltf_open(ctx, name, NULL, data, json, out);
+  bool stopped = s.tree.status == SN_NO_MEMORY || s.tree.status == SN_STOPPED;
+  return sn_fail_prefix(ctx, "%s: %s", name, stopped ? "" : "cannot be read: ");
 }

@@ -114,8 +114,6 @@ void sn_fbx_load_models(fbx_scene *s);
 void sn_fbx_add_nodes(fbx_scene *s); // of the models
 // The transforms of its node and of the one between it and its parent; `moment` NULL: in the default pose.
 void sn_fbx_pose(const fbx_scene *s, const fbx_model *m, const fbx_moment *moment, fbx_trs *own, fbx_trs *between);
-// Makes a node a child of another; -1: of the scene.
-void sn_fbx_hang(fbx_scene *s, int node, int below);
 // What is not UTF-8 (names of older programs) keeps its letters and gets underscores for the rest.
 json_t *sn_fbx_json_text(fbx_scene *s, const char *text);
 

@@ -88,14 +88,6 @@ static void follow_model(skin_job *job) {
   job->to_bone[job->count++] = sn_affine_identity();
 }
 
-static void normalise(skin_job *job) {
-  for (int i = 0; i < job->mesh->vertex_count; i++) {
-    float *weights = job->rows[i].weights, sum = 0;
-    for (int k = 0; k < GLTF_MAX_INFLUENCES; k++) sum += weights[k];
-    for (int k = 0; k < GLTF_MAX_INFLUENCES; k++) weights[k] /= sum;
-  }
-}
-
 // The clusters of all skins of the mesh; room for one joint more.
 static void add_clusters(skin_job *job) {
   size_t room = 1;
@@ -130,7 +122,7 @@ int sn_fbx_add_skin(fbx_scene *s, const fbx_mesh *mesh, sn_affine *place) {
   }
   follow_model(&job);
   for (int k = 0; k < job.count; k++) job.to_bone[k] = sn_affine_mul(job.to_bone[k], inverse);
-  normalise(&job);
+  sn_gltf_normalise(job.rows, mesh->vertex_count);
   sn_gltf_put_influences(&s->b, mesh->attributes, job.rows, mesh->vertex_count, true);
   *place = job.bound;
   return s->tree.status == SN_OK ? sn_gltf_add_bound_skin(&s->b, job.count, job.joints, job.to_bone) : -1;

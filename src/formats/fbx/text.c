@@ -81,7 +81,7 @@ static void read_word(text_reader *r) {
   r->p = sn_fbx_parse_number(word, r->end, &value);
   if (!r->p) {
     for (r->p = word; r->p < r->end && !blank(*r->p) && *r->p && !strchr(",{}\n;\"", *r->p);) r->p++;
-    if (r->p == word) return wrong(r, "a value is not as it should be");
+    if (r->p == word) return wrong(r, "a value is malformed");
     value = (fbx_value){.type = 'S', .bytes = (const uint8_t *)word, .size = (size_t)(r->p - word)};
   }
   add_value(r, value);
@@ -126,7 +126,7 @@ static void read_nodes(text_reader *r, fbx_node *parent, int depth) {
     while (r->p < r->end && (unsigned char)*r->p > ' ' && !strchr(":{}\",;", *r->p)) r->p++;
     size_t size = (size_t)(r->p - name);
     skip(r, false);
-    if (size == 0 || !pass(r, ':')) return wrong(r, "there is no name of a node");
+    if (size == 0 || !pass(r, ':')) return wrong(r, "the name of a node is missing");
     fbx_node *node = sn_fbx_take(r->tree, 1, sizeof *node);
     if (!node) return;
     read_values(r);

@@ -3,8 +3,6 @@
 #include "formats/fbx/tree.h"
 
 #include <ctype.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 #include <zlib.h>
 
@@ -12,16 +10,6 @@
 
 enum { header_size = 27 };
 static const char magic[] = "Kaydara FBX Binary  "; // and a zero
-
-void sn_fbx_fail(fbx_tree *tree, sn_status status, const char *format, ...) {
-  char text[sizeof tree->ctx->error.message];
-  va_list arguments;
-  if (tree->status != SN_OK) return;
-  va_start(arguments, format);
-  vsnprintf(text, sizeof text, format, arguments);
-  va_end(arguments);
-  tree->status = sn_fail(tree->ctx, status, "%s", text);
-}
 
 void *sn_fbx_take(fbx_tree *tree, size_t count, size_t size) {
   enum { chunk_size = 1 << 16, alignment = 16 };
@@ -114,7 +102,7 @@ static void read_values(fbx_tree *tree, fbx_node *node, size_t at, size_t end, u
   node->values = sn_fbx_take(tree, (size_t)count, sizeof *node->values);
   for (; node->values && node->value_count < (int)count; node->value_count++) {
     size_t size = read_value(tree->bytes + at, end - at, &node->values[node->value_count]);
-    if (size == 0) return damaged(tree, at, "a value is not as it should be");
+    if (size == 0) return damaged(tree, at, "a value is malformed");
     at += size;
   }
 }

@@ -51,8 +51,9 @@ void sn_fbx_text_parse(fbx_tree *tree); // text.c
 // A number as text; whole ones keep all their digits. The first character behind it, or NULL.
 const char *sn_fbx_parse_number(const char *text, const char *end, fbx_value *out);
 
-// What is wrong, unless something failed before.
-void sn_fbx_fail(fbx_tree *tree, sn_status status, const char *format, ...) __attribute__((format(printf, 3, 4)));
+// What is wrong, as for sn_fail, unless something failed before.
+#define sn_fbx_fail(tree, code, ...)                                                                                 \
+  ((tree)->status == SN_OK ? (void)((tree)->status = sn_fail((tree)->ctx, code, __VA_ARGS__)) : (void)0)
 
 // Zeroed memory that lives as long as the tree; NULL where it runs out, and once anything failed.
 void *sn_fbx_take(fbx_tree *tree, size_t count, size_t size);

@@ -162,13 +162,6 @@ static void put_settings(fbx *f, double fps, double seconds) {
   sn_fbx_end(f);
 }
 
-static void put_definition(fbx *f, const char *name, int count) {
-  if (count == 0) return;
-  sn_fbx_begin(f, "ObjectType", "S", name);
-  sn_fbx_put(f, "Count", "I", count);
-  sn_fbx_end(f);
-}
-
 static void put_definitions(fbx_job *job) {
   fbx *f = &job->f;
   int joint_count = job->joint_count, clips = joint_count > 0 ? job->what->clip_count : 0;
@@ -183,17 +176,26 @@ static void put_definitions(fbx_job *job) {
   sn_fbx_put(f, "Version", "I", 100);
   int materials = sn_fbx_material_count(&job->surface);
   sn_fbx_put(f, "Count", "I", 3 + materials + 3 * joint_count + 1 + clips * (2 + 12 * joint_count));
-  put_definition(f, "GlobalSettings", 1);
-  put_definition(f, "Geometry", 1);
-  put_definition(f, "Material", materials);
-  put_definition(f, "Model", 1 + joint_count);
-  put_definition(f, "NodeAttribute", joint_count);
-  put_definition(f, "Deformer", joint_count > 0 ? 1 + joint_count : 0);
-  put_definition(f, "Pose", joint_count > 0);
-  put_definition(f, "AnimationStack", clips);
-  put_definition(f, "AnimationLayer", clips);
-  put_definition(f, "AnimationCurveNode", 3 * clips * joint_count);
-  put_definition(f, "AnimationCurve", 9 * clips * joint_count);
+  const struct {
+    const char *name;
+    int count;
+  } kinds[] = {{"GlobalSettings", 1},
+               {"Geometry", 1},
+               {"Material", materials},
+               {"Model", 1 + joint_count},
+               {"NodeAttribute", joint_count},
+               {"Deformer", joint_count > 0 ? 1 + joint_count : 0},
+               {"Pose", joint_count > 0},
+               {"AnimationStack", clips},
+               {"AnimationLayer", clips},
+               {"AnimationCurveNode", 3 * clips * joint_count},
+               {"AnimationCurve", 9 * clips * joint_count}};
+  for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+    if (kinds[k].count == 0) continue;
+    sn_fbx_begin(f, "ObjectType", "S", kinds[k].name);
+    sn_fbx_put(f, "Count", "I", kinds[k].count);
+    sn_fbx_end(f);
+  }
   sn_fbx_end(f);
 }
 

@@ -7,20 +7,15 @@
 
 #include "base/number.h"
 
+// Component types from GLTF_BYTE on: bytes, and the integer that stands for 1 where they are normalised.
+static const struct {
+  size_t size;
+  double one;
+} components[] = {{1, 127}, {1, 255}, {2, 32767}, {2, 65535}, {0, 0}, {4, 4294967295.0}, {4, 1}};
+
 size_t sn_gltf_component_size(int component) {
-  switch (component) {
-  case GLTF_BYTE:
-  case GLTF_UBYTE:
-    return 1;
-  case GLTF_SHORT:
-  case GLTF_USHORT:
-    return 2;
-  case GLTF_UINT:
-  case GLTF_FLOAT:
-    return 4;
-  default:
-    return 0;
-  }
+  int last = sizeof components / sizeof *components - 1, k = component - GLTF_BYTE;
+  return k >= 0 && k <= last ? components[k].size : 0;
 }
 
 static sn_status load_view(sn_context *ctx, sn_gltf *gltf, int index, const json_t *json) {
@@ -157,51 +152,32 @@ sn_status sn_gltf_spend(sn_context *ctx, sn_gltf *gltf, size_t count, size_t siz
 }
 
 static int64_t integer_at(const uint8_t *bytes, int component) {
-  switch (component) {
-  case GLTF_BYTE:
-    return (int8_t)bytes[0];
-  case GLTF_UBYTE:
-    return bytes[0];
-  case GLTF_SHORT:
-    return (int16_t)sn_little(bytes, 2);
-  case GLTF_USHORT:
-    return (int64_t)sn_little(bytes, 2);
-  default:
-    return (int64_t)sn_little(bytes, 4);
-  }
+  uint64_t bits = sn_little(bytes, (int)sn_gltf_component_size(component));
+  return component == GLTF_BYTE ? (int8_t)bits : component == GLTF_SHORT ? (int16_t)bits : (int64_t)bits;
 }
 
-static float normalized_at(const uint8_t *bytes, int component) {
-  double value = (double)integer_at(bytes, component);
-  switch (component) {
-  case GLTF_BYTE:
-    return (float)fmax(value / 127, -1);
-  case GLTF_UBYTE:
-    return (float)(value / 255);
-  case GLTF_SHORT:
-    return (float)fmax(value / 32767, -1);
-  case GLTF_USHORT:
-    return (float)(value / 65535);
-  default:
-    return (float)(value / 4294967295.0);
-  }
-}
-
-static float float_at(const uint8_t *bytes) {
-  uint32_t bits = (uint32_t)integer_at(bytes, GLTF_UINT);
+static float float_at(const uint8_t *bytes, int component, bool normalize) {
+  int64_t integer = integer_at(bytes, component);
+  uint32_t bits = (uint32_t)integer;
   float value;
   memcpy(&value, &bits, sizeof value);
-  return value;
+  if (component == GLTF_FLOAT) return value;
+  return (float)(normalize ? fmax((double)integer / components[component - GLTF_BYTE].one, -1) : (double)integer);
 }
 
-static void decode_element(const gltf_accessor *accessor, const uint8_t *bytes, bool normalize, float *out) {
-  size_t size = sn_gltf_component_size(accessor->component);
-  for (int k = 0; k < accessor->width; k++, bytes += size) {
-    if (accessor->component == GLTF_FLOAT) {
-      out[k] = float_at(bytes);
-    } else {
-      out[k] = normalize ? normalized_at(bytes, accessor->component) : (float)integer_at(bytes, accessor->component);
-    }
+// Where decoded numbers go: one of the two.
+typedef struct destination {
+  float *floats;
+  uint32_t *integers;
+  bool normalize;
+} destination;
+
+// The numbers of element `i`.
+static void decode_element(const gltf_accessor *accessor, const uint8_t *bytes, size_t i, const destination *to) {
+  size_t size = sn_gltf_component_size(accessor->component), at = i * (size_t)accessor->width;
+  for (int k = 0; k < accessor->width; k++, bytes += size, at++) {
+    if (to->floats) to->floats[at] = float_at(bytes, accessor->component, to->normalize);
+    if (to->integers) to->integers[at] = (uint32_t)integer_at(bytes, accessor->component);
   }
 }
 
@@ -217,26 +193,28 @@ static sn_status sparse_index(sn_context *ctx, const gltf_accessor *accessor, in
   return SN_OK;
 }
 
-sn_status sn_gltf_floats(sn_context *ctx, const sn_gltf *gltf, int index, bool normalize, float *out) {
-  const gltf_accessor *accessor = &gltf->accessors[index];
-  size_t width = (size_t)accessor->width, total = (size_t)accessor->count * width;
-  normalize = normalize || accessor->normalized;
-  if (!accessor->bytes) memset(out, 0, total * sizeof *out);
-  for (size_t i = 0; accessor->bytes && i < (size_t)accessor->count; i++) {
-    decode_element(accessor, accessor->bytes + i * accessor->stride, normalize, out + i * width);
-  }
-  size_t element = width * sn_gltf_component_size(accessor->component);
+static sn_status decode(sn_context *ctx, const gltf_accessor *accessor, int index, const destination *to) {
+  size_t width = (size_t)accessor->width, element = width * sn_gltf_component_size(accessor->component);
+  void *out = to->floats ? (void *)to->floats : to->integers;
+  if (!accessor->bytes) memset(out, 0, (size_t)accessor->count * width * sizeof(float));
+  for (size_t i = 0; accessor->bytes && i < (size_t)accessor->count; i++)
+    decode_element(accessor, accessor->bytes + i * accessor->stride, i, to);
   int64_t at = -1;
   for (int i = 0; i < accessor->sparse_count; i++) {
     if (sparse_index(ctx, accessor, index, i, &at) != SN_OK) return ctx->error.status;
-    decode_element(accessor, accessor->sparse_values + (size_t)i * element, normalize, out + (size_t)at * width);
-  }
-  for (size_t k = 0; k < total; k++) {
-    if (!isfinite(out[k])) {
-      return sn_fail(ctx, SN_BAD_FILE, "accessor %d: element %zu is not finite", index, k / width);
-    }
+    decode_element(accessor, accessor->sparse_values + (size_t)i * element, (size_t)at, to);
   }
   return SN_OK;
+}
+
+sn_status sn_gltf_floats(sn_context *ctx, const sn_gltf *gltf, int index, bool normalize, float *out) {
+  const gltf_accessor *accessor = &gltf->accessors[index];
+  size_t width = (size_t)accessor->width, total = (size_t)accessor->count * width;
+  sn_status status = decode(ctx, accessor, index, &(destination){out, NULL, normalize || accessor->normalized});
+  for (size_t k = 0; k < total && status == SN_OK; k++)
+    if (!isfinite(out[k]))
+      status = sn_fail(ctx, SN_BAD_FILE, "accessor %d: element %zu is not finite", index, k / width);
+  return status;
 }
 
 sn_status sn_gltf_floats_kept(sn_context *ctx, sn_gltf *gltf, int index, bool normalize, const float **out) {
@@ -255,21 +233,5 @@ sn_status sn_gltf_floats_kept(sn_context *ctx, sn_gltf *gltf, int index, bool no
 }
 
 sn_status sn_gltf_integers(sn_context *ctx, const sn_gltf *gltf, int index, uint32_t *out) {
-  const gltf_accessor *accessor = &gltf->accessors[index];
-  size_t width = (size_t)accessor->width, size = sn_gltf_component_size(accessor->component);
-  if (!accessor->bytes) memset(out, 0, (size_t)accessor->count * width * sizeof *out);
-  for (size_t i = 0; accessor->bytes && i < (size_t)accessor->count; i++) {
-    const uint8_t *bytes = accessor->bytes + i * accessor->stride;
-    for (size_t k = 0; k < width; k++)
-      out[i * width + k] = (uint32_t)integer_at(bytes + k * size, accessor->component);
-  }
-  int64_t at = -1;
-  for (int i = 0; i < accessor->sparse_count; i++) {
-    if (sparse_index(ctx, accessor, index, i, &at) != SN_OK) return ctx->error.status;
-    const uint8_t *bytes = accessor->sparse_values + (size_t)i * width * size;
-    for (size_t k = 0; k < width; k++) {
-      out[(size_t)at * width + k] = (uint32_t)integer_at(bytes + k * size, accessor->component);
-    }
-  }
-  return SN_OK;
+  return decode(ctx, &gltf->accessors[index], index, &(destination){NULL, out, false});
 }

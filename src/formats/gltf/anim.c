@@ -9,27 +9,11 @@
 
 // ---- loading ---------------------------------------------------------------------------------------------------
 
-static bool find_path(const char *text, gltf_path *out) {
-  static const char *const names[] = {"translation", "rotation", "scale", "weights"};
-  for (int k = 0; text && k < 4; k++) {
-    if (strcmp(text, names[k]) == 0) {
-      *out = (gltf_path)k;
-      return true;
-    }
-  }
-  return false;
-}
-
-static sn_status find_interpolation(sn_context *ctx, const json_t *sampler, const char *place,
-                                    gltf_interpolation *out) {
-  const char *text = json_string_value(json_object_get(sampler, "interpolation"));
-  *out = GLTF_LINEAR;
-  if (!text || strcmp(text, "LINEAR") == 0) return SN_OK;
-  *out = GLTF_STEP;
-  if (strcmp(text, "STEP") == 0) return SN_OK;
-  *out = GLTF_CUBIC;
-  if (strcmp(text, "CUBICSPLINE") == 0) return SN_OK;
-  return sn_fail(ctx, SN_BAD_FILE, "%s: there is no interpolation '%.40s'", place, text);
+// Which of `count` names the text is; `absent` without a text, -1 where it is none of them.
+static int find_name(const char *text, const char *const *names, int count, int absent) {
+  for (int k = 0; text && k < count; k++)
+    if (strcmp(text, names[k]) == 0) return k;
+  return text ? -1 : absent;
 }
 
 static sn_status check_times(sn_context *ctx, const gltf_channel *channel, const char *place) {
@@ -44,12 +28,15 @@ static sn_status check_times(sn_context *ctx, const gltf_channel *channel, const
 
 static sn_status load_sampler(sn_context *ctx, sn_gltf *gltf, const json_t *sampler, const char *place,
                               gltf_channel *channel) {
+  static const char *const interpolations[] = {"LINEAR", "STEP", "CUBICSPLINE"};
   gltf_object o = sn_gltf_object(ctx, sampler, "%s", place);
   int input = sn_gltf_index(&o, "input", gltf->accessor_count, true);
   int output = sn_gltf_index(&o, "output", gltf->accessor_count, true);
-  sn_status status = o.status;
-  if (status == SN_OK) status = find_interpolation(ctx, sampler, place, &channel->interpolation);
-  if (status != SN_OK) return status;
+  if (o.status != SN_OK) return o.status;
+  const char *text = json_string_value(json_object_get(sampler, "interpolation"));
+  int interpolation = find_name(text, interpolations, 3, GLTF_LINEAR);
+  if (interpolation < 0) return sn_fail(ctx, SN_BAD_FILE, "%s: there is no interpolation '%.40s'", place, text);
+  channel->interpolation = (gltf_interpolation)interpolation;
   const gltf_accessor *times = &gltf->accessors[input], *values = &gltf->accessors[output];
   if (times->width != 1 || times->component != GLTF_FLOAT) {
     return sn_fail(ctx, SN_BAD_FILE, "%s: its times (accessor %d) are not float scalars", place, input);
@@ -63,7 +50,7 @@ static sn_status load_sampler(sn_context *ctx, sn_gltf *gltf, const json_t *samp
                    output, values->count, values->width, (long long)needed, width);
   }
   channel->key_count = times->count;
-  status = sn_gltf_floats_kept(ctx, gltf, input, false, &channel->times);
+  sn_status status = sn_gltf_floats_kept(ctx, gltf, input, false, &channel->times);
   if (status == SN_OK) status = check_times(ctx, channel, place);
   bool normalize = channel->path == GLTF_ROTATION || channel->path == GLTF_WEIGHTS;
   if (status == SN_OK) status = sn_gltf_floats_kept(ctx, gltf, output, normalize, &channel->values);
@@ -73,12 +60,14 @@ static sn_status load_sampler(sn_context *ctx, sn_gltf *gltf, const json_t *samp
 // Channels without a node, or with a path that some extension defines, are not for us: `wanted` says so.
 static sn_status load_channel(sn_gltf *gltf, gltf_object *o, const json_t *samplers, gltf_channel *channel,
                               bool *wanted) {
+  static const char *const paths[] = {"translation", "rotation", "scale", "weights"};
   const json_t *json = o->json, *target = json_object_get(json, "target");
+  int path = find_name(json_string_value(json_object_get(target, "path")), paths, 4, -1);
   *wanted = false;
   o->json = target;
   channel->node = sn_gltf_index(o, "node", gltf->node_count, false);
-  if (channel->node < 0) return o->status;
-  if (!find_path(json_string_value(json_object_get(target, "path")), &channel->path)) return SN_OK;
+  if (channel->node < 0 || path < 0) return o->status;
+  channel->path = (gltf_path)path;
   const gltf_node *node = &gltf->nodes[channel->node];
   if (channel->path == GLTF_WEIGHTS && node->weight_count == 0) return SN_OK;
   if (channel->path != GLTF_WEIGHTS && node->has_matrix) {
@@ -177,11 +166,7 @@ static int find_key(const gltf_channel *channel, double t, double *along) {
   int low = 0, high = channel->key_count;
   while (high - low > 1) {
     int middle = low + (high - low) / 2;
-    if (channel->times[middle] <= t + slack) {
-      low = middle;
-    } else {
-      high = middle;
-    }
+    *(channel->times[middle] <= t + slack ? &low : &high) = middle;
   }
   *along = 0;
   if (low + 1 < channel->key_count && t > channel->times[low] + slack) {
@@ -303,23 +288,17 @@ sn_status sn_gltf_morph_weights(sn_context *ctx, const sn_gltf *gltf, int clip, 
 
 // ---- deforming ---------------------------------------------------------------------------------------------------------
 
-static sn_vec3 morphed(const gltf_part *part, const double *weights, int i) {
+// Vertex i with its targets' weights; with `only` (may be NULL) that target alone, at weight 1.
+static sn_vec3 morphed(const gltf_part *part, const double *weights, const gltf_morph *only, int i) {
   sn_vec3 p = sn_vec3_from(part->positions[i]);
   for (int k = 0; k < part->target_count; k++) {
     size_t at = (size_t)k * (size_t)part->range.vertex_count + (size_t)i;
-    if (weights[k] != 0) p = sn_vec3_mad(p, sn_vec3_from(part->deltas[at]), weights[k]);
+    double weight = !only ? weights[k] : part->range.node == only->node && k == only->target;
+    if (weight != 0) p = sn_vec3_mad(p, sn_vec3_from(part->deltas[at]), weight);
   }
   return p;
 }
 
-static sn_vec3 morphed_by(const gltf_part *part, const gltf_morph *morph, int i) {
-  sn_vec3 p = sn_vec3_from(part->positions[i]);
-  if (part->range.node != morph->node || morph->target >= part->target_count) return p;
-  size_t at = (size_t)morph->target * (size_t)part->range.vertex_count + (size_t)i;
-  return sn_vec3_add(p, sn_vec3_from(part->deltas[at]));
-}
-
-// `only` (may be NULL): this morph target at weight 1, all others at 0.
 static sn_status deform(sn_context *ctx, const sn_gltf *gltf, int clip, double t, const gltf_morph *only,
                         float (*positions)[3]) {
   sn_arena scratch = sn_arena_new(ctx);
@@ -332,7 +311,7 @@ static sn_status deform(sn_context *ctx, const sn_gltf *gltf, int clip, double t
     const gltf_part *part = &gltf->parts[k];
     for (int i = 0; i < part->range.vertex_count; i++) {
       int vertex = part->range.first_vertex + i;
-      sn_vec3 p = only ? morphed_by(part, only, i) : morphed(part, nodes[part->range.node].weights, i);
+      sn_vec3 p = morphed(part, nodes[part->range.node].weights, only, i);
       p = part->skinned ? sn_skin_blend(&gltf->skin, vertex, matrices, sn_affine_apply(part->place, p))
                         : sn_affine_apply(globals[part->range.node], p);
       sn_vec3_store(p, positions[vertex]);

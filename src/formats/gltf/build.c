@@ -65,6 +65,30 @@ json_t *sn_gltf_reals(gltf_builder *b, const double *values, int count) {
   return array;
 }
 
+json_t *sn_gltf_entry(const gltf_builder *b, const char *key, int index) {
+  return json_array_get(json_object_get(b->root, key), (size_t)index);
+}
+
+void sn_gltf_attach(gltf_builder *b, int node, int parent) {
+  json_t *above = parent >= 0 ? sn_gltf_entry(b, "nodes", parent) : sn_gltf_entry(b, "scenes", 0);
+  sn_gltf_push(b, sn_gltf_list(b, above, parent >= 0 ? "children" : "nodes"), json_integer(node));
+}
+
+int sn_gltf_add_material(gltf_builder *b, json_t *name, const double colour[3]) {
+  double rgba[4] = {[3] = 1};
+  for (int k = 0; k < 3; k++) rgba[k] = fmin(fmax(colour[k], 0), 1);
+  json_t *material = json_object(), *look = sn_gltf_child(b, material, "pbrMetallicRoughness");
+  sn_gltf_set(b, material, "name", name);
+  sn_gltf_set(b, look, "baseColorFactor", sn_gltf_reals(b, rgba, 4));
+  sn_gltf_set(b, look, "metallicFactor", json_integer(0));
+  return sn_gltf_append(b, "materials", material);
+}
+
+void sn_gltf_append_clip(gltf_builder *b, json_t *clip) {
+  if (json_array_size(json_object_get(clip, "channels")) > 0) sn_gltf_append(b, "animations", json_incref(clip));
+  json_decref(clip);
+}
+
 void sn_gltf_set_trs(gltf_builder *b, json_t *node, sn_vec3 t, sn_quat r, sn_vec3 s) {
   sn_gltf_set(b, node, "translation", sn_gltf_reals(b, (double[]){t.x, t.y, t.z}, 3));
   sn_gltf_set(b, node, "rotation", sn_gltf_reals(b, (double[]){r.x, r.y, r.z, r.w}, 4));
@@ -141,6 +165,14 @@ void sn_gltf_keep_influence(gltf_influences *row, int joint, float weight) {
     memmove(row->joints + k + 1, row->joints + k, (size_t)(most - 1 - k) * sizeof *row->joints);
     row->weights[k] = weight, row->joints[k] = (uint16_t)joint;
     return;
+  }
+}
+
+void sn_gltf_normalise(gltf_influences *rows, int count) {
+  for (int i = 0; i < count; i++) {
+    float *weights = rows[i].weights, sum = 0;
+    for (int k = 0; k < GLTF_MAX_INFLUENCES; k++) sum += weights[k];
+    for (int k = 0; k < GLTF_MAX_INFLUENCES; k++) weights[k] = sum > 0 ? weights[k] / sum : k == 0;
   }
 }
 

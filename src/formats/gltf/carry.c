@@ -53,18 +53,6 @@ static int find_carriers(const sn_gltf *gltf, carry_job *job) {
   return count + 1;
 }
 
-// The node's name, or one that is free.
-static const char *carrier_name(sn_context *ctx, sn_gltf *gltf, const json_t *seen, int node) {
-  const char *name = gltf->nodes[node].name;
-  char text[300];
-  if (name && *name && !json_object_get(seen, name)) return name;
-  snprintf(text, sizeof text, "%.200s (node %d)", name && *name ? name : "part", node);
-  for (int k = 2; json_object_get(seen, text); k++) {
-    snprintf(text, sizeof text, "%.200s (node %d) %d", name && *name ? name : "part", node, k);
-  }
-  return sn_arena_text(ctx, &gltf->memory, text);
-}
-
 static sn_status append_joints(sn_context *ctx, sn_gltf *gltf, const carry_job *job, int count, json_t *seen) {
   gltf_joint *joints = SN_NEW(ctx, &gltf->memory, gltf_joint, gltf->joint_count + count);
   if (!joints) return ctx->error.status;
@@ -76,9 +64,10 @@ static sn_status append_joints(sn_context *ctx, sn_gltf *gltf, const carry_job *
   }
   for (int k = 0; k < gltf->node_count && good; k++) {
     if (!job->wanted[k]) continue;
-    const char *name = carrier_name(ctx, gltf, seen, k);
-    if (!name) return ctx->error.status;
-    good = json_object_set_new_nocheck(seen, name, json_true()) == 0;
+    const char *own = gltf->nodes[k].name, *name;
+    char other[300];
+    snprintf(other, sizeof other, "%.200s (node %d)", own && *own ? own : "part", k);
+    if (!(name = sn_gltf_claim_name(ctx, gltf, seen, own, other))) return ctx->error.status;
     if (k == job->still) gltf->still_joint = gltf->joint_count;
     gltf->joints[gltf->joint_count++] = (gltf_joint){k, -1, name, sn_affine_identity()};
   }
@@ -126,10 +115,7 @@ void sn_gltf_skin_joints_above(const sn_gltf *gltf, int *out) {
   for (int k = 0; k < gltf->node_count; k++) out[k] = -1;
   for (int j = gltf->joint_count - 1; j >= 0; j--)
     if (gltf->joints[j].skin >= 0) out[gltf->joints[j].node] = j;
-  for (int at = 0; at < gltf->node_count; at++) {
-    int k = gltf->order[at], parent = gltf->nodes[k].parent;
-    if (out[k] < 0 && parent >= 0) out[k] = out[parent];
-  }
+  sn_gltf_inherit_joints(gltf, out);
 }
 
 sn_affine sn_gltf_rest_of_node(const sn_gltf *gltf, int node, int joint, const sn_affine *globals) {

@@ -95,9 +95,8 @@ static sn_status add_primitive(draco_job *job, const char *place, const json_t *
   sn_gltf *gltf = job->gltf;
   gltf_object o = sn_gltf_object(job->ctx, packed, "%s", place);
   int view = sn_gltf_index(&o, "bufferView", gltf->view_count, true);
-  o.json = attributes;
-  int positions = sn_gltf_index(&o, "POSITION", gltf->accessor_count, true);
   o.json = primitive;
+  int positions = sn_gltf_index_in(&o, "attributes", "POSITION", gltf->accessor_count, true);
   int indices = sn_gltf_index(&o, "indices", gltf->accessor_count, true);
   if (o.status != SN_OK) return o.status;
   sn_draco_piece piece = {.bytes = gltf->views[view].bytes,

@@ -22,22 +22,12 @@ bool copy_values(const draco::PointAttribute &from, uint32_t count, const sn_dra
 }
 
 bool copy_attribute(const draco::PointAttribute &from, uint32_t count, const sn_draco_attribute &to, uint8_t *out) {
-  switch (to.component) {
-  case 5120:
-    return copy_values<int8_t>(from, count, to, out);
-  case 5121:
-    return copy_values<uint8_t>(from, count, to, out);
-  case 5122:
-    return copy_values<int16_t>(from, count, to, out);
-  case 5123:
-    return copy_values<uint16_t>(from, count, to, out);
-  case 5125:
-    return copy_values<uint32_t>(from, count, to, out);
-  case 5126:
-    return copy_values<float>(from, count, to, out);
-  default:
-    return false;
-  }
+  if (to.component == 5120) return copy_values<int8_t>(from, count, to, out);
+  if (to.component == 5121) return copy_values<uint8_t>(from, count, to, out);
+  if (to.component == 5122) return copy_values<int16_t>(from, count, to, out);
+  if (to.component == 5123) return copy_values<uint16_t>(from, count, to, out);
+  if (to.component == 5125) return copy_values<uint32_t>(from, count, to, out);
+  return to.component == 5126 && copy_values<float>(from, count, to, out);
 }
 
 template <typename T> bool copy_corners(const draco::Mesh &mesh, uint8_t *out) {

@@ -70,8 +70,14 @@ typedef struct gltf_joint {
   sn_affine inverse_bind; // of the skin's place: B S^-1
 } gltf_joint;
 
+// One primitive of the document's meshes, as a range of the flattened mesh.
+typedef struct gltf_range {
+  int node, mesh, primitive;
+  int first_vertex, vertex_count, first_triangle, triangle_count;
+} gltf_range;
+
 typedef struct gltf_part {
-  sn_gltf_part range;
+  gltf_range range;
   bool skinned;
   int joint;                   // of a part that is not skinned: what carries it, -1 for none
   sn_affine place;             // its own coordinates to those of the flattened mesh
@@ -151,6 +157,8 @@ sn_status sn_gltf_objects(sn_context *ctx, const json_t *json, const char *key, 
 int64_t sn_gltf_integer(gltf_object *o, const char *key, int64_t low, int64_t high, int64_t absent);
 // An index into `count` things; -1 where it is missing, a failure where `required`.
 int sn_gltf_index(gltf_object *o, const char *key, int count, bool required);
+// The same in the object json[inner].
+int sn_gltf_index_in(gltf_object *o, const char *inner, const char *key, int count, bool required);
 // An array of indices, and how many; NULL and 0 where it is missing.
 int sn_gltf_indices(gltf_object *o, const char *key, int limit, sn_arena *memory, int **out);
 // `count` finite numbers; `out` is left alone where they are missing.
@@ -159,6 +167,9 @@ void sn_gltf_numbers(gltf_object *o, const char *key, int count, double *out);
 // Takes an extension off an object; a name off the array json[key], which goes with its last one.
 void sn_gltf_remove_extension(json_t *object, const char *name);
 void sn_gltf_remove_name(json_t *json, const char *key, const char *name);
+
+// A name that is not yet in `seen`, and is from then on: `name`, else `other`, else that with a number. NULL: no memory.
+const char *sn_gltf_claim_name(sn_context *ctx, sn_gltf *gltf, json_t *seen, const char *name, const char *other);
 
 // ---- read.c, meshopt.c, draco.c: compressed data become plain buffers before anything else is read -------
 
@@ -206,7 +217,7 @@ sn_status sn_gltf_place(sn_context *ctx, sn_gltf *gltf); // skins and parts into
 
 // mesh.c: the primitive of a part; the accessor of one of its attributes, -1 for none; its `width` numbers of every vertex, read
 // as fractions where they are integers, false where it has none or that fails (o->status).
-gltf_object sn_gltf_primitive(sn_context *ctx, const sn_gltf *gltf, const sn_gltf_part *part);
+gltf_object sn_gltf_primitive(sn_context *ctx, const sn_gltf *gltf, const gltf_range *part);
 int sn_gltf_attribute(gltf_object *o, const sn_gltf *gltf, const char *key);
 bool sn_gltf_part_floats(gltf_object *o, const sn_gltf *gltf, const gltf_part *part, const char *key, int width,
                          float *out);
@@ -218,8 +229,9 @@ void sn_gltf_bind_carriers(sn_gltf *gltf, const int *skin_joint, const sn_affine
 void sn_gltf_skin_joints_above(const sn_gltf *gltf, int *out);
 sn_affine sn_gltf_rest_of_node(const sn_gltf *gltf, int node, int joint, const sn_affine *globals);
 
-// For every node the first joint it is, or -1.
+// For every node the first joint it is, or -1; then that of the nearest node at or above it.
 void sn_gltf_joint_of_node(const sn_gltf *gltf, int *out);
+void sn_gltf_inherit_joints(const sn_gltf *gltf, int *joint_of_node);
 sn_affine sn_gltf_node_local(const gltf_node *node);
 // World transforms of all nodes; `nodes` may be an animated copy of gltf->nodes.
 void sn_gltf_globals(const sn_gltf *gltf, const gltf_node *nodes, sn_affine *globals);

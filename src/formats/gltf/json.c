@@ -80,6 +80,14 @@ int sn_gltf_index(gltf_object *o, const char *key, int count, bool required) {
   return value ? check_index(o, value, key, count) : -1;
 }
 
+int sn_gltf_index_in(gltf_object *o, const char *inner, const char *key, int count, bool required) {
+  const json_t *outer = o->json;
+  o->json = json_object_get(outer, inner);
+  int index = sn_gltf_index(o, key, count, required);
+  o->json = outer;
+  return index;
+}
+
 int sn_gltf_indices(gltf_object *o, const char *key, int limit, sn_arena *memory, int **out) {
   const json_t *array = value_of(o, key, false);
   size_t size = json_array_size(array);
@@ -126,4 +134,15 @@ void sn_gltf_remove_name(json_t *json, const char *key, const char *name) {
     if (text && strcmp(text, name) == 0) json_array_remove(names, k);
   }
   if (names && json_array_size(names) == 0) json_object_del(json, key);
+}
+
+const char *sn_gltf_claim_name(sn_context *ctx, sn_gltf *gltf, json_t *seen, const char *name, const char *other) {
+  char text[512];
+  bool is_free = name && *name && !json_object_get(seen, name);
+  snprintf(text, sizeof text, "%s", other);
+  for (int k = 2; !is_free && json_object_get(seen, text); k++) snprintf(text, sizeof text, "%.450s.%d", other, k);
+  if (!is_free) name = sn_arena_text(ctx, &gltf->memory, text);
+  if (!name || json_object_set_new_nocheck(seen, name, json_true()) == 0) return name;
+  sn_fail(ctx, SN_NO_MEMORY, "out of memory while naming joints and morph targets");
+  return NULL;
 }

@@ -4,10 +4,6 @@
 
 #include <string.h>
 
-static json_t *entry(const gltf_builder *b, const char *key, int index) {
-  return json_array_get(json_object_get(b->root, key), (size_t)index);
-}
-
 // ---- attributes of a part -----------------------------------------------------------------------------------------
 
 static bool same_positions(const gltf_part *part, const sn_mesh *mesh) {
@@ -96,17 +92,18 @@ static void separate_mesh(gltf_builder *b, const sn_gltf *base, int node, bool *
   int mesh = base->nodes[node].mesh;
   if (taken[mesh]) {
     json_t *copy = json_deep_copy(json_array_get(json_object_get(base->json, "meshes"), (size_t)mesh));
-    sn_gltf_set(b, entry(b, "nodes", node), "mesh", json_integer(sn_gltf_append(b, "meshes", copy)));
+    sn_gltf_set(b, sn_gltf_entry(b, "nodes", node), "mesh", json_integer(sn_gltf_append(b, "meshes", copy)));
   }
   taken[mesh] = true;
 }
 
 static json_t *mesh_of(const gltf_builder *b, int node) {
-  return entry(b, "meshes", (int)json_integer_value(json_object_get(entry(b, "nodes", node), "mesh")));
+  return sn_gltf_entry(b, "meshes",
+                       (int)json_integer_value(json_object_get(sn_gltf_entry(b, "nodes", node), "mesh")));
 }
 
 static void clean_node(gltf_builder *b, const sn_gltf_out *what, int node) {
-  json_t *json = entry(b, "nodes", node), *mesh = mesh_of(b, node);
+  json_t *json = sn_gltf_entry(b, "nodes", node), *mesh = mesh_of(b, node);
   sn_gltf_set(b, json, "skin", json_integer(0));
   json_object_del(json, "weights");
   json_object_del(mesh, "weights");
@@ -142,7 +139,7 @@ static void keep_node(gltf_builder *b, const sn_gltf_out *what, int node, bool *
 void sn_gltf_keep_meshes(gltf_builder *b, const sn_gltf_out *what, gltf_mesh_nodes *out) {
   const sn_gltf *base = what->base;
   json_object_del(b->root, "skins");
-  for (int k = 0; k < base->node_count; k++) json_object_del(entry(b, "nodes", k), "skin");
+  for (int k = 0; k < base->node_count; k++) json_object_del(sn_gltf_entry(b, "nodes", k), "skin");
   *out = (gltf_mesh_nodes){0, GLTF_NEW(b, &b->memory, int, base->part_count)};
   bool *taken = GLTF_NEW(b, &b->memory, bool, base->mesh_count);
   for (int k = 0; k < base->part_count && b->status == SN_OK; k++) {
@@ -195,6 +192,16 @@ static void mark_all(bool *set, int count, const json_t *object) {
   json_object_foreach((json_t *)object, key, value) mark(set, count, value);
 }
 
+static void mark_view(live_set *live, const json_t *object) {
+  mark(live->views, live->view_count, json_object_get(object, "bufferView"));
+}
+
+static void mark_sparse(live_set *live, const json_t *accessor) {
+  const json_t *sparse = json_object_get(accessor, "sparse");
+  mark_view(live, json_object_get(sparse, "indices"));
+  mark_view(live, json_object_get(sparse, "values"));
+}
+
 // Extensions may refer to anything by number: whatever a number in one could mean stays.
 static void mark_unknown(live_set *live, const json_t *json, bool inside) {
   if (inside) mark(live->accessors, live->accessor_count, json), mark(live->views, live->view_count, json);
@@ -230,16 +237,12 @@ static void mark_used(live_set *live, const json_t *root) {
     json_array_foreach(json_object_get(json, "samplers"), p, inner)
       mark_all(live->accessors, live->accessor_count, inner);
   }
-  json_array_foreach(json_object_get(root, "images"), k, json) {
-    mark(live->views, live->view_count, json_object_get(json, "bufferView"));
-  }
+  json_array_foreach(json_object_get(root, "images"), k, json) mark_view(live, json);
   mark_unknown(live, root, false);
   json_array_foreach(json_object_get(root, "accessors"), k, json) {
     if (k >= (size_t)live->accessor_count || !live->accessors[k]) continue;
-    const json_t *sparse = json_object_get(json, "sparse");
-    mark(live->views, live->view_count, json_object_get(json, "bufferView"));
-    mark(live->views, live->view_count, json_object_get(json_object_get(sparse, "indices"), "bufferView"));
-    mark(live->views, live->view_count, json_object_get(json_object_get(sparse, "values"), "bufferView"));
+    mark_view(live, json);
+    mark_sparse(live, json);
   }
 }
 
@@ -251,7 +254,7 @@ static void empty_accessor(gltf_builder *b, int index) {
 }
 
 static void place_view(gltf_builder *b, int index, size_t offset, size_t size) {
-  json_t *view = entry(b, "bufferViews", index);
+  json_t *view = sn_gltf_entry(b, "bufferViews", index);
   sn_gltf_set(b, view, "buffer", json_integer(0));
   sn_gltf_set(b, view, "byteOffset", json_integer((json_int_t)offset));
   sn_gltf_set(b, view, "byteLength", json_integer((json_int_t)size));
@@ -261,7 +264,7 @@ static void place_view(gltf_builder *b, int index, size_t offset, size_t size) {
 static void keep_views(gltf_builder *b, const sn_gltf *base, const bool *live) {
   for (int k = 0; k < base->view_count; k++) {
     const gltf_view *view = &base->views[k];
-    if (!live[k]) json_object_clear(entry(b, "bufferViews", k));
+    if (!live[k]) json_object_clear(sn_gltf_entry(b, "bufferViews", k));
     size_t size = live[k] ? view->size : 1;
     place_view(b, k, sn_gltf_add_bytes(b, live[k] ? view->bytes : (const uint8_t *)"", size), size);
   }
@@ -273,13 +276,10 @@ static void mark_pinned(bool *pinned, int count, const json_t *root) {
   size_t k;
   json_t *json;
   mark_unknown(&all, root, false);
-  json_array_foreach(json_object_get(root, "images"), k, json)
-    mark(pinned, count, json_object_get(json, "bufferView"));
+  json_array_foreach(json_object_get(root, "images"), k, json) mark_view(&all, json);
   json_array_foreach(json_object_get(root, "accessors"), k, json) {
-    const json_t *sparse = json_object_get(json, "sparse");
-    mark(pinned, count, json_object_get(json_object_get(sparse, "indices"), "bufferView"));
-    mark(pinned, count, json_object_get(json_object_get(sparse, "values"), "bufferView"));
-    if (sparse) mark(pinned, count, json_object_get(json, "bufferView"));
+    mark_sparse(&all, json);
+    if (json_object_get(json, "sparse")) mark_view(&all, json);
   }
 }
 
@@ -295,7 +295,7 @@ static void move_accessor(gltf_builder *b, const gltf_accessor *accessor, json_t
   if (bytes) {
     int view = sn_gltf_add_view(b, bytes, count * step, (int)target);
     if (step != size) {
-      sn_gltf_set(b, entry(b, "bufferViews", view), "byteStride", json_integer((json_int_t)step));
+      sn_gltf_set(b, sn_gltf_entry(b, "bufferViews", view), "byteStride", json_integer((json_int_t)step));
     }
     sn_gltf_set(b, json, "bufferView", json_integer(view));
     json_object_del(json, "byteOffset");
@@ -318,7 +318,8 @@ static void split_views(gltf_builder *b, const sn_gltf *base, live_set *live) {
       if (view < 0 || !live->views[view] || pinned[view]) continue;
       if (pass == 0) mixed[view] = mixed[view] || !live->accessors[k];
       if (pass == 1 && mixed[view] && live->accessors[k]) {
-        move_accessor(b, &base->accessors[k], entry(b, "accessors", k), json_array_get(old_views, (size_t)view));
+        move_accessor(b, &base->accessors[k], sn_gltf_entry(b, "accessors", k),
+                      json_array_get(old_views, (size_t)view));
       }
     }
   for (int v = 0; v < base->view_count; v++)

@@ -5,15 +5,12 @@
 
 #include <string.h>
 
-static const json_t *node_json(const sn_gltf *gltf, int node) {
-  return json_array_get(json_object_get(gltf->json, "nodes"), (size_t)node);
-}
-
 bool sn_gltf_locked_joints(const sn_gltf *gltf, bool *out) {
   bool any = false;
+  const json_t *nodes = json_object_get(gltf->json, "nodes");
   for (int j = 0; j < gltf->joint_count; j++) {
-    const json_t *extras = json_object_get(node_json(gltf, gltf->joints[j].node), "extras");
-    const json_t *lock = json_object_get(extras, "demLock");
+    const json_t *node = json_array_get(nodes, (size_t)gltf->joints[j].node);
+    const json_t *lock = json_object_get(json_object_get(node, "extras"), "demLock");
     out[j] = json_is_true(lock) || (json_is_number(lock) && json_number_value(lock) != 0);
     any = any || out[j];
   }

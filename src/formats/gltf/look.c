@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What the parts of a document look like: base colours, textures and where they lie on the surface. Nothing here makes a file
-// unreadable: a look that is not as it should be is left out.
+// unreadable: a malformed look is dropped.
 #include "formats/gltf/gltf.h"
 
 #include <string.h>
@@ -124,7 +124,7 @@ static sn_status split_parts(sn_context *ctx, const sn_gltf *gltf, sn_look *look
   sn_status status = parts ? sn_gltf_surface(ctx, gltf, &surface) : ctx->error.status;
   if (status != SN_OK) return status;
   for (int p = 0; p < gltf->part_count; p++) {
-    const sn_gltf_part *range = &gltf->parts[p].range;
+    const gltf_range *range = &gltf->parts[p].range;
     for (int t = range->first_triangle; t < range->first_triangle + range->triangle_count; t++) {
       int material = surface.materials[t];
       if (t > range->first_triangle && material == surface.materials[t - 1]) {

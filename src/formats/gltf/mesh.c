@@ -11,18 +11,14 @@ static const json_t *mesh_json(const sn_gltf *gltf, int mesh) {
   return json_array_get(json_object_get(gltf->json, "meshes"), (size_t)mesh);
 }
 
-gltf_object sn_gltf_primitive(sn_context *ctx, const sn_gltf *gltf, const sn_gltf_part *part) {
+gltf_object sn_gltf_primitive(sn_context *ctx, const sn_gltf *gltf, const gltf_range *part) {
   const json_t *primitives = json_object_get(mesh_json(gltf, part->mesh), "primitives");
   return sn_gltf_object(ctx, json_array_get(primitives, (size_t)part->primitive), "mesh %d primitive %d", part->mesh,
                         part->primitive);
 }
 
 int sn_gltf_attribute(gltf_object *o, const sn_gltf *gltf, const char *key) {
-  const json_t *primitive = o->json;
-  o->json = json_object_get(primitive, "attributes");
-  int accessor = sn_gltf_index(o, key, gltf->accessor_count, false);
-  o->json = primitive;
-  return accessor;
+  return sn_gltf_index_in(o, "attributes", key, gltf->accessor_count, false);
 }
 
 // Fails where the accessor (-1: none) has not `width` numbers for each of `count` elements (-1: any).
@@ -87,7 +83,7 @@ static void find_weights(primitive *p, const sn_gltf *gltf) {
   }
 }
 
-static primitive inspect(sn_context *ctx, const sn_gltf *gltf, const sn_gltf_part *part) {
+static primitive inspect(sn_context *ctx, const sn_gltf *gltf, const gltf_range *part) {
   primitive p = {.at = sn_gltf_primitive(ctx, gltf, part)};
   int mode = (int)sn_gltf_integer(&p.at, "mode", 0, 6, TRIANGLES);
   p.positions = sn_gltf_attribute(&p.at, gltf, "POSITION");
@@ -126,7 +122,7 @@ static sn_status count_parts(sn_context *ctx, sn_gltf *gltf) {
   return gltf->parts ? SN_OK : ctx->error.status;
 }
 
-static sn_status add_part(sn_context *ctx, sn_gltf *gltf, sn_gltf_part range, const primitive *p) {
+static sn_status add_part(sn_context *ctx, sn_gltf *gltf, gltf_range range, const primitive *p) {
   gltf_part *part = &gltf->parts[gltf->part_count++];
   int vertices = gltf->accessors[p->positions].count, triangles = triangle_count(p);
   if (vertices > INT_MAX - gltf->vertex_count || triangles > INT_MAX - gltf->triangle_count) {
@@ -145,7 +141,7 @@ static sn_status find_parts(sn_context *ctx, sn_gltf *gltf, int *influences) {
   sn_status status = count_parts(ctx, gltf);
   for (int k = 0; k < gltf->node_count && status == SN_OK; k++) {
     for (size_t index = 0; index < count_primitives(gltf, k) && status == SN_OK; index++) {
-      sn_gltf_part range = {.node = k, .mesh = gltf->nodes[k].mesh, .primitive = (int)index};
+      gltf_range range = {.node = k, .mesh = gltf->nodes[k].mesh, .primitive = (int)index};
       primitive p = inspect(ctx, gltf, &range);
       status = p.at.status;
       if (status == SN_OK && p.mode >= 0) status = add_part(ctx, gltf, range, &p);
@@ -170,7 +166,7 @@ static void triangle_corners(int mode, int t, int corners[3]) {
 
 static sn_status load_triangles(sn_context *ctx, sn_gltf *gltf, const gltf_part *part, const primitive *p,
                                 sn_arena *scratch) {
-  const sn_gltf_part *range = &part->range;
+  const gltf_range *range = &part->range;
   uint32_t *indices = NULL;
   if (p->indices >= 0) {
     indices = SN_NEW(ctx, scratch, uint32_t, p->corner_count);
@@ -243,9 +239,8 @@ static sn_status load_skin_rows(sn_context *ctx, sn_gltf *gltf, const gltf_part 
   return SN_OK;
 }
 
-// From the joint of every node (-1 for none) to that of the node itself or the nearest above it, in one pass: a file may be
-// one long chain.
-static void inherit_joints(const sn_gltf *gltf, int *joint_of_node) {
+// In one pass: a file may be one long chain.
+void sn_gltf_inherit_joints(const sn_gltf *gltf, int *joint_of_node) {
   for (int at = 0; at < gltf->node_count; at++) {
     int node = gltf->order[at], parent = gltf->nodes[node].parent;
     if (joint_of_node[node] < 0 && parent >= 0) joint_of_node[node] = joint_of_node[parent];
@@ -261,7 +256,7 @@ static void attach_rows(sn_gltf *gltf, const gltf_part *part) {
 }
 
 static sn_status load_part(sn_context *ctx, sn_gltf *gltf, gltf_part *part, const int *joint_above) {
-  const sn_gltf_part *range = &part->range;
+  const gltf_range *range = &part->range;
   primitive p = inspect(ctx, gltf, range);
   sn_arena scratch = sn_arena_new(ctx);
   float *positions = SN_NEW(ctx, &gltf->memory, float, (size_t)range->vertex_count * 3);
@@ -319,7 +314,7 @@ sn_status sn_gltf_load_meshes(sn_context *ctx, sn_gltf *gltf) {
     return ctx->error.status;
   }
   sn_gltf_joint_of_node(gltf, joint_above);
-  inherit_joints(gltf, joint_above);
+  sn_gltf_inherit_joints(gltf, joint_above);
   for (int k = 0; k < gltf->part_count && status == SN_OK; k++) {
     status = load_part(ctx, gltf, &gltf->parts[k], joint_above);
   }
@@ -331,8 +326,7 @@ sn_status sn_gltf_load_meshes(sn_context *ctx, sn_gltf *gltf) {
 
 // ---- what callers get ------------------------------------------------------------------------------------------------------
 
-sn_status sn_gltf_mesh(sn_context *ctx, const sn_gltf *gltf, sn_mesh *out, sn_arena *parts_memory,
-                       sn_gltf_part **parts, int *part_count) {
+sn_status sn_gltf_mesh(sn_context *ctx, const sn_gltf *gltf, sn_mesh *out) {
   *out = (sn_mesh){0};
   if (gltf->vertex_count == 0) return sn_fail(ctx, SN_BAD_INPUT, "%s: has no triangle meshes", gltf->name);
   sn_status status = sn_mesh_new(ctx, gltf->vertex_count, gltf->triangle_count, out);
@@ -346,15 +340,9 @@ sn_status sn_gltf_mesh(sn_context *ctx, const sn_gltf *gltf, sn_mesh *out, sn_ar
     }
   }
   status = sn_mesh_check(ctx, out); // node transforms can take a position out of a float's range
-  if (status != SN_OK) sn_fail_prefix(ctx, "%s: ", gltf->name);
-  if (status == SN_OK && parts) {
-    *part_count = gltf->part_count;
-    *parts = SN_NEW(ctx, parts_memory, sn_gltf_part, gltf->part_count);
-    for (int k = 0; *parts && k < gltf->part_count; k++) (*parts)[k] = gltf->parts[k].range;
-    if (!*parts) status = ctx->error.status;
-  }
-  if (status != SN_OK) sn_mesh_free(out);
-  return status;
+  if (status == SN_OK) return SN_OK;
+  sn_mesh_free(out);
+  return sn_fail_prefix(ctx, "%s: ", gltf->name);
 }
 
 // Normals or (`width` 4) tangents of a part, in the flattened mesh's axes; false where it has none, or tangents without normals.
@@ -417,7 +405,7 @@ static sn_status fill_skeleton(sn_context *ctx, const sn_gltf *gltf, sn_skeleton
     next[j] = joint_of_node[node];
     joint_of_node[node] = j;
   }
-  inherit_joints(gltf, joint_of_node);
+  sn_gltf_inherit_joints(gltf, joint_of_node);
   for (int j = 0; j < gltf->joint_count; j++) {
     const gltf_joint *joint = &gltf->joints[j];
     out->names[j] = sn_arena_text(ctx, &out->memory, joint->name);

@@ -15,28 +15,16 @@ static const char *target_name(sn_context *ctx, sn_gltf *gltf, const gltf_node *
   return sn_arena_text(ctx, &gltf->memory, text);
 }
 
-static bool taken(const json_t *seen, const char *name) { return json_object_get(seen, name) != NULL; }
-
-// "smile", or "teeth.smile" where another node has a smile too, or with a number where even that is taken.
-static const char *free_name(sn_context *ctx, sn_gltf *gltf, json_t *seen, int node, const char *name) {
-  const char *owner = gltf->nodes[node].name;
-  char text[512];
-  if (!taken(seen, name)) return name;
-  snprintf(text, sizeof text, "%.200s.%.200s", owner && *owner ? owner : "node", name);
-  for (int k = 2; taken(seen, text); k++) {
-    snprintf(text, sizeof text, "%.200s.%.200s.%d", owner && *owner ? owner : "node", name, k);
-  }
-  return sn_arena_text(ctx, &gltf->memory, text);
-}
-
+// "smile", or "teeth.smile" where another node has a smile too.
 static sn_status add_targets(sn_context *ctx, sn_gltf *gltf, int node, json_t *seen) {
+  const char *owner = gltf->nodes[node].name;
   for (int k = 0; k < gltf->nodes[node].weight_count; k++) {
+    char other[512];
     const char *name = target_name(ctx, gltf, &gltf->nodes[node], k);
-    if (name) name = free_name(ctx, gltf, seen, node, name);
     if (!name) return ctx->error.status;
-    if (json_object_set_new_nocheck(seen, name, json_true()) != 0) {
-      return sn_fail(ctx, SN_NO_MEMORY, "out of memory while naming morph targets");
-    }
+    snprintf(other, sizeof other, "%.200s.%.200s", owner && *owner ? owner : "node", name);
+    name = sn_gltf_claim_name(ctx, gltf, seen, name, other);
+    if (!name) return ctx->error.status;
     gltf->morphs[gltf->morph_count++] = (gltf_morph){node, k, name};
   }
   return SN_OK;

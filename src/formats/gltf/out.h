@@ -31,10 +31,16 @@ void sn_gltf_set_text(gltf_builder *b, json_t *object, const char *key, const ch
 // Appends to root[key], made where it is missing; takes over value and returns its index.
 int sn_gltf_append(gltf_builder *b, const char *key, json_t *value);
 json_t *sn_gltf_child(gltf_builder *b, json_t *object, const char *key); // object[key], made where it is missing
+json_t *sn_gltf_list(gltf_builder *b, json_t *object, const char *key);  // the same with an array
+void sn_gltf_push(gltf_builder *b, json_t *array, json_t *value);        // takes over value
 json_t *sn_gltf_reals(gltf_builder *b, const double *values, int count);
-
-json_t *sn_gltf_list(gltf_builder *b, json_t *object, const char *key); // the same with an array
-void sn_gltf_push(gltf_builder *b, json_t *array, json_t *value);       // takes over value
+json_t *sn_gltf_entry(const gltf_builder *b, const char *key, int index); // root[key][index]
+// Makes a node a child of another; -1: of the scene.
+void sn_gltf_attach(gltf_builder *b, int node, int parent);
+// Takes over `name`; the index.
+int sn_gltf_add_material(gltf_builder *b, json_t *name, const double colour[3]);
+// Takes over `clip`; one without channels is dropped.
+void sn_gltf_append_clip(gltf_builder *b, json_t *clip);
 
 void sn_gltf_set_trs(gltf_builder *b, json_t *node, sn_vec3 t, sn_quat r, sn_vec3 s);
 
@@ -63,6 +69,8 @@ typedef struct gltf_influences {
 
 // Keeps the largest, in order.
 void sn_gltf_keep_influence(gltf_influences *row, int joint, float weight);
+// Weights that add up to 1; a row without any has the joint that it names first.
+void sn_gltf_normalise(gltf_influences *rows, int count);
 // JOINTS_0, WEIGHTS_0 and, where some vertex needs them, JOINTS_1, WEIGHTS_1; of 16 bits where `wide`.
 void sn_gltf_put_influences(gltf_builder *b, json_t *attributes, const gltf_influences *rows, int count, bool wide);
 

@@ -43,7 +43,7 @@ static void set_floats(gltf_builder *b, json_t *node, const char *key, const flo
 
 static void set_trs(gltf_builder *b, int node_index, const trs *a) {
   static const trs identity = {{0, 0, 0}, {0, 0, 0, 1}, {1, 1, 1}};
-  json_t *node = json_array_get(json_object_get(b->root, "nodes"), (size_t)node_index);
+  json_t *node = sn_gltf_entry(b, "nodes", node_index);
   json_object_del(node, "matrix");
   set_floats(b, node, "translation", a->translation, 3, identity.translation);
   set_floats(b, node, "rotation", a->rotation, 4, identity.rotation);
@@ -56,9 +56,7 @@ static int add_node(gltf_builder *b, const char *name, const char *suffix, int p
   json_t *node = json_object();
   sn_gltf_set_text(b, node, "name", text, "joint");
   int index = sn_gltf_append(b, "nodes", node);
-  if (parent < 0) return index;
-  json_t *above = json_array_get(json_object_get(b->root, "nodes"), (size_t)parent);
-  sn_gltf_push(b, sn_gltf_list(b, above, "children"), json_integer(index));
+  if (parent >= 0) sn_gltf_attach(b, index, parent);
   return index;
 }
 
@@ -245,8 +243,7 @@ bool sn_gltf_kept_rig(gltf_builder *b, const sn_gltf_out *what, gltf_rig *rig) {
 
 void sn_gltf_add_skin(gltf_builder *b, const gltf_rig *rig, int root) {
   int index = sn_gltf_add_bound_skin(b, rig->joint_count, rig->nodes, rig->inverse_bind);
-  json_t *skin = json_array_get(json_object_get(b->root, "skins"), (size_t)index);
-  if (root >= 0) sn_gltf_set(b, skin, "skeleton", json_integer(root));
+  if (root >= 0) sn_gltf_set(b, sn_gltf_entry(b, "skins", index), "skeleton", json_integer(root));
 }
 
 // ---- clips ------------------------------------------------------------------------------------------------------------
@@ -279,7 +276,7 @@ static void add_node_channels(clip_builder *c, int node, const trs *samples, siz
   } properties[] = {{"translation", offsetof(trs, translation), 3, 0},
                     {"rotation", offsetof(trs, rotation), 4, 0},
                     {"scale", offsetof(trs, scale), 3, 1}};
-  const json_t *json = json_array_get(json_object_get(c->b->root, "nodes"), (size_t)node);
+  const json_t *json = sn_gltf_entry(c->b, "nodes", node);
   for (int p = 0; p < 3; p++) {
     const json_t *still = json_object_get(json, properties[p].path);
     bool moves = always && p == 1;

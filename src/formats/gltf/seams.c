@@ -22,13 +22,11 @@ typedef struct seam_job {
 static void read_beside(seam_job *job, sn_arena *scratch) {
   sn_context *ctx = job->b->ctx;
   const sn_gltf *base = job->base;
-  gltf_object o = sn_gltf_object(ctx, json_object_get(job->primitive, "extras"), "primitive");
-  int uvs = sn_gltf_index(&o, GLTF_CORNER_UVS, base->accessor_count, false);
-  int materials = sn_gltf_index(&o, GLTF_TRIANGLE_MATERIALS, base->accessor_count, false);
-  o.json = job->primitive;
+  gltf_object o = sn_gltf_object(ctx, job->primitive, "primitive");
+  int uvs = sn_gltf_index_in(&o, "extras", GLTF_CORNER_UVS, base->accessor_count, false);
+  int materials = sn_gltf_index_in(&o, "extras", GLTF_TRIANGLE_MATERIALS, base->accessor_count, false);
   int corners = sn_gltf_index(&o, "indices", base->accessor_count, true);
-  o.json = json_object_get(job->primitive, "attributes");
-  int positions = sn_gltf_index(&o, "POSITION", base->accessor_count, true);
+  int positions = sn_gltf_index_in(&o, "attributes", "POSITION", base->accessor_count, true);
   if ((job->b->status = o.status) != SN_OK) return;
   job->vertex_count = base->accessors[positions].count;
   job->triangle_count = base->accessors[corners].count / 3;

@@ -17,11 +17,6 @@ static const double same_scale = 0.2;
 
 // ---- groups: skins that share a joint share their map ---------------------------------------------------------------
 
-static int group_root(int *group, int s) {
-  while (group[s] != s) s = group[s] = group[group[s]];
-  return s;
-}
-
 static sn_status group_skins(sn_context *ctx, const sn_gltf *gltf, sn_arena *scratch, int *group) {
   int *owner = SN_NEW(ctx, scratch, int, gltf->joint_count);
   if (!owner) return ctx->error.status;
@@ -30,15 +25,11 @@ static sn_status group_skins(sn_context *ctx, const sn_gltf *gltf, sn_arena *scr
   for (int s = 0; s < gltf->skin_count; s++) {
     for (int k = 0; k < gltf->skins[s].joint_count; k++) {
       int j = gltf->skins[s].joints[k];
-      if (owner[j] < 0) {
-        owner[j] = s;
-      } else {
-        int a = group_root(group, owner[j]), b = group_root(group, s);
-        group[a > b ? a : b] = a > b ? b : a;
-      }
+      if (owner[j] < 0) owner[j] = s;
+      sn_set_join(group, owner[j], s);
     }
   }
-  for (int s = 0; s < gltf->skin_count; s++) group[s] = group_root(group, s);
+  for (int s = 0; s < gltf->skin_count; s++) group[s] = sn_set_first(group, s);
   return SN_OK;
 }
 

@@ -6,16 +6,12 @@
 
 // The accessor of that name among the primitive's extras; -1 where there is none.
 static int beside(gltf_object *o, const sn_gltf *gltf, const char *key) {
-  const json_t *primitive = o->json;
-  o->json = json_object_get(primitive, "extras");
-  int accessor = gltf->from_fbx ? sn_gltf_index(o, key, gltf->accessor_count, false) : -1;
-  o->json = primitive;
-  return accessor;
+  return gltf->from_fbx ? sn_gltf_index_in(o, "extras", key, gltf->accessor_count, false) : -1;
 }
 
 static sn_status part_uvs(sn_context *ctx, const sn_gltf *gltf, const gltf_part *part, sn_surface *out) {
   gltf_object o = sn_gltf_primitive(ctx, gltf, &part->range);
-  const sn_gltf_part *range = &part->range;
+  const gltf_range *range = &part->range;
   int accessor = beside(&o, gltf, GLTF_CORNER_UVS);
   if (accessor >= 0) {
     out->has_uvs = true;

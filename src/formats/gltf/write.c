@@ -187,8 +187,7 @@ static void build_kept(gltf_builder *b, const sn_gltf_out *what) {
   gltf_mesh_nodes meshes = {0};
   gltf_rig rig = {0};
   int root = -1;
-  if (b->status == SN_OK && !what->mesh)
-    b->status = sn_gltf_mesh(b->ctx, base, &own, NULL, NULL, NULL), full.mesh = &own;
+  if (b->status == SN_OK && !what->mesh) b->status = sn_gltf_mesh(b->ctx, base, &own), full.mesh = &own;
   sn_gltf_unit_morphs(b, &full);
   sn_gltf_keep_meshes(b, &full, &meshes);
   if (sn_gltf_kept_rig(b, &full, &rig)) {

@@ -100,35 +100,30 @@ static sn_status read_uv(obj_reader *reader) {
   return SN_OK;
 }
 
-// The number behind the slash of a corner, from 0; -1 where there is none that exists.
-static int corner_uv(const obj_reader *reader, const char *p) {
-  if (p == reader->end || *p != '/') return -1;
-  bool negative = ++p < reader->end && *p == '-';
-  if (negative) p++;
-  long index = 0, known = (long)reader->uvs.count;
-  for (; p < reader->end && *p >= '0' && *p <= '9'; p++) index = index < INT32_MAX ? index * 10 + (*p - '0') : index;
-  index = negative ? known - index : index - 1;
-  return index >= 0 && index < known ? (int)index : -1;
+// A whole number, perhaps negative, which counts back from the last of `known` ones: from 0 on. Returns what is behind it.
+static const char *read_index(const obj_reader *reader, const char *p, size_t known, long *out) {
+  bool negative = p < reader->end && *p == '-';
+  long index = 0;
+  for (p += negative; p < reader->end && *p >= '0' && *p <= '9'; p++)
+    index = index < INT32_MAX ? index * 10 + (*p - '0') : index;
+  *out = negative ? (long)known - index : index - 1;
+  return p;
 }
 
-// The vertex of one corner ("7", "7/1", "7//3", "-1/..."), from 0, and its texture coordinate.
+// The vertex of one corner ("7", "7/1", "7//3", "-1/..."), and its texture coordinate (-1: none that exists), from 0.
 static sn_status read_corner(obj_reader *reader, int *out, int *uv) {
-  const char *p = reader->p;
-  bool negative = p < reader->end && *p == '-';
-  if (negative) p++;
-  long index = 0, known = (long)reader->positions.count;
-  const char *digits = p;
-  for (; p < reader->end && *p >= '0' && *p <= '9'; p++) index = index < INT32_MAX ? index * 10 + (*p - '0') : index;
-  if (p == digits) return bad_line(reader, "a face corner is not a number");
-  if (index == 0) return bad_line(reader, "face index 0: OBJ counts from 1");
-  if (negative && index > known) return bad_line(reader, "a negative face index reaches before the first vertex");
-  if (index > INT32_MAX) return bad_line(reader, "a face index is too large");
-  *out = (int)(negative ? known - index : index - 1);
-  if (!negative && index > reader->furthest && index > known) {
-    reader->furthest = index, reader->furthest_line = reader->line;
-  }
+  long index, number = -1, known = (long)reader->positions.count;
+  const char *p = read_index(reader, reader->p, reader->positions.count, &index);
+  bool negative = *reader->p == '-';
+  if (p == reader->p + negative) return bad_line(reader, "a face corner is not a number");
+  if (index == (negative ? known : -1)) return bad_line(reader, "face index 0: OBJ counts from 1");
+  if (index < 0) return bad_line(reader, "a negative face index reaches before the first vertex");
+  if (index >= INT32_MAX) return bad_line(reader, "a face index is too large");
+  *out = (int)index;
+  if (index >= known && index >= reader->furthest) reader->furthest = index + 1, reader->furthest_line = reader->line;
   if (!ends_word(p, reader->end) && *p != '/') return bad_line(reader, "a face corner is not a number");
-  *uv = reader->wants_uvs ? corner_uv(reader, p) : -1;
+  if (reader->wants_uvs && p < reader->end && *p == '/') read_index(reader, p + 1, reader->uvs.count, &number);
+  *uv = number >= 0 && number < (long)reader->uvs.count ? (int)number : -1;
   while (p < reader->end && !is_blank(*p) && *p != '\\') p++;
   reader->p = p;
   return SN_OK;
@@ -186,22 +181,23 @@ static sn_status read_lines(obj_reader *reader) {
   return SN_OK;
 }
 
-static sn_status keep_uvs(const obj_reader *reader, sn_arena *memory, float (**out)[2]) {
+static sn_status keep_uvs(const obj_reader *reader, sn_surface *out) {
   if (reader->uvs.count == 0) return SN_OK;
   size_t corners = 3 * reader->triangles.count;
   const int *numbers = reader->corner_uvs.items;
   const float(*uvs)[2] = reader->uvs.items;
-  *out = sn_arena_alloc(reader->ctx, memory, corners, sizeof **out);
-  if (!*out) return reader->ctx->error.status;
+  out->uvs = sn_arena_alloc(reader->ctx, &out->memory, corners, sizeof *out->uvs);
+  if (!out->uvs) return reader->ctx->error.status;
+  out->has_uvs = true;
   for (size_t c = 0; c < corners; c++)
-    if (numbers[c] >= 0) memcpy((*out)[c], uvs[numbers[c]], sizeof **out);
+    if (numbers[c] >= 0) memcpy(out->uvs[c], uvs[numbers[c]], sizeof *out->uvs);
   return SN_OK;
 }
 
-// Without texture coordinates where `uvs` is NULL.
-static sn_status parse(sn_context *ctx, const char *name, const char *text, size_t size, sn_mesh *out,
-                       sn_arena *memory, float (**uvs)[2]) {
+sn_status sn_obj_parse_uvs(sn_context *ctx, const char *name, const char *text, size_t size, sn_mesh *out,
+                           sn_surface *uvs) {
   *out = (sn_mesh){0};
+  if (uvs) *uvs = (sn_surface){.memory = sn_arena_new(ctx)};
   obj_reader reader = {.ctx = ctx, .name = name, .p = sn_skip_byte_order_mark(text, size), .end = text + size};
   reader.positions.size = sizeof(float[3]), reader.triangles.size = sizeof(int[3]);
   reader.uvs.size = sizeof(float[2]), reader.corner_uvs.size = sizeof(int[3]), reader.wants_uvs = uvs != NULL;
@@ -209,11 +205,10 @@ static sn_status parse(sn_context *ctx, const char *name, const char *text, size
   if (status == SN_OK) status = sn_mesh_new(ctx, (int)reader.positions.count, (int)reader.triangles.count, out);
   if (status == SN_OK) {
     memcpy(out->positions, reader.positions.items, reader.positions.count * reader.positions.size);
-    if (reader.triangles.count > 0) {
+    if (reader.triangles.count > 0)
       memcpy(out->triangles, reader.triangles.items, reader.triangles.count * reader.triangles.size);
-    }
   }
-  if (status == SN_OK && uvs) status = keep_uvs(&reader, memory, uvs);
+  if (status == SN_OK && uvs) status = keep_uvs(&reader, uvs);
   if (status != SN_OK) sn_mesh_free(out);
   growing *const arrays[] = {&reader.positions, &reader.triangles, &reader.uvs, &reader.corner_uvs};
   for (size_t n = 0; n < sizeof arrays / sizeof *arrays; n++)
@@ -222,32 +217,21 @@ static sn_status parse(sn_context *ctx, const char *name, const char *text, size
 }
 
 sn_status sn_obj_parse(sn_context *ctx, const char *name, const char *text, size_t size, sn_mesh *out) {
-  return parse(ctx, name, text, size, out, NULL, NULL);
+  return sn_obj_parse_uvs(ctx, name, text, size, out, NULL);
 }
 
-sn_status sn_obj_parse_uvs(sn_context *ctx, const char *name, const char *text, size_t size, sn_mesh *out,
-                           sn_arena *memory, float (**uvs)[2]) {
-  *uvs = NULL;
-  return parse(ctx, name, text, size, out, memory, uvs);
-}
-
-static sn_status read_file(sn_context *ctx, const char *path, sn_mesh *out, sn_arena *memory, float (**uvs)[2]) {
+sn_status sn_obj_read_uvs(sn_context *ctx, const char *path, sn_mesh *out, sn_surface *uvs) {
   *out = (sn_mesh){0};
   sn_file file;
   sn_status status = sn_file_open(ctx, path, &file);
   if (status != SN_OK) return status;
-  status = parse(ctx, path, (const char *)file.bytes, file.size, out, memory, uvs);
+  status = sn_obj_parse_uvs(ctx, path, (const char *)file.bytes, file.size, out, uvs);
   sn_file_close(&file);
   return status;
 }
 
 sn_status sn_obj_read(sn_context *ctx, const char *path, sn_mesh *out) {
-  return read_file(ctx, path, out, NULL, NULL);
-}
-
-sn_status sn_obj_read_uvs(sn_context *ctx, const char *path, sn_mesh *out, sn_arena *memory, float (**uvs)[2]) {
-  *uvs = NULL;
-  return read_file(ctx, path, out, memory, uvs);
+  return sn_obj_read_uvs(ctx, path, out, NULL);
 }
 
 // Corner k of all: its vertex, and its own texture coordinate and normal.

@@ -36,6 +36,16 @@ for name in character given dqs; do "$SINEW" eval site/$name.sinew --skeleton si
 "$SINEW" pack site/affine.sinew --order blocks -o site/affine-blocks.sinew --quiet
 "$SINEW" pack site/character.sinew --order blocks -o site/character-blocks.sinew --quiet
 cp "$src"/test/golden/*.sinew site
+# Helper joints of a body and of a face.
+"$SINEW" train --method helpers:helpers=6 --rest arm/rest.obj --frames arm/frames.pc2 --skeleton arm/skeleton.glb --quiet -o site/helpers.sinew
+"$SINEW" gen face --vertices 1500 -o face --quiet
+"$SINEW" train --method helpers:helpers=6 --rest face/rest.obj --frames face/frames.pc2 --values face/values.csv --quiet -o site/face.sinew
+# A character as people export them, where there is one.
+foreign=$src/../shared/data/gltf/Soldier.glb
+if [ -e "$foreign" ]; then
+  cp "$foreign" site/foreign.glb
+  "$SINEW" train --method lbs:weights=given --rest site/foreign.glb --skeleton site/foreign.glb --quiet -o site/foreign.sinew
+fi
 
 export SINEW_WEB_DIR=$dir SINEW_SOURCE=$src
 node "$src/test/web_node_test.mjs"

@@ -3,6 +3,7 @@
 // truth: {frames, count, at(frame, vertex, coordinate)}. Returns {max, frames, vertices}; max is over the diagonal of the first frame.
 export async function measure(core, engine, url, truth, fps) {
   const { Scene, Vector3, SceneLoader } = core, scene = new Scene(engine);
+  SceneLoader.ShowLoadingScreen = false;
   await SceneLoader.AppendAsync("", url, scene, undefined, ".glb");
   scene.createDefaultCameraOrLight(true, true, false);
   await scene.whenReadyAsync();

@@ -7,12 +7,18 @@ set(page_source ${CMAKE_BINARY_DIR}/page_template.c)
 if(NODE AND WASM_CLANG AND WASM_LINKER AND EXISTS /usr/lib/wasm32-wasi/libc.a
    AND EXISTS ${CMAKE_SOURCE_DIR}/node_modules/three/package.json
    AND EXISTS ${CMAKE_SOURCE_DIR}/node_modules/esbuild/package.json)
-  file(GLOB page_parts CONFIGURE_DEPENDS web/*.* web/skin/*.* web/skin/wgsl/*)
+  file(GLOB page_parts CONFIGURE_DEPENDS web/*.js web/*.css web/*.html web/*.wgsl web/build.mjs web/skin/*.* web/skin/wgsl/*)
   file(GLOB page_runtime CONFIGURE_DEPENDS src/runtime/*)
+  set(page_wasm ${CMAKE_BINARY_DIR}/page_runtime.wasm)
+  add_custom_command(
+    OUTPUT ${page_wasm} ${CMAKE_BINARY_DIR}/page_runtime_basic.wasm
+    COMMAND ${NODE} ${CMAKE_SOURCE_DIR}/web/wasm.mjs ${WASM_CLANG} ${CMAKE_BINARY_DIR}
+    DEPENDS ${page_runtime} include/sinew/runtime.h web/wasm.c web/wasm.mjs
+    COMMENT "Compiling the runtime to WebAssembly")
   add_custom_command(
     OUTPUT ${page_source}
-    COMMAND ${NODE} ${CMAKE_SOURCE_DIR}/web/build.mjs ${WASM_CLANG} ${CMAKE_BINARY_DIR}
-    DEPENDS ${page_parts} ${page_runtime} include/sinew/runtime.h package-lock.json
+    COMMAND ${NODE} ${CMAKE_SOURCE_DIR}/web/build.mjs ${CMAKE_BINARY_DIR}
+    DEPENDS ${page_parts} ${page_wasm} package-lock.json
     COMMENT "Bundling the page of sinew view")
 else()
   message(STATUS "sinew view: no page (needs `npm ci`, clang, lld and wasi-libc)")

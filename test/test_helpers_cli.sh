@@ -41,6 +41,19 @@ expect 2 'helpers' "$sinew" train --method helpers:helpers=0 "${rom[@]}" -o zero
 check test ! -e zero.sinew
 expect 1 'needs' "$sinew" train --method helpers --rest rom/rest.obj --frames rom/frames.pc2 -o bare.sinew
 
+# A skeleton of one joint: its helpers can follow nothing but the character's own rotation.
+check "$sinew" gen bar --quiet -o bar
+check "$sinew" rig --rest bar/rest.obj --frames bar/frames.pc2 --bones 1 --quiet -o root.glb
+bar=(--rest bar/rest.obj --frames bar/frames.pc2)
+expect 0 'the skeleton has one joint' "$sinew" train --method helpers:helpers=4 "${bar[@]}" --skeleton root.glb --json root.json -o root.sinew
+holds 'r[0].train.ee < 0.5' root.json
+check "$sinew" eval root.sinew --skeleton root.glb --quiet -o root.pc2
+
+# More helpers than vertices: at most as many.
+expect 0 'helpers=200: the mesh has 80 vertices' "$sinew" train --method helpers:helpers=200 "${bar[@]}" --skeleton bar/skeleton.glb --json many.json -o many.sinew
+check "$sinew" info many.sinew --quiet --json info.json
+holds 'r[0].palette <= r[0].joints + 80' info.json
+
 # Blend shapes as bones: within the numbers asked for, better with more of them, the same bytes at any number of threads.
 check "$sinew" gen face --vertices 1500 --frames 40 --targets 12 --quiet -o face
 face=(--rest face/rest.obj --frames face/frames.pc2 --values face/values.csv)

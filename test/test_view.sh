@@ -41,6 +41,7 @@ train psd-dualquat psd:blend=dualquat arm
 train eigenskin eigenskin arm
 train rotreg rotreg arm
 train torque torque arm --torque arm/torque.csv
+train helpers helpers arm
 train affine affine arm --controls arm/controls.txt
 "$SINEW" view "${models[@]}" --rest arm/rest.obj --frames arm/frames.pc2 --skeleton arm/skeleton.glb --torque arm/torque.csv \
   --controls arm/controls.txt --keys every:4 --title 'Arm <1 & 2>' -o arm.html --quiet

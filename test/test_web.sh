@@ -16,6 +16,17 @@ node "$src/web/package.mjs" "$SINEW_BUILD/page_runtime.wasm" dist
 mkdir -p site/node_modules/sinew-skin
 tar -xzf "dist/$(cat packed)" -C site/node_modules/sinew-skin --strip-components=1
 grep -q '"dependencies"' site/node_modules/sinew-skin/package.json && { echo "FAILED: the package has dependencies"; exit 1; }
+# The types, where TypeScript and those of three.js are installed, in the checkout or in the folder SINEW_TYPES.
+types=${SINEW_TYPES:-$src}/node_modules
+if [ -d "$types/typescript" ] && [ -d "$types/@types/three" ]; then
+  mkdir -p typed/node_modules/@types
+  ln -s "$types/@types/three" typed/node_modules/@types/three
+  ln -s "$dir/site/node_modules/sinew-skin" typed/node_modules/sinew-skin
+  cp "$src/test/web_types.ts" typed/use.ts
+  node "$types/typescript/bin/tsc" --noEmit --strict --target es2022 --module esnext --moduleResolution bundler --preserveSymlinks --lib es2022,dom typed/use.ts
+else
+  echo "skipped: no typescript and @types/three (npm install --no-save): the types are not compiled"
+fi
 cp "$src"/examples/three/index.html "$src"/examples/three/main.js site
 
 # A character with everything that people's files have: an armature with a scale, names that three.js spells otherwise, two
@@ -36,6 +47,16 @@ for name in character given dqs; do "$SINEW" eval site/$name.sinew --skeleton si
 "$SINEW" pack site/affine.sinew --order blocks -o site/affine-blocks.sinew --quiet
 "$SINEW" pack site/character.sinew --order blocks -o site/character-blocks.sinew --quiet
 cp "$src"/test/golden/*.sinew site
+# Helper joints of a body and of a face.
+"$SINEW" train --method helpers:helpers=6 --rest arm/rest.obj --frames arm/frames.pc2 --skeleton arm/skeleton.glb --quiet -o site/helpers.sinew
+"$SINEW" gen face --vertices 1500 -o face --quiet
+"$SINEW" train --method helpers:helpers=6 --rest face/rest.obj --frames face/frames.pc2 --values face/values.csv --quiet -o site/face.sinew
+# A character as people export them, where there is one.
+foreign=$src/../shared/data/gltf/Soldier.glb
+if [ -e "$foreign" ]; then
+  cp "$foreign" site/foreign.glb
+  "$SINEW" train --method lbs:weights=given --rest site/foreign.glb --skeleton site/foreign.glb --quiet -o site/foreign.sinew
+fi
 
 export SINEW_WEB_DIR=$dir SINEW_SOURCE=$src
 node "$src/test/web_node_test.mjs"

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 
 const dir = process.env.SINEW_WEB_DIR, at = join(dir, 'site/node_modules/sinew-skin');
 const core = await import(join(at, 'core.js')), { loadSinew, matchJoints, sanitiseName, webgpuRefuses } = core;
@@ -10,13 +11,42 @@ const core = await import(join(at, 'core.js')), { loadSinew, matchJoints, saniti
 // Everything that the modules export has a type, and the other way round.
 const typed = file => [...readFileSync(join(at, file), 'utf8').matchAll(/^export (?:class|function) (\w+)/gm)].map(m => m[1]).sort();
 assert.deepEqual(Object.keys(core).sort(), typed('core.d.ts'));
-const exported = readFileSync(join(at, 'index.js'), 'utf8').match(/export \{([^}]*)\}/)[1].split(',').map(n => n.trim()).filter(Boolean).sort();
+const exported = readFileSync(join(at, 'index.js'), 'utf8').match(/export ?\{([^}]*)\}/)[1].split(',').map(n => n.trim()).filter(Boolean).sort();
 assert.deepEqual(exported, [...typed('core.d.ts'), ...typed('index.d.ts')].sort());
 
 // Helpers need no WebAssembly: they and what they import are a few kilobytes.
-const helpers = readFileSync(join(at, 'helpers.js'), 'utf8'), imported = [...helpers.matchAll(/from "(\.\/[^"]+)"/g)].map(m => readFileSync(join(at, m[1]), 'utf8'));
+const helpers = readFileSync(join(at, 'helpers.js'), 'utf8'), imported = [...helpers.matchAll(/from ?"(\.\/[^"]+)"/g)].map(m => readFileSync(join(at, m[1]), 'utf8'));
 assert.deepEqual(Object.keys(await import(join(at, 'helpers.js'))).sort(), typed('helpers.d.ts'));
 assert.ok([helpers, ...imported].join('').length < 10000);
+
+// lbs, dqs and helpers need the basic runtime alone, which has the same bits as the whole one: 150 kB gzipped with all the modules.
+const modules = name => [name, ...[...readFileSync(join(at, name), 'utf8').matchAll(/from ?"\.\/([^"]+)"/g)].flatMap(m => modules(m[1]))];
+const sizes = [...new Set([...modules('index.js'), 'runtime-basic.js'])].map(name => gzipSync(readFileSync(join(at, name)), { level: 9 }).length);
+const gzipped = sizes.reduce((sum, size) => sum + size, 0);
+assert.ok(gzipped <= 150000, `${gzipped} bytes gzipped`);
+const basic = await core.sinewRuntime('basic'), wholeRuntime = await core.sinewRuntime('whole');
+const move = model => ({
+  joints: Float32Array.from({ length: 12 * model.info.jointCount }, (_, k) => (k % 12 % 5 === 0 ? 1 : 0) + 0.05 * Math.sin(k)),
+  values: Float32Array.from({ length: model.info.valueCount }, (_, k) => 0.5 + 0.4 * Math.cos(k)),
+});
+for (const name of ['given', 'dqs', 'helpers', 'face', 'tangents']) {
+  const bytes = readFileSync(join(dir, 'site', `${name}.sinew`)), model = await loadSinew(bytes), same = new core.SinewModel(wholeRuntime, bytes);
+  assert.ok(model.rt === basic, `${name} runs in the basic runtime`);
+  model.load(move(model)), same.load(move(model));
+  assert.deepEqual(model.evaluate(), same.evaluate(), name);
+  model.dispose(), same.dispose();
+}
+for (const [name, reason] of [['character', 'drive `rotreg`'], ['affine', 'drive `controls`'], ['terms', 'correct `rbf`']]) {
+  const bytes = readFileSync(join(dir, 'site', `${name}.sinew`)), model = await loadSinew(bytes);
+  assert.ok(model.rt === wholeRuntime, `${name} needs the whole runtime`);
+  assert.throws(() => new core.SinewModel(basic, bytes), error => error.message.includes(reason));
+  model.dispose();
+}
+assert.throws(() => core.sinewRuntime('small'), /basic or whole/);
+// A file that is missing: status 404, or the page that servers of single-page applications send instead.
+await assert.rejects(loadSinew(new Response('', { status: 404, statusText: 'Not Found' }), { name: 'a.sinew' }), /^Error: a.sinew: HTTP 404 Not Found: there is no such file/);
+await assert.rejects(loadSinew(new Response('<!DOCTYPE html><title>App</title>'), { name: 'a.sinew' }), /a.sinew: the server sent a page of HTML/);
+console.log(`ok in Node: lbs, dqs and helpers need ${(gzipped / 1000).toFixed(0)} kB gzipped`);
 
 // Evaluations are those that are in the golden models.
 for (const name of readdirSync(join(process.env.SINEW_SOURCE, 'test/golden')).filter(n => n.endsWith('.sinew'))) {
@@ -115,3 +145,11 @@ assert.deepEqual(matchJoints(['a:b', 'ab'], [['ab'], ['a:b', 'ab_1']]), [1, 0], 
 assert.throws(() => matchJoints(['a', 'b'], [['a']]), /no joint called “b”; it has “a”/);
 assert.throws(() => matchJoints(['a:b', 'a.b'], [['ab']]), /differ only in characters/);
 console.log(`ok in Node: types, golden models, ${refused} of ${tried} hostile models refused, the others harmless, names`);
+
+// The table of docs/guide/three.md has everything that the types have.
+const guide = readFileSync(join(process.env.SINEW_SOURCE, 'docs/guide/three.md'), 'utf8').split('## The interface')[1].split('\n').filter(line => line.startsWith('|')).join('\n');
+const members = file => [...readFileSync(join(at, file), 'utf8').matchAll(/^export (?:class|function) (\w+)|^ {2}(?:readonly |static )?(\w+)(?:\??:|\()/gm)]
+  .map(m => m[1] ?? m[2]).filter(name => !/^(constructor|create|isSinewMesh|positions|normals|tangents|batch|joints|\w+(Count|Name)|shade|maxInfluences|weightBits|name|fetch|wasm|version|drivers|helpers)$/.test(name));
+for (const file of ['core.d.ts', 'index.d.ts', 'helpers.d.ts']) {
+  for (const name of members(file)) assert.ok(new RegExp(`\\b${name}\\b`).test(guide), `docs/guide/three.md has no ${name}, which ${file} has`);
+}

@@ -1,26 +1,29 @@
 // SPDX-License-Identifier: MIT
 // The package in Chromium: examples/three and the tutorial of docs/guide/three.md. test_web.sh makes the site.
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { extname, join } from 'node:path';
+import { build } from 'esbuild';
 import { launch } from '../tools/browser.mjs';
 
 const dir = process.env.SINEW_WEB_DIR, source = process.env.SINEW_SOURCE, tolerance = 1e-5;
 let browser = await launch(['--js-flags=--expose-gc']);
 const types = { '.html': 'text/html', '.js': 'text/javascript', '.json': 'application/json' };
 const extra = {}; // files of the site that are made here
+const missing = new Set(), folders = [join(dir, 'site')]; // files that the server does not have; where it looks
 
-// A page of the site: files of `dir`/site, with three.js from this tree. No console errors, no exceptions.
-async function withPage(path, body) {
+// A page of the site: files of `dir`/site, with three.js from this tree. No console errors but those expected, no exceptions.
+async function withPage(path, body, expected = null) {
   const context = await browser.newContext({ viewport: { width: 640, height: 480 } }), page = await context.newPage(), complaints = [];
-  page.on('console', m => m.type() === 'error' && complaints.push(m.text()));
+  page.on('console', m => m.type() === 'error' && !expected?.test(m.text()) && complaints.push(m.text()));
   page.on('pageerror', e => complaints.push(e.message));
   await context.route('**/*', route => {
     const name = new URL(route.request().url()).pathname.slice(1), three = 'node_modules/three/';
     if (extra[name] !== undefined) return route.fulfill({ body: extra[name], contentType: types[extname(name)] ?? 'application/octet-stream' });
     if (name === 'favicon.ico') return route.fulfill({ status: 204 });
+    if (missing.has(name)) return route.fulfill({ status: 404 });
     try {
-      route.fulfill({ body: readFileSync(name.startsWith(three) ? join(source, name) : join(dir, 'site', name)), contentType: types[extname(name)] ?? 'application/octet-stream' });
+      route.fulfill({ body: readFileSync(name.startsWith(three) ? join(source, name) : join(folders[0], name)), contentType: types[extname(name)] ?? 'application/octet-stream' });
     } catch {
       route.fulfill({ status: 404 });
     }
@@ -158,7 +161,7 @@ await test('1,000 load and dispose cycles leave nothing behind', () => withPage(
     renderer.setAnimationLoop(null);
     const { material } = characters[0].skin.meshes[0];
     characters[0].skin.dispose();
-    const bytes = await (await fetch('character.sinew')).arrayBuffer(), { x } = await sinewRuntime(), seen = {};
+    const bytes = await (await fetch('character.sinew')).arrayBuffer(), { x } = await sinewRuntime('whole'), seen = {};
     scene.add(gltf.scene);
     const look = async () => { // the collector needs a few rounds for what lies outside its heap
       renderer.render(scene, camera);
@@ -183,14 +186,7 @@ await test('1,000 load and dispose cycles leave nothing behind', () => withPage(
 }));
 
 await test('in a worker', () => withPage('index.html', async page => {
-  extra['worker.js'] = `import { loadSinew } from './node_modules/sinew-skin/core.js';
-    onmessage = async ({ data }) => {
-      const model = await loadSinew(data.url);
-      model.load({ joints: data.joints });
-      const positions = model.evaluate().positions.slice();
-      postMessage(positions, [positions.buffer]);
-      model.dispose();
-    };`;
+  extra['worker.js'] = readFileSync(join(source, 'examples/three/worker.js'), 'utf8');
   const same = await page.evaluate(async () => {
     const { characters } = await window.example, { skin, mixer } = characters[0];
     (await window.example).paused = true;
@@ -206,6 +202,130 @@ await test('in a worker', () => withPage('index.html', async page => {
 
 await browser.close();
 browser = await launch(['--enable-unsafe-webgpu', '--use-webgpu-adapter=swiftshader']);
+
+// Every drive that a crowd can have, for inputs that no clip has.
+await test('WebGPU crowds have the vertices of WebAssembly, helper joints too', () => {
+  extra['empty.html'] = readFileSync(join(dir, 'site/index.html'), 'utf8').replace(/<script type="module".*/, '');
+  return withPage('empty.html', async page => {
+    const off = await page.evaluate(async names => {
+      const { loadSinew, SinewGpu, webgpuDevice, webgpuRefuses } = await import('sinew-skin'), device = await webgpuDevice(), worst = {};
+      if (!device) return null;
+      for (const name of names) {
+        const model = await loadSinew(`${name}.sinew`), { info } = model, reason = webgpuRefuses(model);
+        if (reason) throw new Error(`${name}: ${reason}`);
+        const crowd = await SinewGpu.create(device, model, 3), input = k => ({
+          joints: Float32Array.from({ length: 12 * info.jointCount }, (_, n) => (n % 12 % 5 === 0 ? 1 : 0) + 0.1 * k * Math.sin(n + k)),
+          values: Float32Array.from({ length: info.valueCount }, (_, n) => 0.5 + 0.4 * Math.cos(n * k)), controls: model.restControls,
+        });
+        for (let k = 0; k < 3; k++) crowd.write(k, input(k));
+        const { positions } = await crowd.read(), rest = model.rest().positions;
+        const size = Math.max(...rest.map(Math.abs));
+        worst[name] = 0;
+        for (let k = 0; k < 3; k++) {
+          model.load(input(k));
+          model.evaluate().positions.forEach((x, n) => { worst[name] = Math.max(worst[name], Math.abs(x - positions[k][n]) / size); });
+        }
+        crowd.dispose(), model.dispose();
+      }
+      return worst;
+    }, ['given', 'dqs', 'affine', 'helpers', 'face']);
+    if (!off) return console.log('  skipped: this Chromium has no WebGPU');
+    for (const [name, value] of Object.entries(off)) assert.ok(value <= tolerance, `${name}: ${value} of the size off`);
+    console.log(`  ${Object.entries(off).map(([name, value]) => `${name} ${value.toExponential(1)}`).join(', ')} of the size off`);
+  });
+});
+
+// A character as people export them, in both renderers: three.js's own skinning of the same weights as the witness.
+async function foreign(page, gpu) {
+  return page.evaluate(async gpu => {
+    const THREE = await import(gpu ? 'three/webgpu' : 'three'), { GLTFLoader } = await import('three/addons/loaders/GLTFLoader.js'), { clone } = await import('three/addons/utils/SkeletonUtils.js');
+    const { loadSinew, skinCharacter } = await import('sinew-skin');
+    if (gpu && !await navigator.gpu?.requestAdapter()) return null;
+    const renderer = gpu ? new THREE.WebGPURenderer() : new THREE.WebGLRenderer(), scene = new THREE.Scene(), camera = new THREE.PerspectiveCamera();
+    await renderer.init?.();
+    renderer.setRenderTarget(new THREE.RenderTarget(64, 64));
+    const gltf = await new GLTFLoader().loadAsync('foreign.glb'), model = await loadSinew('foreign.sinew'), plain = clone(gltf.scene);
+    const skin = skinCharacter(model, gltf, { renderer }), mixers = [plain, gltf.scene].map(root => new THREE.AnimationMixer(root));
+    scene.add(gltf.scene, plain, new THREE.AmbientLight());
+    for (const mixer of mixers) mixer.clipAction(gltf.animations.at(-1)).play();
+    renderer.render(scene, camera);
+    const skinned = [], v = new THREE.Vector3(), w = new THREE.Vector3();
+    plain.traverse(o => o.isSkinnedMesh && skinned.push(o));
+    let most = 0, count = 0;
+    for (const time of [0.2, 0.5]) {
+      for (const mixer of mixers) mixer.setTime(time);
+      scene.updateMatrixWorld(true);
+      for (const m of skinned) m.skeleton.update();
+      renderer.render(scene, camera);
+      for (const mine of skin.meshes) {
+        const theirs = skinned.find(m => m.name === mine.name), { position } = mine.geometry.attributes;
+        const array = gpu ? new Float32Array(await renderer.getArrayBufferAsync(position)) : position.array;
+        for (let i = 0; i < position.count; i++, count++) {
+          theirs.getVertexPosition(i, v).applyMatrix4(theirs.matrixWorld);
+          most = Math.max(most, v.distanceTo(w.fromArray(array, 3 * i).applyMatrix4(mine.matrixWorld)));
+        }
+      }
+    }
+    const size = new THREE.Box3().setFromObject(plain).getSize(v).length();
+    return { off: most / size, count, backEnd: skin.backEnd };
+  }, gpu);
+}
+for (const [gpu, backEnd] of [[false, 'WebAssembly'], [true, 'WebGPU']]) {
+  await test(`a character of somebody else in ${gpu ? 'WebGPU' : 'WebGL'}`, async () => {
+    if (!existsSync(join(dir, 'site/foreign.glb'))) return console.log('  skipped: no ../shared/data/gltf');
+    extra['webgpu.html'] = readFileSync(join(dir, 'site/index.html'), 'utf8').replace(/<script type="module".*/, '').replace('three.module.js",', `three.${gpu ? 'webgpu' : 'module'}.js",\n  "three/webgpu": "./node_modules/three/build/three.webgpu.js",`);
+    await withPage('webgpu.html', async page => {
+      const seen = await foreign(page, gpu);
+      if (!seen) return console.log('  skipped: this Chromium has no WebGPU');
+      assert.ok(seen.count > 1000 && seen.backEnd === backEnd && seen.off < 2e-5, JSON.stringify(seen));
+      console.log(`  ${seen.off.toExponential(1)} of the size off three.js itself`);
+    });
+  });
+}
+
+// What is missing on the server is named.
+await test('404s say so', () => {
+  extra['empty.html'] = readFileSync(join(dir, 'site/index.html'), 'utf8').replace(/<script type="module".*/, '');
+  return withPage('empty.html', async page => {
+    missing.add('node_modules/sinew-skin/runtime-basic.js');
+    const says = await page.evaluate(async () => {
+      const { loadSinew } = await import('sinew-skin');
+      return [await loadSinew('nowhere.sinew').catch(e => e.message), await loadSinew('given.sinew').catch(e => e.message)];
+    });
+    missing.clear();
+    assert.match(says[0], /^nowhere.sinew: HTTP 404/);
+    assert.match(says[1], /^given.sinew: runtime-basic.js of sinew-skin could not be loaded/);
+  }, /404/);
+});
+
+// As a bundler makes it: esbuild, and vite where it is installed (SINEW_VITE is the folder with its node_modules).
+await test('examples/vite, bundled', async () => {
+  const site = join(dir, 'vite'), out = join(dir, 'bundled'), vite = process.env.SINEW_VITE ?? source;
+  mkdirSync(join(site, 'public'), { recursive: true }), mkdirSync(join(out, 'esbuild'), { recursive: true });
+  for (const name of ['index.html', 'main.js']) copyFileSync(join(source, 'examples/vite', name), join(site, name));
+  for (const name of ['character.glb', 'character.sinew']) copyFileSync(join(dir, 'site', name), join(site, 'public', name));
+  mkdirSync(join(site, 'node_modules'), { recursive: true });
+  symlinkSync(join(dir, 'site/node_modules/sinew-skin'), join(site, 'node_modules/sinew-skin')), symlinkSync(join(source, 'node_modules/three'), join(site, 'node_modules/three'));
+  const builds = ['esbuild'];
+  await build({ entryPoints: [join(site, 'main.js')], bundle: true, splitting: true, format: 'esm', outdir: join(out, 'esbuild'), target: 'es2022', preserveSymlinks: true });
+  copyFileSync(join(site, 'index.html'), join(out, 'esbuild/index.html'));
+  for (const name of ['character.glb', 'character.sinew']) copyFileSync(join(site, 'public', name), join(out, 'esbuild', name));
+  if (existsSync(join(vite, 'node_modules/vite'))) {
+    const { build: viteBuild } = await import(join(vite, 'node_modules/vite/dist/node/index.js'));
+    await viteBuild({ root: site, configFile: false, logLevel: 'error', base: './', resolve: { preserveSymlinks: true }, build: { outDir: join(out, 'vite'), target: 'es2022' } });
+    builds.push('vite');
+  } else console.log('  skipped: no vite (npm install --no-save vite); esbuild made the bundle');
+  for (const name of builds) {
+    folders.unshift(join(out, name));
+    await withPage('index.html', async page => {
+      await page.waitForFunction(() => window.example, null, { timeout: 30000 });
+      const seen = await page.evaluate(async () => { const { skin, model } = await window.example; return [skin.meshes.length, skin.meshes.reduce((n, m) => n + m.geometry.attributes.position.count, 0) - model.info.vertexCount]; });
+      assert.deepEqual(seen, [2, 0], name);
+    });
+    folders.shift();
+    console.log(`  ${name}: ok`);
+  }
+});
 
 // Into a texture: Chromium's software adapter cannot show a canvas.
 await test('in the WebGPURenderer of three.js the vertices are the native ones', () => {
@@ -246,13 +366,13 @@ await test('in the WebGPURenderer of three.js the vertices are the native ones',
 // The tutorial: its HTML, with its JavaScript blocks one after the other as the script.
 await test('the code of docs/guide/three.md runs', async () => {
   const text = readFileSync(join(source, 'docs/guide/three.md'), 'utf8'), blocks = kind => [...text.matchAll(new RegExp(`^\`\`\`${kind}\\n(.*?)^\`\`\``, 'gms'))].map(m => m[1]);
-  const html = blocks('html'), js = blocks('js'), worker = blocks('js worker.js');
-  assert.ok(html.length === 1 && js.length >= 4 && worker.length === 1, 'the tutorial has its blocks');
-  extra['tutorial.html'] = html[0], extra['worker.js'] = worker[0];
-  extra['main.js'] = `${js.join('\n')}\nwindow.tutorial = { skin, model, mixer, renderer, fromWorker };`;
+  const html = blocks('html'), js = blocks('js');
+  assert.ok(html.length === 1 && js.length >= 4, 'the tutorial has its blocks');
+  extra['tutorial.html'] = html[0];
+  extra['main.js'] = `${js.join('\n')}\nwindow.tutorial = { skin, model, mixer, renderer, positions };`;
   await withPage('tutorial.html', async page => {
     await page.waitForFunction(() => window.tutorial, null, { timeout: 30000 });
-    const seen = await page.evaluate(() => ({ vertices: window.tutorial.skin.meshes.reduce((n, m) => n + m.geometry.attributes.position.count, 0), model: window.tutorial.model.info.vertexCount, there: window.tutorial.fromWorker.length }));
+    const seen = await page.evaluate(() => ({ vertices: window.tutorial.skin.meshes.reduce((n, m) => n + m.geometry.attributes.position.count, 0), model: window.tutorial.model.info.vertexCount, there: window.tutorial.positions.length }));
     assert.ok(seen.vertices === seen.model && seen.there === 3 * seen.model, JSON.stringify(seen));
   });
   delete extra['main.js'];

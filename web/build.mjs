@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: MIT
-// Makes the page's template: node web/build.mjs CLANG BUILD_FOLDER
-// Compiles the runtime to WebAssembly, bundles web/main.js with three.js, puts both (deflated, as base64) and the style
-// sheet into web/page.html, and writes that as BUILD_FOLDER/page_template.html and, for the tool, page_template.c.
+// Makes the page's template: node web/build.mjs BUILD_FOLDER
+// Bundles web/main.js with three.js, puts it, the runtime as WebAssembly (both deflated, as base64) and the style sheet into
+// web/page.html, and writes that as BUILD_FOLDER/page_template.html and, for the tool, page_template.c.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { deflateSync } from 'node:zlib';
 import { build } from 'esbuild';
-import { compileRuntime } from './wasm.mjs';
 
-const [clang, folder] = process.argv.slice(2);
+const [folder] = process.argv.slice(2);
 const web = dirname(fileURLToPath(import.meta.url)), root = dirname(web);
 
 async function bundle(entry) {
@@ -18,7 +17,6 @@ async function bundle(entry) {
     target: ['chrome100', 'firefox113', 'safari16.4'], legalComments: 'none', absWorkingDir: root,
     nodePaths: [join(root, 'node_modules')],
     loader: { '.wgsl': 'text' },
-    alias: { 'sinew-wasm': join(web, 'nowasm.js') }, // the page brings the runtime deflated
   });
   return result.outputFiles[0].text;
 }
@@ -32,7 +30,7 @@ function toC(bytes) {
 
 const packed = bytes => deflateSync(bytes, { level: 9 }).toString('base64');
 const parts = {
-  style: await bundle('style.css'), script: packed(await bundle('main.js')), runtime: packed(compileRuntime(clang, join(folder, 'page_runtime.wasm'))),
+  style: await bundle('style.css'), script: packed(await bundle('main.js')), runtime: packed(readFileSync(join(folder, 'page_runtime.wasm'))),
   licence: readFileSync(join(root, 'node_modules/three/LICENSE'), 'utf8').trim().replaceAll('--', '- -'),
 };
 const page = readFileSync(join(web, 'page.html'), 'utf8').replace(/\{\{(\w+)\}\}/g, (_, name) => parts[name]);

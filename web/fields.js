@@ -15,7 +15,7 @@ function blended(entry, value) {
 function angleScales(entry) {
   if (entry.angleScales === undefined) {
     const { info } = entry.model, bones = info.paletteCount - info.jointCount;
-    entry.angleScales = ['rotreg', 'torque'].includes(info.driveName) ? Float32Array.from({ length: bones }, (_, b) => entry.model.angleScale(b)) : null;
+    entry.angleScales = ['rotreg', 'torque'].includes(info.driveName) ? Float32Array.from({ length: bones }, (_, b) => entry.model.rt.x.sw_angle_scale(entry.model.handle, b)) : null;
   }
   return entry.angleScales;
 }

@@ -89,6 +89,7 @@ EXPORT(sw_value_range) int sw_value_range(const web_model *m, uint32_t value, fl
   return sn_rt_value_range(&m->model, value, range);
 }
 
+#if !defined(SN_RT_BASIC)
 // Drives `rotreg` and `torque` (there at the least torque): the first map of a bone's predictor is u W for a rotation W
 // (Wang 2007), but for small corrections; this is u.
 EXPORT(sw_angle_scale) float sw_angle_scale(const web_model *m, uint32_t bone) {
@@ -101,6 +102,7 @@ EXPORT(sw_angle_scale) float sw_angle_scale(const web_model *m, uint32_t bone) {
   for (int n = 0; n < 9; n++) sum += predictors->map[0][n][lane] * predictors->map[0][n][lane];
   return sqrtf(sum / 3);
 }
+#endif
 
 EXPORT(sw_triangles) void sw_triangles(const web_model *m, uint32_t (*out)[3]) {
   sn_rt_get_triangles(&m->model, out);

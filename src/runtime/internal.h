@@ -188,6 +188,14 @@ extern const sn_rt_kernels sn_rt_scalar_kernels, sn_rt_sse2_kernels, sn_rt_avx2_
 #endif
 #endif
 
+// A basic build (SN_RT_BASIC, for pages) has the drives `joints` and `helpers`, the blends `linear` and `dualquat`, no corrections and
+// no scalar path. It refuses other models when they are opened.
+#if defined(SN_RT_BASIC)
+enum { SN_RT_IS_BASIC = 1 };
+#else
+enum { SN_RT_IS_BASIC = 0 };
+#endif
+
 // What a job of this model begins with: everything but where results go.
 sn_rt_job sn_rt_new_job(const sn_rt_model *model, const void *scratch);
 // The job of one block, `block` of group `group` of the chunk, whose lanes go to places 0 to 7; `one` is its group.

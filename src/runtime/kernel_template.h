@@ -467,7 +467,7 @@ static SN_RT_INLINE void groups(const sn_rt_job *job, blending by, form f) {
 static SN_RT_INLINE form any_form(const sn_rt_job *job, int stretches) {
   return (form){.bits = job->skin.weight_bits,
                 .normals = job->normals != NULL,
-                .corrected = job->correct.stored.start != NULL,
+                .corrected = !SN_RT_IS_BASIC && job->correct.stored.start != NULL,
                 .stretched = stretches,
                 .any = 1};
 }
@@ -487,14 +487,21 @@ static SN_RT_INLINE form any_form(const sn_rt_job *job, int stretches) {
     {name##_floats_normals_##corrected, name##_packed_normals_##corrected, name##_any_##corrected}};
 
 SN_RT_LOOPS(linear, blending_linear, 0)
-SN_RT_LOOPS(linear, blending_linear, 1)
 SN_RT_LOOPS(dualquat, blending_dualquat, 0)
-SN_RT_LOOPS(dualquat, blending_dualquat, 1)
-SN_RT_LOOPS(centres, blending_centres, 0)
 
 static SN_RT_INLINE int kind_of(const sn_rt_job *job) {
   return job->skin.weight_bits == 32 ? 0 : job->skin.weight_bits == SN_RT_PACKED_BITS ? 1 : 2;
 }
+
+static void stretched(const sn_rt_job *job) { groups(job, blending_dualquat, any_form(job, 1)); }
+
+#if defined(SN_RT_BASIC)
+static void linear(const sn_rt_job *job) { linear_loops_0[job->normals != NULL][kind_of(job)](job); }
+static void dualquat(const sn_rt_job *job) { dualquat_loops_0[job->normals != NULL][kind_of(job)](job); }
+#else
+SN_RT_LOOPS(linear, blending_linear, 1)
+SN_RT_LOOPS(dualquat, blending_dualquat, 1)
+SN_RT_LOOPS(centres, blending_centres, 0)
 
 // Blocks from `from` on that have corrections, or have none, as the first of them; at most to the end of the group.
 static uint32_t alike_from(const sn_rt_job *job, const sn_rt_group *g, uint32_t from) {
@@ -568,10 +575,9 @@ static void dualquat(const sn_rt_job *job) {
   (job->correct.stored.start ? dualquat_loops_1 : dualquat_loops_0)[normals][kind](job);
 }
 
-static void stretched(const sn_rt_job *job) { groups(job, blending_dualquat, any_form(job, 1)); }
-
 static void centres(const sn_rt_job *job) {
   centres_loops_0[job->normals != NULL][job->correct.stored.start ? 2 : kind_of(job)](job);
 }
 
 static void stretched_centres(const sn_rt_job *job) { groups(job, blending_centres, any_form(job, 1)); }
+#endif

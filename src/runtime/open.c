@@ -65,6 +65,11 @@ static sn_rt_status check_slots(reader *r) {
   if (h->correct > SN_RT_CORRECT_EIGEN) return unknown_slot(r, "correct", sn_rt_correct_name(h->correct), h->correct);
   if (h->blend > SN_RT_BLEND_CENTRES) return unknown_slot(r, "blend", sn_rt_blend_name(h->blend), h->blend);
   if (h->shade > SN_RT_SHADE_RECOMPUTE) return unknown_slot(r, "shade", sn_rt_shade_name(h->shade), h->shade);
+  if (!SN_RT_IS_BASIC) return SN_RT_OK;
+  if (h->drive != SN_RT_DRIVE_JOINTS && h->drive != SN_RT_DRIVE_HELPERS)
+    return unknown_slot(r, "drive", sn_rt_drive_name(h->drive), h->drive);
+  if (h->correct) return unknown_slot(r, "correct", sn_rt_correct_name(h->correct), h->correct);
+  if (h->blend > SN_RT_BLEND_DUALQUAT) return unknown_slot(r, "blend", sn_rt_blend_name(h->blend), h->blend);
   return SN_RT_OK;
 }
 

@@ -141,7 +141,7 @@ sn_rt_status sn_rt_palette(const sn_rt_model *model, const sn_rt_input *input, v
   if (model->info.value_count) load_values(model, input->values, s.rotations + 8 * (size_t)model->info.joint_count);
   sn_rt_keeping keeping = {keep, again ? s.moved : NULL, s.rotations};
   sn_rt_driver_of(model)->run(model, input, &keeping, s.drive, s.matrices);
-  if (model->info.correct != SN_RT_CORRECT_NONE) sn_rt_make_values(model, &s, again);
+  if (!SN_RT_IS_BASIC && model->info.correct != SN_RT_CORRECT_NONE) sn_rt_make_values(model, &s, again);
   if (model->info.blend != SN_RT_BLEND_LINEAR) *s.flags = 0, make_dualquats(model, &s);
   make_shares(model, &s);
   if (keep) *s.stamp = stamp_of(model);

@@ -66,8 +66,10 @@ const sn_rt_kernels *sn_rt_kernels_of(sn_rt_path path) {
   case SN_RT_PATH_WASM:
     return &sn_rt_wasm_kernels;
 #endif
+#if !defined(SN_RT_BASIC)
   case SN_RT_PATH_SCALAR:
     return &sn_rt_scalar_kernels;
+#endif
   default:
     return NULL;
   }

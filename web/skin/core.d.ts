@@ -3,11 +3,12 @@ export class Runtime {
   static create(bytes: BufferSource): Promise<Runtime>;
 }
 
-/** The evaluator that all models of this thread share. `bytes` where they do not come with the package. */
-export function sinewRuntime(bytes?: BufferSource): Promise<Runtime>;
+/** The evaluator that models of this thread share: 'basic' has lbs, dqs and helpers, 'whole' ('whole' unless told) every method; or bytes that do
+ * not come with the package. loadSinew() takes the one that a model needs. */
+export function sinewRuntime(source?: 'basic' | 'whole' | BufferSource): Promise<Runtime>;
 
 export interface SinewInfo {
-  driveName: 'joints' | 'rotreg' | 'torque' | 'controls';
+  driveName: 'joints' | 'rotreg' | 'torque' | 'controls' | 'helpers';
   correctName: 'none' | 'rbf' | 'eigen';
   blendName: string;
   pathName: string;
@@ -72,6 +73,9 @@ export class SinewModel {
   beginMotion(): void;
   /** The palette for what load() was given: 12 floats per entry, row by row. */
   palette(): Float32Array;
+  /** What world matrices of a character's joints are multiplied with, for its bind pose (12 floats per joint, row by row; zeros where unknown).
+   * Throws where a joint is elsewhere than the model's. */
+  bind(matrices: ArrayLike<number>): Float32Array;
   /** The rest pose, and eight bones and weights per vertex. */
   rest(): { positions: Float32Array; normals: Float32Array; bones: Uint16Array; weights: Float32Array; tangents: Float32Array | null };
   readonly valueNames: string[];
@@ -91,7 +95,7 @@ export interface LoadOptions {
   name?: string;
   /** Passed on to fetch(). */
   fetch?: RequestInit;
-  /** The evaluator's bytes, where they do not come with the package. */
+  /** The evaluator's bytes, where they do not come with the package; use the same object for every model. */
   wasm?: BufferSource;
 }
 

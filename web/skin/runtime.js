@@ -6,6 +6,9 @@ const infoNames = ['drive', 'correct', 'blend', 'shade', 'vertexCount', 'jointCo
 const maxInfluences = 8;
 const headerSize = 128, entrySize = 40; // of a .sinew file (src/runtime/format.h)
 
+// Whether a model has a drive, a correction or a blend that the basic build of the runtime lacks (its slots are bytes 24 to 26).
+export const needsWhole = bytes => bytes.length >= headerSize && (![0, 4].includes(bytes[24]) || bytes[25] !== 0 || bytes[26] > 1);
+
 export class Runtime {
   static async create(bytes) {
     const { instance } = await WebAssembly.instantiate(bytes, {});
@@ -176,9 +179,6 @@ export class SinewModel {
     rt.x.sw_free(at);
     return range;
   }
-
-  // How far a proxy bone turns when the first joint of its predictor turns by one.
-  angleScale(bone) { return this.rt.x.sw_angle_scale(this.handle, bone); }
 
   // input: {joints, controls, torques, values}, of which only what info asks for is read.
   load(input) {

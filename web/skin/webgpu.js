@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The evaluator for crowds in WebGPU: palettes and skins of many characters at once, from the model's own bytes. What WGSL lacks,
-// double precision, the pose spaces of corrections need: their values (a few numbers per character) come from WebAssembly.
+// double precision, the pose spaces of corrections and the functions of helper joints need: their values, and the matrices of helpers
+// (a few numbers per character), come from WebAssembly.
 import common from './wgsl/common.wgsl';
 import control from './wgsl/control.wgsl';
 import drive from './wgsl/drive.wgsl';
@@ -13,11 +14,11 @@ const sectionNames = ['drive.extra', 'drive.joints', 'drive.keys', 'drive.pairs'
   'control.map', 'control.solve', 'joint.rest', 'joint.reference', 'skin.groups', 'skin.lanes', 'skin.rest', 'skin.normals', 'skin.weights',
   'skin.centres', 'skin.tuples', 'correct.start', 'correct.entries', 'correct.deltas', 'correct.limits', 'shade.start', 'shade.fans', 'shade.own'];
 const otherSections = ['skin.chunks', 'control.head', 'control.points', 'correct.head', 'correct.fields', 'correct.joints', 'correct.numbers',
-  'correct.terms', 'correct.mix'];
-const harmless = /^(test|mesh|joint)\./;
+  'correct.terms', 'correct.mix', 'drive.helpers', 'drive.terms', 'drive.mix', 'drive.linear'];
+const harmless = /^(test|mesh|joint|value)\./;
 const camel = name => name.replace(/\.(.)/, (_, c) => c.toUpperCase());
 const fields = ['first', 'vertexCount', 'jointCount', 'paletteCount', 'controlCount', 'blockCount', 'weightBits', 'shade', 'blend', 'forward', 'limitAfter',
-  'givenStride', 'controlsAt', 'torquesAt', 'goesOnAt', 'valuesAt', 'workStride', 'turnsAt', 'blendsAt', 'columnsAt', 'kernelsAt', 'outputsAt',
+  'givenStride', 'controlsAt', 'torquesAt', 'goesOnAt', 'valuesAt', 'helpersAt', 'workStride', 'turnsAt', 'blendsAt', 'columnsAt', 'kernelsAt', 'outputsAt',
   'dualquatsAt', 'stretchesAt', 'rigidAt', 'frames', 'outputs', 'flags', 'scale', 'fanBytes', ...sectionNames.map(camel)];
 const code = [`struct Params { ${fields.map(name => `${name}: u32`).join(', ')} }`, common, math, drive, control, split, skin].join('\n');
 const blends = { linear: 0, dualquat: 1, centres: 2 };
@@ -65,6 +66,8 @@ function workLayout(model, params) {
   params.workStride = Math.max(size, 1);
 }
 
+const helperCount = info => info.driveName === 'helpers' ? info.paletteCount - info.jointCount : 0;
+
 function parameters(model) {
   const { info } = model, sections = model.sections(), p = Object.fromEntries(fields.map(name => [name, 0]));
   for (const name of sectionNames) p[camel(name)] = (sections[name]?.offset ?? 0) / 4;
@@ -76,7 +79,8 @@ function parameters(model) {
   if (!correct?.[4]) p.correctStart = p.limitAfter = 0;
   if (head) [p.frames, p.outputs, p.flags, p.scale] = head;
   p.controlsAt = 12 * info.jointCount, p.torquesAt = p.controlsAt + 3 * info.controlCount, p.goesOnAt = p.torquesAt + info.torqueCount, p.valuesAt = p.goesOnAt + 1;
-  p.givenStride = Math.max(p.valuesAt + (correct?.[3] ?? 0), 1);
+  p.helpersAt = p.valuesAt + (correct?.[3] ?? 0);
+  p.givenStride = Math.max(p.helpersAt + 12 * helperCount(info), 1);
   workLayout(model, p);
   return p;
 }
@@ -85,6 +89,7 @@ function parameters(model) {
 function stages(model, p) {
   const { info } = model, { driveName } = info, bones = info.paletteCount - info.jointCount, list = [];
   if (info.jointCount) list.push(['joints', info.jointCount]);
+  if (helperCount(info)) list.push(['helpers', bones]);
   if (driveName === 'joints' && bones) list.push(['extras', 0]);
   if (driveName === 'rotreg' || driveName === 'torque') list.push(['turns', info.jointCount], ['logarithms', info.jointCount], ['predict', bones], ['solve', bones]);
   if (driveName === 'controls') list.push(['kernels', p.frames + 1], ['outputs', info.paletteCount * p.outputs], ['gradients', info.paletteCount], ['places', info.paletteCount]);
@@ -168,7 +173,7 @@ export class SinewGpu {
     return pipelines.get(entryPoint);
   }
 
-  // The input of one character: {joints, controls, torques}. goesOn: its joints turn on from its last evaluation, and nothing jumps
+  // The input of one character: {joints, controls, torques, values}. goesOn: its joints turn on from its last evaluation, and nothing jumps
   // at half a turn (as with model.beginMotion()); where all characters are one batch.
   write(character, input, goesOn = false) {
     const { info } = this.model, { params } = this, at = character * params.givenStride;
@@ -176,7 +181,9 @@ export class SinewGpu {
     if (info.controlCount) this.given.set(input.controls, at + params.controlsAt);
     if (info.torqueCount) this.given.set(input.torques, at + params.torquesAt);
     this.given[at + params.goesOnAt] = goesOn && this.groups.length === 1 ? 1 : 0;
-    if (params.correctStart) this.model.load(input), this.given.set(this.model.values(), at + params.valuesAt);
+    if (params.correctStart || helperCount(info)) this.model.load(input);
+    if (params.correctStart) this.given.set(this.model.values(), at + params.valuesAt);
+    if (helperCount(info)) this.given.set(this.model.palette().subarray(12 * info.jointCount), at + params.helpersAt);
   }
 
   // Sends what write() was given.

@@ -370,6 +370,10 @@ static sn_status train(sn_context *ctx, const void *options, const sn_examples *
                        .joint_count = examples->skeleton.joint_count,
                        .influences = skin.influences,
                        .helper_count = helpers};
+  if (s.joint_count == 1)
+    sn_helper_note(
+      report,
+      "the skeleton has one joint: helpers follow its rotation in space, and change where the character is turned");
   sn_status status = choose(&s, &skin, keys, report);
   if (status == SN_OK)
     status = sn_train_skin(ctx, &(sn_skin_task){&skin, examples, SN_RT_BLEND_LINEAR, keys}, &s.base, NULL);

@@ -4,7 +4,7 @@
 @group(0) @binding(0) var<uniform> P: Params;
 @group(0) @binding(1) var<storage, read> file: array<u32>;
 @group(0) @binding(2) var<storage, read> aux: array<u32>;     // per block: its group, and the first vertex of its chunk
-@group(0) @binding(3) var<storage, read> given: array<f32>;   // per character: joints, controls, torques, values
+@group(0) @binding(3) var<storage, read> given: array<f32>;   // per character: joints, controls, torques, values, helpers
 @group(0) @binding(4) var<storage, read_write> palette: array<vec4f>; // [character][entry][3]: rows
 @group(0) @binding(5) var<storage, read_write> work: array<f32>;      // per character, for the drives
 @group(0) @binding(6) var<storage, read_write> positions: array<f32>;

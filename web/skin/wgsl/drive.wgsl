@@ -1,15 +1,23 @@
 // SPDX-License-Identifier: MIT
 // The drives: input to palette.
 
-// x: joint
-@compute @workgroup_size(64) fn joints(@builtin(global_invocation_id) id: vec3u) {
-  if (id.x >= P.jointCount) { return; }
-  let from_ = givenAt(id.y) + 12u * id.x;
-  let to = entryAt(id.y, id.x);
+fn copyEntry(from_: u32, to: u32) {
   for (var r = 0u; r < 3u; r++) {
     let at = from_ + 4u * r;
     palette[to + r] = vec4f(given[at], given[at + 1u], given[at + 2u], given[at + 3u]);
   }
+}
+
+// x: joint
+@compute @workgroup_size(64) fn joints(@builtin(global_invocation_id) id: vec3u) {
+  if (id.x >= P.jointCount) { return; }
+  copyEntry(givenAt(id.y) + 12u * id.x, entryAt(id.y, id.x));
+}
+
+// x: helper joint, whose matrix comes from WebAssembly
+@compute @workgroup_size(64) fn helpers(@builtin(global_invocation_id) id: vec3u) {
+  if (id.x >= P.paletteCount - P.jointCount) { return; }
+  copyEntry(givenAt(id.y) + P.helpersAt + 12u * id.x, entryAt(id.y, P.jointCount + id.x));
 }
 
 // ---- half-way and scaling joints (Mohr and Gleicher 2003), one after the other: src/runtime/extra.h ---------------------------

@@ -94,7 +94,7 @@ static sn_status allocate(full_form *f, sn_arena *memory) {
 static sn_status train_full(full_form *f, sn_arena *memory) {
   const sn_examples *e = f->examples;
   sn_weights_options options = sn_weights_options_default();
-  const sn_rotreg_data data = {e, &f->topology, f->keys, &f->folds, &f->skin};
+  const sn_rotreg_data data = {e, &f->topology, f->keys, &f->folds, &f->skin, f->options.published};
   f->learned = (sn_rotreg_learned){
     .data = &data, .rotations = &f->rotations, .fit = &f->options, .loads = f->loads, .gradients = &f->gradients};
   sn_status status = allocate(f, memory);

@@ -103,7 +103,7 @@ static double fit_or_take(const fit *f, double prior, sn_rotreg_factor *factor) 
   sn_rotreg_work *w = f->w;
   double cost = 0;
   if (isnan(prior)) {
-    sn_rotreg_choose_branches(f->count, w->theta, w->branch);
+    if (!f->options->published) sn_rotreg_choose_branches(f->count, w->theta, w->branch);
     return (f->options->published ? sn_rotreg_fit_published_factor
                                   : sn_rotreg_fit_factor)(f->count, w->theta, w->branch, &factor->u, &factor->w);
   }

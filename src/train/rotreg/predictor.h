@@ -15,6 +15,7 @@ typedef struct sn_rotreg_data {
   const sn_keys *keys;
   const sn_folds *folds;
   const sn_skin *skin; // linear blend skinning on the joints
+  bool published;      // see published.h
 } sn_rotreg_data;
 
 // ---- joint rotations (3.2.1) ----------------------------------------------------------------------------------------

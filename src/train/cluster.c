@@ -11,7 +11,7 @@
 // number of bones, so that a mesh of many parts does not have its body joined before its buttons.
 enum {
   nearest_groups = 8,
-  linked_at = 512,
+  linked_at = 1024,
   most_poses = 32,
   pairs = 10
 }; // pairs: entries of an upper triangle of 4 x 4

@@ -64,7 +64,7 @@ typedef struct solve_job {
 
 // F is held by weights next to which the edges' are nothing, the others not at all.
 static sn_status set_published_weights(full_form *f) {
-  const double hard = 1e6;
+  const double hard = 1e7;
   size_t n = (size_t)f->examples->rest.vertex_count;
   sn_arena scratch = sn_arena_new(f->ctx);
   bool *fixed = SN_NEW(f->ctx, &scratch, bool, n);

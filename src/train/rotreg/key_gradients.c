@@ -8,12 +8,7 @@
 #include "solve/solve.h"
 #include "train/rotreg/predictor.h"
 
-enum { most = sn_rotreg_most_gradients, rounds = 3 };
-
-// Of the betas of other groups than the triangle's own, relative to its edges' squares.
-static const double beta_ridge = 1e-4;
-// Of the sequences, relative to the mean of their normal matrix: across a nearly flat group they stay at their start.
-static const double sequence_ridge = 0.01, rounding = 1e-9;
+enum { most = sn_rotreg_most_gradients, rounds = sn_rotreg_gradient_rounds };
 
 typedef struct gradients_job {
   sn_context *ctx;
@@ -55,7 +50,7 @@ static void start_pose(const gradients_job *job, int pose) {
   const sn_mesh *rest = &job->examples->rest;
   sn_rotreg_key_gradients *k = job->k;
   const float(*frame)[3] = sn_frame(&job->examples->frames, job->keys->frames[pose]);
-  double tiny = 1e-7 * job->mean_area;
+  double tiny = sn_rotreg_rounding * job->mean_area;
   for (int l = 0; l < k->gradient_count; l++) {
     const sn_affine *bone = &job->bones->matrix[(size_t)pose * (size_t)job->bones->bone_count + (size_t)l];
     *gradient_at(job, l, pose) = sn_mat3_scale(sn_affine_linear(*bone), job->published ? 1 : tiny);
@@ -131,7 +126,7 @@ static void fit_beta(const gradients_job *job, int t) {
       squares += sn_vec3_dot(v, v);
     }
   }
-  for (int m = 0; m < n; m++) a[m][m] += (job->published ? rounding : beta_ridge) * squares + 1e-300;
+  for (int m = 0; m < n; m++) a[m][m] += (job->published ? 1e-9 : sn_rotreg_ridge) * squares + 1e-300;
   sn_spd_solve(n, most, a[0], 1, b);
   beta[0] = 1;
   for (int m = 0; m < n; m++) beta[m + first] = b[m], beta[0] -= first * b[m];
@@ -228,7 +223,7 @@ static sn_status refit_sequences(const gradients_job *job) {
   if (status == SN_OK) {
     for (int m = 0; m < n; m++) trace += a[(size_t)m * (size_t)n + (size_t)m];
     for (int m = 0; m < n; m++)
-      a[(size_t)m * (size_t)n + (size_t)m] += (job->published ? rounding : sequence_ridge) * trace / n + 1e-300;
+      a[(size_t)m * (size_t)n + (size_t)m] += (job->published ? 1e-9 : sn_rotreg_ridge) * trace / n + 1e-300;
     if (LAPACKE_dposv(LAPACK_COL_MAJOR, 'U', n, columns, a, n, right.right, n) != 0) {
       status =
         sn_fail(job->ctx, SN_NOT_CONVERGED, "%d key deformation gradients are not determined", k->gradient_count);

@@ -5,9 +5,6 @@
 
 #include "train/rotreg/bones.h"
 
-// Of a triangle.
-enum { sn_rotreg_most_gradients = 6 };
-
 // D_k = sum_l beta_kl D_l. Unless published, the betas of a triangle sum to one: D_l = I everywhere gives D_k = I.
 typedef struct sn_rotreg_key_gradients {
   int gradient_count, pose_count;

@@ -16,12 +16,6 @@
 #include "train/near.h"
 #include "train/train.h"
 
-// Ridge of the linear parts of proxy bones towards their key gradients, relative to the mean diagonal, since displacements
-// before the blend go through them. As published: rounding.
-static const double bone_ridge = 1e-2, least_ridge = 1e-7;
-
-enum { default_bones = 80 };
-
 typedef struct reduced_job {
   sn_context *ctx;
   sn_arena *memory;
@@ -77,7 +71,7 @@ static sn_status make_bones(reduced_job *job) {
   sn_status status = sn_cluster_triangles(job->ctx, job->memory, e, job->keys, job->fit.published, &tree);
   if (status != SN_OK) return status;
   if (job->options->error > 0) return bones_for_error(job, &tree, most);
-  if (count == 0) count = default_bones;
+  if (count == 0) count = sn_rotreg_default_bones;
   return fit_bones(job, &tree, count < most ? count : most);
 }
 
@@ -181,7 +175,7 @@ static sn_status solve(reduced_job *job) {
                            .skin = &job->skin,
                            .edge = (const double(*)[2])job->edge,
                            .anchor_weight = job->anchor_weight,
-                           .ridge = job->fit.published ? least_ridge : bone_ridge};
+                           .ridge = job->fit.published ? sn_rotreg_rounding : sn_rotreg_ridge};
   return sn_rotreg_solve_c(job->ctx, job->memory, &r, &job->out->c);
 }
 

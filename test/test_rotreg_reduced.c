@@ -6,6 +6,7 @@
 #include "runtime/format.h"
 #include "sinew/examples.h"
 #include "train/cluster.h"
+#include "train/rotreg/published.h"
 #include "train/rotreg/reduced.h"
 #include "train/rotreg/solve.h"
 #include "train/train.h"
@@ -203,8 +204,8 @@ static void test_c_against_dense_least_squares(void **state) {
   sn_skin skin;
   sn_random rng = sn_random_new(2);
   assert_ok(&ctx, sn_topology_build(&ctx, &e.rest, &topology));
-  assert_ok(&ctx, sn_cluster_triangles(&ctx, &memory, &e, &keys, 8, &tree));
-  const sn_rotreg_data data = {&e, &topology, &keys, NULL, &skin};
+  assert_ok(&ctx, sn_cluster_triangles(&ctx, &memory, &e, &keys, false, &tree));
+  const sn_rotreg_data data = {&e, &topology, &keys, NULL, &skin, false};
   assert_ok(&ctx, sn_rotreg_bones_fit(&ctx, &memory, &data, &(sn_rotreg_cut){&tree, 5, 3}, &bones));
   assert_ok(&ctx, sn_rotreg_key_gradients_fit(&ctx, &memory, &data, &bones, &gradients));
   int n = e.rest.vertex_count, triangles = e.rest.triangle_count;
@@ -257,7 +258,7 @@ static void test_clusters_are_the_rigid_parts(void **state) {
     sn_keys keys = keys_of(&ctx, "all", 3, NULL);
     sn_cluster_tree tree;
     int *group = malloc((size_t)e.rest.triangle_count * sizeof *group), count;
-    assert_ok(&ctx, sn_cluster_triangles(&ctx, &memory, &e, &keys, 8, &tree));
+    assert_ok(&ctx, sn_cluster_triangles(&ctx, &memory, &e, &keys, false, &tree));
     assert_ok(&ctx, sn_cluster_cut(&ctx, &tree, 1000000, group, &count));
     assert_int_equal(count, e.rest.triangle_count);
     assert_ok(&ctx, sn_cluster_cut(&ctx, &tree, 1, group, &count));
@@ -303,7 +304,7 @@ static void test_many_parts_leave_groups_to_the_largest(void **state) {
   sn_keys keys = keys_of(&ctx, "all", 3, NULL);
   int *group = malloc((size_t)rest.triangle_count * sizeof *group), count, of_tube = 0;
   assert_ok(&ctx,
-            sn_cluster_triangles(&ctx, &memory, &(sn_examples){.rest = rest, .frames = frames}, &keys, 8, &tree));
+            sn_cluster_triangles(&ctx, &memory, &(sn_examples){.rest = rest, .frames = frames}, &keys, false, &tree));
   assert_ok(&ctx, sn_cluster_cut(&ctx, &tree, 40, group, &count));
   bool seen[40] = {false};
   for (int t = 0; t < e.rest.triangle_count; t++) of_tube += !seen[group[t]], seen[group[t]] = true;
@@ -312,6 +313,151 @@ static void test_many_parts_leave_groups_to_the_largest(void **state) {
   assert_in_range(of_tube, 20, 40); // 1 where parts are joined last
   free(group);
   sn_keys_free(&keys), sn_arena_free(&memory), sn_frames_free(&frames), sn_mesh_free(&rest), sn_examples_free(&e);
+}
+
+// T_k of a triangle (Wang 2007, 5.1): its corners, and a fourth point along the normal, from the rest pose to the pose.
+static sn_vec3 carried_by(const int *corners, const float (*rest)[3], const float (*posed)[3], sn_vec3 p) {
+  sn_mat3 frame[2], inverse;
+  for (int k = 0; k < 2; k++) {
+    const float(*at)[3] = k ? posed : rest;
+    sn_vec3 origin = sn_vec3_from(at[corners[0]]), e2 = sn_vec3_sub(sn_vec3_from(at[corners[1]]), origin);
+    sn_vec3 e3 = sn_vec3_sub(sn_vec3_from(at[corners[2]]), origin), normal = sn_vec3_cross(e2, e3);
+    frame[k] = sn_mat3_columns(e2, e3, sn_vec3_scale(normal, 1 / sqrt(sn_vec3_length(normal))));
+  }
+  assert_true(sn_mat3_invert(frame[0], &inverse));
+  sn_vec3 local = sn_mat3_apply(inverse, sn_vec3_sub(p, sn_vec3_from(rest[corners[0]])));
+  return sn_vec3_add(sn_mat3_apply(frame[1], local), sn_vec3_from(posed[corners[0]]));
+}
+
+static int common_corners(const int *a, const int *b) {
+  int count = 0;
+  for (int k = 0; k < 9; k++) count += a[k / 3] == b[k % 3];
+  return count;
+}
+
+// As published the first join is the one of least E_A->B, written out here.
+static void test_published_join(void **state) {
+  (void)state;
+  sn_context ctx = sn_context_default();
+  const double amounts[] = {0.4, 1.1};
+  sn_examples e;
+  make_tube(&ctx, (tube){5, 5, false}, twist, amounts, 2, &e);
+  sn_random rng = sn_random_new(3);
+  for (int n = 0; n < 2 * e.rest.vertex_count; n++)
+    for (int c = 0; c < 3; c++) sn_frame_mutable(&e.frames, n % 2)[n / 2][c] += 0.02F * (float)sn_random_normal(&rng);
+  double least = INFINITY;
+  int best[2] = {0, 0};
+  for (int a = 0; a < e.rest.triangle_count; a++)
+    for (int b = 0; b < e.rest.triangle_count; b++) {
+      const int *of_a = e.rest.triangles[a], *of_b = e.rest.triangles[b];
+      double error = 0;
+      if (a == b || common_corners(of_a, of_b) < 2) continue;
+      for (int n = 0; n < 6; n++) {
+        const float(*rest)[3] = (const float(*)[3])e.rest.positions, (*posed)[3] = sn_frame(&e.frames, n / 3);
+        sn_vec3 y = sn_vec3_from(posed[of_a[n % 3]]);
+        double d = sn_vec3_distance(carried_by(of_b, rest, posed, sn_vec3_from(rest[of_a[n % 3]])), y);
+        error += d * d;
+      }
+      if (error < least) least = error, best[0] = a < b ? a : b, best[1] = a < b ? b : a;
+    }
+  sn_arena memory = sn_arena_new(&ctx);
+  sn_keys keys = keys_of(&ctx, "all", 2, NULL);
+  sn_cluster_tree tree;
+  assert_ok(&ctx, sn_cluster_triangles(&ctx, &memory, &e, &keys, true, &tree));
+  assert_int_equal(tree.joins[0][0], best[0]);
+  assert_int_equal(tree.joins[0][1], best[1]);
+  assert_near(tree.costs[0], least, 1e-4 * least);
+  sn_keys_free(&keys), sn_arena_free(&memory), sn_examples_free(&e);
+}
+
+// As published the coefficients are free: each gradient's part of the residual vanishes, and they need not sum to one.
+static void test_published_coefficients(void **state) {
+  (void)state;
+  sn_context ctx = sn_context_default();
+  const double amounts[] = {0.4, 1.1, 1.9};
+  sn_examples e;
+  make_tube(&ctx, (tube){9, 9, false}, twist, amounts, 3, &e);
+  sn_arena memory = sn_arena_new(&ctx);
+  sn_keys keys = keys_of(&ctx, "all", 3, NULL);
+  sn_topology topology;
+  sn_cluster_tree tree;
+  sn_rotreg_bones bones;
+  sn_rotreg_key_gradients k;
+  assert_ok(&ctx, sn_topology_build(&ctx, &e.rest, &topology));
+  assert_ok(&ctx, sn_cluster_triangles(&ctx, &memory, &e, &keys, true, &tree));
+  const sn_rotreg_data data = {&e, &topology, &keys, NULL, NULL, true};
+  assert_ok(&ctx, sn_rotreg_bones_fit(&ctx, &memory, &data, &(sn_rotreg_cut){&tree, 5, 3}, &bones));
+  assert_ok(&ctx, sn_rotreg_key_gradients_fit(&ctx, &memory, &data, &bones, &k));
+  double farthest = 0;
+  for (int t = 0; t < e.rest.triangle_count; t++) {
+    double along[sn_rotreg_most_gradients] = {0}, sum = 0, squares = 0;
+    for (int n = 0; n < 6; n++) {
+      const int *corners = e.rest.triangles[t];
+      const float(*frame)[3] = sn_frame(&e.frames, n / 2);
+      sn_vec3 v = sn_vec3_sub(sn_vec3_from(e.rest.positions[corners[1 + n % 2]]),
+                              sn_vec3_from(e.rest.positions[corners[0]])),
+              parts[sn_rotreg_most_gradients];
+      sn_vec3 residual = sn_vec3_sub(sn_vec3_from(frame[corners[0]]), sn_vec3_from(frame[corners[1 + n % 2]]));
+      squares += sn_vec3_dot(v, v);
+      for (int m = 0; m < sn_rotreg_most_gradients && k.index[t][m] >= 0; m++) {
+        parts[m] = sn_mat3_apply(k.sequence[3 * k.index[t][m] + n / 2], v);
+        residual = sn_vec3_mad(residual, parts[m], k.beta[t][m]);
+      }
+      for (int m = 0; m < sn_rotreg_most_gradients && k.index[t][m] >= 0; m++)
+        along[m] += sn_vec3_dot(parts[m], residual);
+    }
+    for (int m = 0; m < sn_rotreg_most_gradients && k.index[t][m] >= 0; m++) {
+      assert_near(along[m], 0, 1e-6 * squares);
+      sum += k.beta[t][m];
+    }
+    farthest = fmax(farthest, fabs(sum - 1));
+  }
+  assert_true(farthest > 1e-3);
+  sn_skin_free(&bones.skin), sn_topology_free(&topology), sn_keys_free(&keys), sn_arena_free(&memory);
+  sn_examples_free(&e);
+}
+
+// F: rms error under linear blend skinning at most half of that of all vertices; and one vertex of every component.
+static void test_published_fixed_set(void **state) {
+  (void)state;
+  sn_context ctx = sn_context_default();
+  const double amounts[] = {0.8, 1.6};
+  sn_examples e;
+  make_tube(&ctx, (tube){9, 9, true}, twist, amounts, 2, &e);
+  sn_arena memory = sn_arena_new(&ctx);
+  sn_keys keys = keys_of(&ctx, "all", 2, NULL);
+  sn_topology topology;
+  sn_rotreg_anchors blend;
+  sn_skin skin;
+  int n = e.rest.vertex_count, on = 0;
+  assert_ok(&ctx, sn_topology_build(&ctx, &e.rest, &topology));
+  assert_ok(&ctx, sn_skin_new(&ctx, n, 1, &skin));
+  for (int i = 0; i < n; i++) skin.joints[i] = e.rest.positions[i][0] > 0, skin.weights[i] = 1;
+  const sn_rotreg_data data = {&e, &topology, &keys, NULL, &skin, true};
+  assert_ok(&ctx, sn_rotreg_anchors_blend(&ctx, &memory, &data, &blend));
+  bool *fixed = calloc((size_t)n, sizeof *fixed);
+  double *error = calloc((size_t)n, sizeof *error), mean = 0, best[2] = {INFINITY, INFINITY};
+  assert_ok(&ctx, sn_rotreg_hard_set(&ctx, &e, &topology, &keys, &blend, fixed));
+  for (int i = 0; i < n; i++) {
+    for (int f = 0; f < 2; f++) {
+      sn_affine joint = sn_pose(&e.poses, f)[skin.joints[i]];
+      double d = sn_vec3_distance(sn_affine_apply(joint, sn_vec3_from(e.rest.positions[i])),
+                                  sn_vec3_from(sn_frame(&e.frames, f)[i]));
+      error[i] += d * d;
+    }
+    mean += error[i] / n;
+    best[topology.component[i]] = fmin(best[topology.component[i]], error[i]);
+  }
+  for (int i = 0; i < n; i++) {
+    bool wanted = 4 * error[i] <= mean || error[i] == best[topology.component[i]];
+    on += wanted;
+    if (fabs(4 * error[i] - mean) > 1e-9 * mean && error[i] > best[topology.component[i]] + 1e-12)
+      assert_int_equal(fixed[i], wanted);
+  }
+  assert_in_range(on, 2, n - 1);
+  free(fixed), free(error);
+  sn_skin_free(&skin), sn_topology_free(&topology), sn_keys_free(&keys), sn_arena_free(&memory);
+  sn_examples_free(&e);
 }
 
 static void test_error_option_gives_fewest_bones(void **state) {
@@ -535,6 +681,9 @@ int main(void) {
     cmocka_unit_test(test_runtime_against_formulas),
     cmocka_unit_test(test_c_against_dense_least_squares),
     cmocka_unit_test(test_clusters_are_the_rigid_parts),
+    cmocka_unit_test(test_published_join),
+    cmocka_unit_test(test_published_coefficients),
+    cmocka_unit_test(test_published_fixed_set),
     cmocka_unit_test(test_many_parts_leave_groups_to_the_largest),
     cmocka_unit_test(test_error_option_gives_fewest_bones),
     cmocka_unit_test(test_degenerate_input),

@@ -22,6 +22,7 @@ METHODS = ["rigid", "lbs", "lbs:extra=halfway", "dqs", "cor", "psd", "psd:blend=
 PUBLISHED = ["lbs", "rotreg:published=1", "rotreg:published=1,full=1", "rotreg"]
 TORQUE = ["lbs", "rotreg", "torque:degree_r=1,degree_s=1", "torque", "torque:published=1"]
 OTHERS = ["lbs", "dqs", "hejl", "alexa", "sbs", "sbs:weights=given", "mohr", "animspace", "mwe"]
+BONES = ["", "stretch=0", "beta=1e6", "poisson=0", "stretch=0,poisson=0", "published=1", "published=1,stretch=0", "published=1,stretch=0,poisson=0"]
 MOTION = ["lbs:weights=given", "lbs", "dqs", "psd", "psd:blend=dualquat", "eigenskin", "rotreg"]
 
 
@@ -91,6 +92,18 @@ def torque(folder):
     return between(folder, TORQUE, sets, "every:2", "--torque", "SET/torque.csv")
 
 
+def bones(folder):
+    """Control points: test rms error in % of the diagonal, a row per set of Kim 2010's counts, a column per spec."""
+    rows = []
+    for name, vertices, frames, keys, count in (("cylinder", 2000, 40, 4, 50), ("arm", 5256, 50, 5, 100), ("leg", 2210, 86, 19, 100)):
+        gen(folder, name, name, "--vertices", str(vertices), "--frames", str(frames))
+        training = ",".join(str(round(k * (frames - 1) / (keys - 1))) for k in range(keys))
+        found = compare_rows(folder, [f"affine:bones={count}{spec and ','}{spec}" for spec in BONES], "--rest", f"{name}/rest.obj", "--frames",
+                             f"{name}/frames.pc2", "--controls", f"{name}/controls.txt", "--keys", training)
+        rows.append({"set": name, **{"affine" + (spec and ":") + spec: row["test"]["rms_pct_diag"] for spec, row in zip(BONES, found)}})
+    return rows
+
+
 def others(folder):
     rows = between(folder, OTHERS, small("bar", "elbow", "arm", "shoulder", "athlete"), "every:4")
     for clip in ("rom", "mixed"):
@@ -121,7 +134,7 @@ def error_table(rows):
 
 
 MEASURED = {"arm": (arm, method_table), "motion": (motion, method_table), "published": (published, error_table),
-            "torque": (torque, error_table), "others": (others, error_table)}
+            "torque": (torque, error_table), "others": (others, error_table), "bones": (bones, error_table)}
 
 
 def processor():

@@ -35,7 +35,7 @@ static void learn(arm *a) {
   sn_rotreg_work *work = room(a, 1, sn_rotreg_work_size(a->keys.count));
   sn_mat3 *sequence = room(a, (size_t)a->keys.count, sizeof *sequence);
   int *all = room(a, (size_t)a->keys.count, sizeof *all);
-  const sn_rotreg_data data = {&a->set, &a->topology, &a->keys, NULL, &a->skin};
+  const sn_rotreg_data data = {&a->set, &a->topology, &a->keys, NULL, &a->skin, true};
   const sn_rotreg_sample sample = {&a->rotations, sequence, all, a->keys.count, &options};
   study_must(a->s, sn_topology_build(ctx, &a->set.rest, &a->topology));
   study_must(a->s, sn_solve_weights(ctx, &a->set.rest, &a->set.frames, &a->set.poses, &a->keys, &weights, &a->skin));

@@ -5,9 +5,16 @@
 #include <math.h>
 #include <string.h>
 
+#include "solve/solve.h"
+
 // Nearest groups of other components that a group may be joined with, once `linked_at` groups are left: more than any
 // number of bones, so that a mesh of many parts does not have its body joined before its buttons.
-enum { nearest_groups = 8, linked_at = 512, pairs = 10 }; // pairs: entries of an upper triangle of 4 x 4
+enum {
+  nearest_groups = 8,
+  linked_at = 1024,
+  most_poses = 32,
+  pairs = 10
+}; // pairs: entries of an upper triangle of 4 x 4
 
 // What is known of a group: X = sum of p p^T over its points p = (y^, 1), and per pose Z = sum of p y^T. The best affine
 // maps leave  sum |y|^2 - <X^-1, sum over poses of Z Z^T>.
@@ -33,8 +40,10 @@ typedef struct clustering {
   const sn_mesh *rest;
   int poses, group_count, alive;
   bool linked; // groups of different components
+  bool published;
   group *groups;
-  double *positions; // [pose][vertex][3], centred
+  double *positions;      // [pose][vertex][3], centred
+  double *transformation; // room for T_B: [4][3 * poses]
   join *heap;
   size_t heap_count, heap_capacity;
   int *marks, mark; // for uniting lists of neighbours
@@ -99,6 +108,21 @@ static double united_error(const clustering *c, const group *a, const group *b, 
   return fmax(a->squares + b->squares - inverse_product(x, k), 0);
 }
 
+// E_A->B (5.1): sum |y - T_B p|^2 over the vertices of A, with T_B = X_B^-1 Z_B.
+static double error_under(const clustering *c, const group *a, const group *b) {
+  int count = 3 * c->poses;
+  double x[4][4], *t = c->transformation, sum = a->squares;
+  memcpy(t, b->z, 4 * (size_t)count * sizeof *t);
+  for (int n = 0; n < pairs; n++) x[upper[n][1]][upper[n][0]] = b->x[n];
+  sn_spd_solve(4, 4, x[0], count, t);
+  for (int n = 0; n < pairs; n++) {
+    int p = upper[n][0], q = upper[n][1];
+    sum += (p == q ? 1 : 2) * a->x[n] * dot(t + p * count, t + q * count, count);
+    if (p == q) sum -= 2 * dot(t + p * count, a->z + p * count, count);
+  }
+  return fmax(sum, 0);
+}
+
 // ---- the heap -------------------------------------------------------------------------------------------------------
 
 static bool before(const join *a, const join *b) {
@@ -138,8 +162,12 @@ static sn_status offer(clustering *c, int a, int b) {
     a = b, b = keep;
   }
   const group *ga = &c->groups[a], *gb = &c->groups[b];
-  double k[pairs];
-  double cost = united_error(c, ga, gb, k) - ga->error - gb->error;
+  double k[pairs], cost = 0;
+  if (c->published) {
+    cost = fmin(error_under(c, ga, gb), error_under(c, gb, ga));
+  } else {
+    cost = united_error(c, ga, gb, k) - ga->error - gb->error;
+  }
   return push(c, (join){cost, a, b, ga->stamp, gb->stamp});
 }
 
@@ -167,7 +195,7 @@ static void start_group(const clustering *c, int t, const double *rest, const do
   for (int j = 0; j < 3; j++) {
     for (int f = 0; f < c->poses; f++)
       memcpy(posed + 3 * f, c->positions + 3 * ((size_t)f * (size_t)n + (size_t)corners[j]), sizeof point);
-    add_point(c, g, rest + 3 * corners[j], posed, 1 / valence[corners[j]]);
+    add_point(c, g, rest + 3 * corners[j], posed, c->published ? 1 : 1 / valence[corners[j]]);
   }
   for (int f = -1; f < c->poses; f++) {
     const double *from = f < 0 ? rest : c->positions + 3 * (size_t)f * (size_t)n;
@@ -180,7 +208,7 @@ static void start_group(const clustering *c, int t, const double *rest, const do
     double *to = f < 0 ? point : posed + 3 * f;
     to[0] = p.x, to[1] = p.y, to[2] = p.z;
   }
-  add_point(c, g, point, posed, normal_share);
+  add_point(c, g, point, posed, c->published ? 1e-7 : normal_share);
   for (int m = 0; m < pairs; m++) {
     int count = 3 * c->poses;
     g->k[m] = dot(g->z + upper[m][0] * count, g->z + upper[m][1] * count, count);
@@ -393,17 +421,18 @@ static sn_status join_all(clustering *c, sn_cluster_tree *out) {
 }
 
 sn_status sn_cluster_triangles(sn_context *ctx, sn_arena *memory, const sn_examples *examples, const sn_keys *keys,
-                               int most_poses, sn_cluster_tree *out) {
+                               bool published, sn_cluster_tree *out) {
   int leaves = examples->rest.triangle_count;
   *out = (sn_cluster_tree){.leaf_count = leaves};
   out->joins = sn_arena_alloc(ctx, memory, (size_t)leaves, sizeof *out->joins);
   out->costs = SN_NEW(ctx, memory, double, leaves);
   clustering c = {
     .ctx = ctx, .memory = sn_arena_new(ctx), .rest = &examples->rest, .group_count = leaves, .alive = leaves};
-  c.poses = keys->count < most_poses ? keys->count : most_poses;
+  c.published = published, c.poses = keys->count < most_poses ? keys->count : most_poses;
+  c.transformation = SN_NEW(ctx, &c.memory, double, 12 * (size_t)c.poses);
   c.groups = SN_NEW(ctx, &c.memory, group, leaves);
   c.marks = SN_NEW(ctx, &c.memory, int, leaves);
-  sn_status status = out->joins && out->costs && c.groups && c.marks ? SN_OK : ctx->error.status;
+  sn_status status = out->joins && out->costs && c.groups && c.marks && c.transformation ? SN_OK : ctx->error.status;
   if (status == SN_OK) status = start_groups(&c, &examples->frames, keys);
   if (status == SN_OK) status = start_neighbours(&c);
   if (status == SN_OK) status = join_all(&c, out);

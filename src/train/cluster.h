@@ -9,14 +9,13 @@
 typedef struct sn_cluster_tree {
   int leaf_count;  // triangles
   int (*joins)[2]; // leaf_count - 1, in order: the groups that hold these two triangles become one
-  double *costs;   // by how much each join raises the sum of squared vertex distances
+  double *costs;   // by how much each join raises the sum of squared vertex distances; as published E_A->B
 } sn_cluster_tree;
 
-// A group moves by the affine maps that fit its vertices best. At most `most_poses` of the keys are looked at, evenly
-// spread. Groups of different components are joined
-// when few are left.
+// A group moves by the affine maps that fit its vertices best. Groups of different components are joined when few are left.
+// `published`: a join costs E_A->B (5.1), the error of A's vertices under B's transformation, or E_B->A where that is less.
 sn_status sn_cluster_triangles(sn_context *ctx, sn_arena *memory, const sn_examples *examples, const sn_keys *keys,
-                               int most_poses, sn_cluster_tree *out);
+                               bool published, sn_cluster_tree *out);
 
 // The groups when `count` are left (all leaves if there are fewer): group_of[t] is 0 .. returned number - 1, numbered by
 // first appearance.

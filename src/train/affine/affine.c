@@ -8,8 +8,10 @@
 #include "runtime/format.h"
 #include "train/train.h"
 
-// Weight of the control points in the Poisson step, for which the source gives no number; the first is for poisson=bare.
-static const double published_stiffness = 100, usual_stiffness = 10;
+// Numbers of the method. Sensitivity: docs/measurements.md#control-points.
+static const double published_stiffness = 100, usual_stiffness = 10; // weight of a control point in the Poisson step
+static const double published_beta = 40, usual_beta = 16;            // kernel width; 40: published, appendix
+static const double published_rho = 0.01, usual_rho = 1e-4; // smoothness of weights; 0.01: published, section 3.1
 
 // What becomes the model's sections.
 typedef struct trained {
@@ -51,18 +53,6 @@ static double *control_vectors(sn_context *ctx, const sn_examples *examples, con
   return out;
 }
 
-// About the mean of the points, so that moving everything together changes no shape: the Poisson step moves the bones.
-static double *kernel_inputs(sn_context *ctx, const double *controls, int frames, int count, sn_arena *memory) {
-  double *out = SN_NEW(ctx, memory, double, 3 * (size_t)count * (size_t)frames);
-  for (int n = 0; out && n < 3 * frames; n++) {
-    double mean = 0;
-    size_t first = (size_t)(n / 3) * 3 * (size_t)count + (size_t)(n % 3);
-    for (int c = 0; c < count; c++) mean += controls[first + 3 * (size_t)c] / count;
-    for (int c = 0; c < count; c++) out[first + 3 * (size_t)c] = controls[first + 3 * (size_t)c] - mean;
-  }
-  return out;
-}
-
 // The first vertex of the rest file that is vertex i of the examples.
 static uint32_t file_vertex(const sn_examples *examples, int i) {
   if (!examples->source) return (uint32_t)i;
@@ -71,17 +61,15 @@ static uint32_t file_vertex(const sn_examples *examples, int i) {
   return (uint32_t)s;
 }
 
-static sn_status make_sections(sn_context *ctx, const sn_control_data *data, const sn_control_choice *choice,
-                               const double *map, sn_arena *memory, trained *out) {
+static sn_status make_sections(sn_context *ctx, const sn_control_data *data, const double *map, sn_arena *memory,
+                               trained *out) {
   size_t bones = (size_t)data->bones->bones, frames = (size_t)data->bones->frames,
          points = (size_t)data->control_count;
   size_t rows = bones * (size_t)data->outputs, columns = 3 * bones + points;
-  double width = choice->beta * sn_control_spread(data->inputs, 3 * data->control_count, data->bones->frames);
-  out->head =
-    (sn_rt_control){.frames = (uint32_t)frames, .outputs = (uint32_t)data->outputs, .scale = (float)(1 / width)};
+  out->head = (sn_rt_control){
+    .frames = (uint32_t)frames, .outputs = (uint32_t)data->outputs, .scale = (float)(1 / sn_control_width(data))};
   if (data->options->stretch) out->head.flags |= SN_RT_CONTROL_STRETCH;
   if (data->options->places != SN_PLACES_PREDICTED) out->head.flags |= SN_RT_CONTROL_POISSON;
-  if (data->inputs != data->controls) out->head.flags |= SN_RT_CONTROL_CENTRED;
   out->points = SN_NEW(ctx, memory, uint32_t, points);
   out->frames = SN_NEW(ctx, memory, float, 3 * points * frames);
   out->centres = SN_NEW(ctx, memory, float, 3 * bones);
@@ -89,7 +77,7 @@ static sn_status make_sections(sn_context *ctx, const sn_control_data *data, con
   out->solve = SN_NEW(ctx, memory, float, bones *columns);
   if (!out->points || !out->frames || !out->centres || !out->map || !out->solve) return ctx->error.status;
   for (size_t c = 0; c < points; c++) out->points[c] = file_vertex(data->examples, data->vertices[c]);
-  for (size_t n = 0; n < 3 * points * frames; n++) out->frames[n] = (float)data->inputs[n];
+  for (size_t n = 0; n < 3 * points * frames; n++) out->frames[n] = (float)data->controls[n];
   for (size_t b = 0; b < bones; b++) sn_vec3_store(data->bones->centres[b], out->centres + 3 * b);
   store_strips(map, rows, frames + 1, out->map);
   if (data->solve) store_strips(data->solve, bones, columns, out->solve);
@@ -114,37 +102,6 @@ static sn_status build_model(sn_context *ctx, const sn_control_data *data, const
   desc.palette_count = data->bones->bones, desc.control_count = data->control_count;
   desc.sections = sections, desc.section_count = data->options->places != SN_PLACES_PREDICTED ? 6 : 5;
   return sn_train_build(ctx, data->examples, desc, out);
-}
-
-// The ridge by cross-validation, and whether the kernel sees control points as they are or about their mean: about the
-// mean, a motion of everything together changes no shape. Scored with predicted places, without the Poisson step.
-static sn_status choose(sn_context *ctx, sn_control_data *data, const double *centred, sn_arena *memory,
-                        sn_control_choice *out) {
-  sn_control_options options = *data->options;
-  sn_control_data judged = *data;
-  sn_control_choice other;
-  options.separate = options.places != SN_PLACES_PREDICTED, options.places = SN_PLACES_PREDICTED;
-  judged.options = &options, judged.outputs = sn_control_outputs(&options);
-  judged.solve = NULL, judged.inputs = judged.controls;
-  double *numbers =
-    SN_NEW(ctx, memory, double, (size_t)(data->bones->bones * judged.outputs) * (size_t)data->bones->frames);
-  sn_status status = numbers ? sn_control_encode(ctx, data->bones, &options, numbers) : ctx->error.status;
-  judged.numbers = numbers, data->inputs = data->controls;
-  if (status == SN_OK) status = sn_control_choose(ctx, &judged, out);
-  if (status != SN_OK || data->control_count < 2 || data->bones->frames < 3) return status;
-  judged.inputs = centred;
-  status = sn_control_choose(ctx, &judged, &other);
-  if (status == SN_OK && SN_CONTROL_TOLERANCE * other.error < out->error) *out = other, data->inputs = centred;
-  return status;
-}
-
-static void report_choice(const sn_control_data *data, const sn_control_choice *choice, double stiffness,
-                          sn_train_report *report) {
-  size_t size = sizeof report->note;
-  int used = snprintf(report->note, size, "%d bones, kappa %d, beta %g, ridge %g, kernel of control points %s",
-                      data->bones->bones, choice->kappa, choice->beta, choice->ridge,
-                      data->inputs == data->controls ? "as they are" : "about their mean");
-  if (data->solve) snprintf(report->note + used, size - (size_t)used, ", held with stiffness %g", stiffness);
 }
 
 // Control points that never move drive nothing.
@@ -177,7 +134,6 @@ static sn_status learn(sn_context *ctx, sn_control_data *data, sn_arena *memory,
                        sn_train_report *report) {
   const sn_control_bones *bones = data->bones;
   const sn_control_options *options = data->options;
-  sn_control_choice choice;
   trained result = {0};
   int *controls = NULL;
   data->outputs = sn_control_outputs(options);
@@ -189,9 +145,7 @@ static sn_status learn(sn_context *ctx, sn_control_data *data, sn_arena *memory,
   double *map = SN_NEW(ctx, memory, double, count *per_bone *(size_t)(bones->frames + 1));
   data->vertices = controls;
   data->controls = control_vectors(ctx, data->examples, data->keys, controls, data->control_count, memory);
-  double *centred =
-    data->controls ? kernel_inputs(ctx, data->controls, bones->frames, data->control_count, memory) : NULL;
-  if (!solve || !numbers || !map || !data->controls || !centred) return ctx->error.status;
+  if (!solve || !numbers || !map || !data->controls) return ctx->error.status;
   status = sn_control_encode(ctx, bones, options, numbers);
   data->numbers = numbers;
   double stiffness = options->places == SN_PLACES_BARE ? published_stiffness : usual_stiffness;
@@ -199,17 +153,26 @@ static sn_status learn(sn_context *ctx, sn_control_data *data, sn_arena *memory,
     data->solve = solve;
     status = sn_control_poisson(ctx, data, stiffness, solve);
   }
-  if (status == SN_OK) status = choose(ctx, data, centred, memory, &choice);
   if (status == SN_OK && options->places == SN_PLACES_POISSON) status = sn_control_poisson_fit(ctx, data, solve);
-  if (status == SN_OK && report) report_choice(data, &choice, stiffness, report);
+  if (status == SN_OK && report) snprintf(report->note, sizeof report->note, "%d bones", bones->bones);
   if (status == SN_OK) status = note_still(ctx, data, report);
-  if (status == SN_OK) status = sn_control_predictor(ctx, data, &choice, map);
-  if (status == SN_OK) status = make_sections(ctx, data, &choice, map, memory, &result);
+  if (status == SN_OK) status = sn_control_predictor(ctx, data, map);
+  if (status == SN_OK) status = make_sections(ctx, data, map, memory, &result);
   return status == SN_OK ? build_model(ctx, data, &result, out) : status;
 }
 
-static sn_status train_affine(sn_context *ctx, const void *options, const sn_examples *examples, const sn_keys *keys,
+// What the options leave open.
+static sn_control_options complete(const void *options) {
+  sn_control_options out = *(const sn_control_options *)options;
+  if (out.beta == 0) out.beta = out.published ? published_beta : usual_beta;
+  if (out.rho < 0) out.rho = out.published ? published_rho : usual_rho;
+  if (out.published && out.places == SN_PLACES_POISSON) out.places = SN_PLACES_BARE;
+  return out;
+}
+
+static sn_status train_affine(sn_context *ctx, const void *given, const sn_examples *examples, const sn_keys *keys,
                               sn_model *out, sn_train_report *report) {
+  sn_control_options options = complete(given);
   if (examples->rest.triangle_count == 0) {
     return sn_fail(ctx, SN_BAD_INPUT, "the rest mesh has no triangles to learn from");
   }
@@ -218,8 +181,8 @@ static sn_status train_affine(sn_context *ctx, const void *options, const sn_exa
   }
   sn_arena memory = sn_arena_new(ctx);
   sn_control_bones bones;
-  sn_status status = sn_control_bones_make(ctx, examples, keys, options, &bones);
-  sn_control_data data = {.bones = &bones, .options = options, .examples = examples, .keys = keys};
+  sn_status status = sn_control_bones_make(ctx, examples, keys, &options, &bones);
+  sn_control_data data = {.bones = &bones, .options = &options, .examples = examples, .keys = keys};
   if (status == SN_OK) status = learn(ctx, &data, &memory, out, report);
   sn_control_bones_free(&bones);
   sn_arena_free(&memory);
@@ -230,16 +193,18 @@ static sn_status train_affine(sn_context *ctx, const void *options, const sn_exa
 static const sn_option table[] = {
   {"bones", SN_OPTION_INT, FIELD(bones), "100", 1, 1000, NULL, SN_OPTION_COMMON, "proxy bones"},
   {"kappa", SN_OPTION_INT, FIELD(kappa), "10", 1, 1000, NULL, SN_OPTION_ADVANCED, "reduced dimensions of a bone"},
-  {"beta", SN_OPTION_REAL, FIELD(beta), "16", 1e-6, 1e6, NULL, SN_OPTION_ADVANCED,
-   "kernel width, in mean squared distances of the training control points"},
+  {"beta", SN_OPTION_REAL, FIELD(beta), "0", 0, 1e6, NULL, SN_OPTION_ADVANCED,
+   "kernel width in mean squared distances of the training control points; 0: 16; 1e6: linear"},
   {"stretch", SN_OPTION_SWITCH, FIELD(stretch), "1", 0, 1, NULL, SN_OPTION_ADVANCED,
    "affine bones (1) or rigid ones (0)"},
   {"poisson", SN_OPTION_CHOICE, FIELD(places), "1", 0, 0, "0|1|bare", SN_OPTION_ADVANCED,
    "places of the bones predicted (0), solved for with what the training frames tell (1), or solved for as "
    "published"},
-  {"smooth", SN_OPTION_REAL, FIELD(rho), "0.0001", 0, 1e6, NULL, SN_OPTION_ADVANCED,
-   "smoothness of the weights (rho of Kim 2010; 0.01 there)"},
+  {"smooth", SN_OPTION_REAL, FIELD(rho), "-1", -1, 1e6, NULL, SN_OPTION_ADVANCED,
+   "smoothness of the weights, rho of Kim 2010; -1: 0.0001, as published 0.01"},
   {"influences", SN_OPTION_INT, FIELD(influences), "4", 1, 8, NULL, SN_OPTION_ADVANCED, "most bones of a vertex"},
+  {"published", SN_OPTION_SWITCH, FIELD(published), "0", 0, 1, NULL, SN_OPTION_ADVANCED,
+   "1: as printed: beta in squared file units (0: 40), smooth 0.01, poisson=bare unless 0"},
   {0},
 };
 static const sn_option_group groups[] = {{table, 0}, SN_METHOD_COMMON, {0}};

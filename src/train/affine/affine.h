@@ -9,8 +9,9 @@
 
 typedef struct sn_control_options {
   int bones;
-  int kappa;    // reduced dimensions
-  double beta;  // kernel width in mean squared distances of the training control vectors
+  int kappa; // reduced dimensions
+  double
+    beta; // kernel width in mean squared distances of the training control vectors; as published in squared file units
   bool stretch; // bones are affine; otherwise rigid
   enum {
     SN_PLACES_PREDICTED, // places of the bones are predicted
@@ -19,7 +20,7 @@ typedef struct sn_control_options {
   } places;
   double rho;     // of the weight smoothing
   int influences; // most bones of a vertex
-  bool separate;  // a predicted place is a motion of the centre even without stretch, not part of a dual quaternion
+  bool published;
 } sn_control_options;
 
 // ---- bones (bones.c) ------------------------------------------------------------------------------------------------
@@ -58,14 +59,6 @@ sn_mat3 sn_control_decode(const double *numbers, const sn_control_options *optio
 
 // ---- prediction (predict.c) -----------------------------------------------------------------------------------------
 
-// How a kernel vector becomes the numbers of the bones.
-typedef struct sn_control_choice {
-  int kappa;
-  double beta;  // in mean squared distances
-  double ridge; // regularisation, relative to the mean eigenvalue of the kernel matrix
-  double error; // squared cross-validated error; 0 with fewer than 3 frames
-} sn_control_choice;
-
 typedef struct sn_control_data {
   const sn_control_bones *bones;
   const sn_control_options *options;
@@ -74,21 +67,16 @@ typedef struct sn_control_data {
   int control_count;
   const int *vertices;    // of the control points
   const double *controls; // [frame][3 * control_count]: positions
-  const double *inputs;   // the same, or about the mean of each frame's points: what the kernel sees
   const double *solve;    // P, or NULL
   const sn_examples *examples;
   const sn_keys *keys;
 } sn_control_data;
 
-// Squared errors that differ by less than this factor are taken as equal.
-#define SN_CONTROL_TOLERANCE 1.06
-
-// Mean squared distance between the control vectors of `frames` training frames; never 0.
-double sn_control_spread(const double *controls, int numbers, int frames);
+// beta in squared file units.
+double sn_control_width(const sn_control_data *data);
 
 // M: [bone][outputs][frames + 1], kernel columns for xi - 1, then the constant.
-sn_status sn_control_predictor(sn_context *ctx, const sn_control_data *data, const sn_control_choice *choice,
-                               double *out);
+sn_status sn_control_predictor(sn_context *ctx, const sn_control_data *data, double *out);
 
 // ---- translations (poisson.c) ---------------------------------------------------------------------------------------
 
@@ -113,11 +101,6 @@ sn_status sn_control_poisson_rows(sn_context *ctx, const sn_control_data *data, 
 // Adds to P a ridge regression of the residual of its places at the training frames and in the rest pose, on the same
 // inputs; a motion of everything together still moves all places alike.
 sn_status sn_control_poisson_fit(sn_context *ctx, const sn_control_data *data, double *solve);
-
-// ---- parameters (folds.c) -------------------------------------------------------------------------------------------
-
-// The ridge by cross-validation.
-sn_status sn_control_choose(sn_context *ctx, const sn_control_data *data, sn_control_choice *out);
 
 // ---- control points (controls.c) ------------------------------------------------------------------------------------
 

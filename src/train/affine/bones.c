@@ -14,12 +14,11 @@
 #include "solve/solve.h"
 #include "train/cluster.h"
 
-enum { rounds = 3, most_poses = 24 };
+enum { rounds = 3 };
 
-// What the point above a vertex counts, and how much each bone alone should follow its vertices: both only decide what
-// the blended positions leave open. Test error with 0.005, 0.02 and 0.05 (% of the diagonal, every:4):
-// cylinder 0.0200, 0.0248, 0.0321; arm 0.595, 0.550, 0.657; leg 0.0970, 0.0961, 0.0975.
-static const double normal_share = 0.02, alone_share = 0.02;
+// Weight of the point above a vertex: decides what blended positions leave open. With 1 the error of the cylinder is three
+// times as large.
+static const double normal_share = 0.02;
 
 typedef struct fit_job {
   const sn_examples *examples;
@@ -66,7 +65,7 @@ static sn_status cluster_bones(sn_context *ctx, const sn_examples *examples, con
   sn_cluster_tree tree;
   int *group_of = SN_NEW(ctx, &scratch, int, rest->triangle_count);
   sn_status status = group_of ? sn_topology_build(ctx, rest, &topology) : ctx->error.status;
-  if (status == SN_OK) status = sn_cluster_triangles(ctx, &scratch, examples, keys, most_poses, &tree);
+  if (status == SN_OK) status = sn_cluster_triangles(ctx, &scratch, examples, keys, false, &tree);
   if (status == SN_OK) status = sn_cluster_cut(ctx, &tree, options->bones, group_of, &out->bones);
   if (status == SN_OK) status = sn_skin_new(ctx, rest->vertex_count, options->influences, &out->skin);
   if (status == SN_OK) assign_vertices(rest, &topology, group_of, &out->skin);
@@ -124,7 +123,7 @@ static int vertex_bones(const fit_job *job, int i, bool above, int bone[8], doub
   return count;
 }
 
-// Every vertex is an equation of its bones together and, with a small share, of each of them alone.
+// Every vertex, and the point above it, is an equation of its bones.
 static void add_vertices(const fit_job *job) {
   for (int i = 0; i < job->examples->rest.vertex_count; i++)
     for (int above = 0; above < 2; above++) {
@@ -133,8 +132,6 @@ static void add_vertices(const fit_job *job) {
       int count = vertex_bones(job, i, above, bone, weight, local);
       for (int p = 0; p < 4 * count; p++) u[p / 4][p % 4] = weight[p / 4] * local[p / 4][p % 4];
       sn_bone_system_add(&job->system, count, bone, u, share);
-      for (int p = 0; p < count; p++)
-        sn_bone_system_add(&job->system, 1, bone + p, local + p, share * alone_share * weight[p]);
     }
 }
 
@@ -149,7 +146,7 @@ static void add_targets(void *user, int64_t begin, int64_t end, int worker) {
       for (int p = 0; p < 4 * count; p++) local[p / 4][p % 4] *= weight[p / 4];
       for (int64_t f = begin; f < end; f++) {
         target(job, (int)f, i, above, y);
-        sn_bone_system_target(&job->system, count, bone, local, share * (1 + alone_share), 3 * (int)f, y);
+        sn_bone_system_target(&job->system, count, bone, local, share, 3 * (int)f, y);
       }
     }
 }
@@ -182,7 +179,7 @@ static sn_status fit_affine(sn_context *ctx, fit_job *job) {
 
 // ---- rigid bones ----------------------------------------------------------------------------------------------------
 
-// Sums of one bone: Kabsch for what the other bones leave, and, with a small share, for its vertices alone.
+// Sums of one bone: Kabsch for what the other bones leave.
 typedef struct rigid_sums {
   double weight;
   sn_vec3 p, q;
@@ -221,7 +218,6 @@ static void sweep_rigid(const fit_job *job, int f, rigid_sums *sums, double step
     for (int k = 0; k < count; k++) {
       sn_vec3 wanted = sn_vec3_mad(moved[k], missing, step);
       add_pair(&sums[bone[k]], weight[k], p, wanted);
-      add_pair(&sums[bone[k]], alone_share * weight[k], p, sn_vec3_make(y[0], y[1], y[2]));
     }
   }
   for (int b = 0; b < bones->bones; b++)

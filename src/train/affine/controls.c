@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Which vertices should be control points: those from which the others follow best, on frames that were left out.
+// Which vertices should be control points: those from which the others follow best on held-out frames.
 //
-// Judged by kernel ridge regression from the control points' positions to the whole shape, whose errors on left-out frames
-// have a closed form. Shapes enter by their coordinates in the span of the training frames, so that a
-// trial costs the same for any number of vertices.
+// Scored by kernel ridge regression from the control points' positions to the whole shape, whose errors on held-out frames have a
+// closed form. Shapes enter by their coordinates in the span of the training frames: a trial does not depend on the vertices.
 #include "train/affine/affine.h"
 
 #include <lapacke.h>
@@ -13,11 +12,10 @@
 #include "solve/lapack.h"
 #include "solve/solve.h"
 
-enum { candidate_count = 96 };
+enum { candidate_count = 64 };
 
-// Widths of the kernels, in mean distances, and their ridge: they only choose vertices.
-static const double width_factors[] = {2, 16}, ridge = 1e-3;
-enum { width_count = 2 };
+// Width of the kernel, in mean squared distances as beta of the method, and its ridge: they only choose vertices.
+static const double width = 16, ridge = 1e-3;
 
 typedef struct search {
   int frames, rank;
@@ -27,7 +25,7 @@ typedef struct search {
   int chosen_count;
   double *chosen; // frames * frames: the same, summed over the control points chosen so far
   double *errors; // per candidate
-  double *space;  // per worker 3 frames^2
+  double *space;  // per worker 2 frames^2
 } search;
 
 // Coordinates of the shapes in their span: with the Gram matrix of the centred shapes G = V L V^T they are V sqrt(L).
@@ -102,13 +100,12 @@ static void fill_distances(const sn_examples *examples, const sn_keys *keys, sea
       }
 }
 
-// Sum over left-out frames of the squared shape error, for the kernel of this width. With G = H K H + 11^T / P + ridge I:
-// e_k = (G^-1 Y)_k / (G^-1)_kk (centring the left-out data again is not worth it).
-static double left_out_error(const search *s, const double *squared, double width, double *g) {
+// Sum over held-out frames of the squared shape error, with G = K + 11^T + ridge I: e_k = (G^-1 Y)_k / (G^-1)_kk.
+static double held_out_error(const search *s, const double *squared, double beta, double *g) {
   size_t n = (size_t)s->frames;
-  for (size_t a = 0; a < n * n; a++) g[a] = exp(-squared[a] / width);
+  for (size_t a = 0; a < n * n; a++) g[a] = exp(-squared[a] / beta);
   for (size_t a = 0; a < n; a++) g[a * n + a] += ridge;
-  for (size_t a = 0; a < n * n; a++) g[a] += 10; // a constant is free
+  for (size_t a = 0; a < n * n; a++) g[a] += 1; // a constant
   if (LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'L', s->frames, g, s->frames) != 0 ||
       LAPACKE_dpotri_work(LAPACK_COL_MAJOR, 'L', s->frames, g, s->frames) != 0)
     return INFINITY;
@@ -133,9 +130,7 @@ static void try_candidates(void *user, int64_t begin, int64_t end, int worker) {
       squared[a] = s->chosen[a] + s->distances[(size_t)c * n * n + a];
       mean += squared[a] / (double)(n * n);
     }
-    s->errors[c] = INFINITY;
-    for (int w = 0; w < width_count; w++)
-      s->errors[c] = fmin(s->errors[c], left_out_error(s, squared, width_factors[w] * mean + 1e-30, g));
+    s->errors[c] = held_out_error(s, squared, width * mean + 1e-30, g);
   }
 }
 

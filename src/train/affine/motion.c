@@ -12,7 +12,7 @@ int sn_control_outputs(const sn_control_options *options) {
 }
 
 bool sn_control_dual(const sn_control_options *options) {
-  return !options->stretch && options->places == SN_PLACES_PREDICTED && !options->separate;
+  return !options->stretch && options->places == SN_PLACES_PREDICTED;
 }
 
 static double alignment(const double *quaternions, int stride, int a, int b) {

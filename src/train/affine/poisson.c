@@ -15,7 +15,8 @@
 #include "solve/solve.h"
 
 // Weight of the rows between bones, relative to the mean weight of a bone: for bones that no other row constrains.
-static const double bone_weight = 1e-5;
+static const double bone_weight = 1e-7;
+
 static void add_left(sn_control_row *r, int bone, double x) {
   for (int n = 0; n < r->count; n++) {
     if (r->bones[n] != bone) continue;
@@ -195,7 +196,7 @@ static sn_status solve_samples(sn_context *ctx, sn_arena *scratch, int bones, sa
   cblas_dsyrk(CblasRowMajor, CblasLower, CblasNoTrans, s->count, s->columns, 1, s->inputs, s->columns, 0, gram,
               s->count);
   for (size_t k = 0; k < n; k++) trace += gram[k * n + k];
-  for (size_t k = 0; k < n; k++) gram[k * n + k] += 1e-5 * trace / (double)n + 1e-300;
+  for (size_t k = 0; k < n; k++) gram[k * n + k] += 1e-7 * trace / (double)n + 1e-300;
   sn_status status = sn_lapack_posv(ctx, 'L', s->count, bones, gram, s->missing);
   if (status != SN_NOT_CONVERGED) return status;
   return sn_fail(ctx, SN_NOT_CONVERGED, "affine: the places of the bones could not be fitted");

@@ -9,17 +9,22 @@
 
 #include "solve/solve.h"
 
-double sn_control_spread(const double *controls, int numbers, int frames) {
+// Ridges and floors of this part of a mean: against rounding. The analysis as printed has none.
+static const double rounding = 1e-7;
+
+double sn_control_width(const sn_control_data *data) {
+  int numbers = 3 * data->control_count, frames = data->bones->frames;
   double sum = 0;
+  if (data->options->published) return data->options->beta;
   for (int n = 0; n < numbers; n++) { // twice the variance is the mean squared distance over all pairs, own included
     double mean = 0;
-    for (int f = 0; f < frames; f++) mean += controls[(size_t)f * (size_t)numbers + (size_t)n] / frames;
+    for (int f = 0; f < frames; f++) mean += data->controls[(size_t)f * (size_t)numbers + (size_t)n] / frames;
     for (int f = 0; f < frames; f++) {
-      double d = controls[(size_t)f * (size_t)numbers + (size_t)n] - mean;
+      double d = data->controls[(size_t)f * (size_t)numbers + (size_t)n] - mean;
       sum += 2 * d * d / (frames > 1 ? frames - 1 : 1);
     }
   }
-  return sum > 1e-30 ? sum : 1;
+  return data->options->beta * (sum > 1e-30 ? sum : 1);
 }
 
 // k(c, c') - 1, which keeps its digits for wide kernels.
@@ -29,21 +34,17 @@ static double kernel(const double *a, const double *b, int numbers, double width
   return expm1(-sum / width);
 }
 
-void sn_control_kernel_vector(const double *control, const double *controls, int numbers, int frames, double width,
-                              double *out) {
-  for (int f = 0; f < frames; f++) out[f] = kernel(control, controls + (size_t)f * (size_t)numbers, numbers, width);
-}
-
-void sn_control_kernel(const double *controls, int numbers, int frames, double width, double *out) {
-  for (int a = 0; a < frames; a++) {
-    sn_control_kernel_vector(controls + (size_t)a * (size_t)numbers, controls, numbers, frames, width,
-                             out + (size_t)a * (size_t)frames);
-  }
+static void fill_kernel(const sn_control_data *data, double *out) {
+  size_t numbers = 3 * (size_t)data->control_count, frames = (size_t)data->bones->frames;
+  double width = sn_control_width(data);
+  for (size_t n = 0; n < frames * frames; n++)
+    out[n] =
+      kernel(data->controls + n / frames * numbers, data->controls + n % frames * numbers, (int)numbers, width);
 }
 
 // ---- one bone -------------------------------------------------------------------------------------------------------
 
-sn_status sn_control_space_new(sn_context *ctx, sn_arena *memory, int frames, int outputs, sn_control_space *out) {
+static sn_status space_new(sn_context *ctx, sn_arena *memory, int frames, int outputs, sn_control_space *out) {
   size_t numbers = (size_t)frames * (size_t)outputs;
   out->moments.y = SN_NEW(ctx, memory, double, numbers), out->left.y = SN_NEW(ctx, memory, double, numbers);
   out->moments.x = SN_NEW(ctx, memory, double, numbers), out->left.x = SN_NEW(ctx, memory, double, numbers);
@@ -63,7 +64,7 @@ static void fill_gram(const double *x, int frames, int outputs, double *gram) {
   }
 }
 
-void sn_control_moments_of(const sn_kcca_basis *basis, const double *numbers, int outputs, sn_control_space *space) {
+static void moments_of(const sn_kcca_basis *basis, const double *numbers, int outputs, sn_control_space *space) {
   sn_control_moments *m = &space->moments;
   int frames = basis->frames;
   memset(m->mean, 0, sizeof m->mean);
@@ -124,10 +125,10 @@ static void add_layer(int frames, int rank, int outputs, int first, int m, sn_co
 static double variance_floor(const double *gram, int frames, int outputs, int first, int count) {
   double sum = 0;
   for (int o = first; o < first + count; o++) sum += fmax(gram[o * outputs + o], 0);
-  return 1e-6 * sum / count + 1e-10 * frames;
+  return rounding * sum / count + 1e-10 * frames;
 }
 
-// Mean eigenvalue of the centred kernel matrix: what ridges are relative to.
+// Mean eigenvalue of the centred kernel matrix: what the ridge is relative to.
 static double mean_value(const sn_kcca_basis *basis) {
   double sum = 0;
   for (int k = 0; k < basis->rank; k++) sum += basis->values[k];
@@ -137,10 +138,9 @@ static double mean_value(const sn_kcca_basis *basis) {
 // The first layer correlates control points with rotations (with dual quaternions, where those are the whole motion) and
 // derives everything from the reduced rotations; what is left of kappa goes to a second one between control points and
 // what rotations do not tell about the other numbers.
-void sn_control_reduce(const sn_kcca_basis *basis, const sn_control_options *options, int outputs, double ridge,
-                       int kappa, sn_control_space *s) {
-  int rotation = sn_control_dual(options) ? outputs : 4, others = outputs - rotation;
-  double scaled = ridge * mean_value(basis);
+static void reduce(const sn_kcca_basis *basis, const sn_control_options *options, int outputs, sn_control_space *s) {
+  int kappa = options->kappa, rotation = sn_control_dual(options) ? outputs : 4, others = outputs - rotation;
+  double scaled = rounding * mean_value(basis);
   sn_control_moments *left = &s->left;
   memcpy(left->gram, s->moments.gram, sizeof left->gram);
   memcpy(left->y, s->moments.y, (size_t)basis->rank * (size_t)outputs * sizeof *left->y);
@@ -162,7 +162,6 @@ void sn_control_reduce(const sn_kcca_basis *basis, const sn_control_options *opt
 typedef struct predict_job {
   const sn_control_data *data;
   const sn_kcca_basis *basis;
-  const sn_control_choice *choice;
   sn_control_space *spaces; // per worker
   double *out;
 } predict_job;
@@ -189,30 +188,28 @@ static void predict_range(void *user, int64_t begin, int64_t end, int worker) {
   size_t frames = (size_t)job->basis->frames, outputs = (size_t)job->data->outputs;
   sn_control_space *s = &job->spaces[worker];
   for (int64_t b = begin; b < end; b++) {
-    sn_control_moments_of(job->basis, job->data->numbers + (size_t)b * frames * outputs, (int)outputs, s);
-    sn_control_reduce(job->basis, job->data->options, (int)outputs, job->choice->ridge, job->choice->kappa, s);
+    moments_of(job->basis, job->data->numbers + (size_t)b * frames * outputs, (int)outputs, s);
+    reduce(job->basis, job->data->options, (int)outputs, s);
     store_bone(job->basis, (int)outputs, s, job->out + (size_t)b * outputs * (frames + 1));
   }
 }
 
-sn_status sn_control_predictor(sn_context *ctx, const sn_control_data *data, const sn_control_choice *choice,
-                               double *out) {
+sn_status sn_control_predictor(sn_context *ctx, const sn_control_data *data, double *out) {
   sn_arena scratch = sn_arena_new(ctx);
-  int frames = data->bones->frames, numbers = 3 * data->control_count;
+  int frames = data->bones->frames;
   double *k = SN_NEW(ctx, &scratch, double, (size_t)frames *(size_t)frames);
   sn_control_space *spaces = SN_NEW(ctx, &scratch, sn_control_space, sn_threads(ctx));
   sn_kcca_basis basis = {0};
   sn_status status = k && spaces ? SN_OK : ctx->error.status;
   for (int t = 0; status == SN_OK && t < sn_threads(ctx); t++) {
-    status = sn_control_space_new(ctx, &scratch, frames, data->outputs, &spaces[t]);
+    status = space_new(ctx, &scratch, frames, data->outputs, &spaces[t]);
   }
   if (status == SN_OK) {
-    sn_control_kernel(data->inputs, numbers, frames, choice->beta * sn_control_spread(data->inputs, numbers, frames),
-                      k);
+    fill_kernel(data, k);
     status = sn_kcca_basis_make(ctx, &scratch, frames, k, &basis);
   }
   if (status == SN_OK) {
-    predict_job job = {data, &basis, choice, spaces, out};
+    predict_job job = {data, &basis, spaces, out};
     sn_parallel_for(ctx, data->bones->bones, 4, predict_range, &job);
   }
   sn_arena_free(&scratch);

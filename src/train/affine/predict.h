@@ -30,18 +30,4 @@ typedef struct sn_control_space {
   sn_control_map map;
 } sn_control_space;
 
-sn_status sn_control_space_new(sn_context *ctx, sn_arena *memory, int frames, int outputs, sn_control_space *out);
-
-// space->moments from frames * outputs numbers.
-void sn_control_moments_of(const sn_kcca_basis *basis, const double *numbers, int outputs, sn_control_space *space);
-
-// space->map from space->moments, at most kappa components; `ridge` relative to the mean eigenvalue.
-void sn_control_reduce(const sn_kcca_basis *basis, const sn_control_options *options, int outputs, double ridge,
-                       int kappa, sn_control_space *space);
-
-// The kernel matrix (minus 1) of the control vectors, frames * frames; and the kernel vector of another one.
-void sn_control_kernel(const double *controls, int numbers, int frames, double width, double *out);
-void sn_control_kernel_vector(const double *control, const double *controls, int numbers, int frames, double width,
-                              double *out);
-
 #endif

@@ -11,15 +11,9 @@
 
 enum { slots = sn_rotreg_anchor_slots, most_unknowns = 4 * (slots - 1) };
 
-// Of the diagonal: the length in which linear parts and translations have the same prior variance.
-static const double unit_of_diagonal = 0.1;
-
-// Ridge of the corrections per pose, in units of `unit` squared.
-static const double anchor_ridge = 1e-2;
-
 typedef struct anchor_job {
   const sn_rotreg_data *data;
-  double unit; // a length in which linear parts and translations have the same prior variance
+  double unit; // the diagonal: a length in which linear parts and translations have the same prior variance
   sn_rotreg_anchors *out;
   double *residual; // per vertex
 } anchor_job;
@@ -115,7 +109,7 @@ static void gather_moments(const anchor_job *job, int i, sn_moments in[sn_usual_
 static int poses_in(const sn_moments *m) { return m->rows / 3; }
 
 static void solve_ridge(const anchor_job *job, int n, const sn_moments *m, double *x) {
-  sn_moments_solve(m, n, anchor_ridge * job->unit * job->unit * poses_in(m), x);
+  sn_moments_solve(m, n, sn_rotreg_anchor_ridge * job->unit * job->unit * poses_in(m), x);
 }
 
 // The corrections sum to zero: joint 0 gives what the others get.
@@ -172,7 +166,7 @@ sn_status sn_rotreg_anchors_fit(sn_context *ctx, sn_arena *memory, const sn_rotr
                                 double *residual) {
   int n = data->examples->rest.vertex_count;
   double diagonal = sn_points_diagonal((const float(*)[3])data->examples->rest.positions, n);
-  anchor_job job = {data, unit_of_diagonal * diagonal, out, residual};
+  anchor_job job = {data, diagonal, out, residual};
   sn_status status = sn_rotreg_anchors_blend(ctx, memory, data, out);
   if (status != SN_OK) return status;
   sn_team_for(ctx, n, 16, fit_range, &job);

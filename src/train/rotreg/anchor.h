@@ -8,9 +8,6 @@
 #include "sinew/scene.h"
 #include "train/rotreg/predictor.h"
 
-// Joints of an anchor.
-enum { sn_rotreg_anchor_slots = 6 };
-
 // Row i: joints and points of vertex i. The points sum to (y^_i, 1): the rest pose stays, rigid motions are followed.
 typedef struct sn_rotreg_anchors {
   int vertex_count;

@@ -8,12 +8,7 @@
 #include "solve/bones.h"
 #include "solve/solve.h"
 
-// Groups that a vertex may follow, its own and the nearest; rounds of weights and matrices.
-enum { most_candidates = 12, rounds = 4 };
-
-// Ridges of steps of the matrices, relative to the mean of the normal matrix: of linear parts, which a flat group does not
-// determine, and of translations.
-static const double linear_ridge = 1e-4, translation_ridge = 1e-6;
+enum { most_candidates = sn_rotreg_most_candidates };
 
 typedef struct bones_job {
   sn_context *ctx;
@@ -161,7 +156,7 @@ static void solve_vertex(const bones_job *job, int i, sn_vec3 *places) {
       q.a[p][r] = q.a[r][p] = sum;
     }
   for (int p = 0; p < n; p++) squares += q.a[p][p];
-  for (int p = 0; p < n; p++) q.a[p][p] += 1e-6 * squares / n; // ties go to even weights
+  for (int p = 0; p < n; p++) q.a[p][p] += sn_rotreg_rounding * squares / n; // ties go to even weights
   sn_simplex_solve_sparse(&q, job->influences);
   int at = 0;
   for (int c = 0; c < n; c++) {
@@ -258,7 +253,7 @@ static sn_status refit_matrices(const bones_job *job) {
   if (status == SN_OK) {
     add_vertices(&refit);
     sn_parallel_for(job->ctx, b->pose_count, 1, add_residuals, &refit);
-    status = sn_bone_system_solve(job->ctx, &refit.system, linear_ridge, translation_ridge);
+    status = sn_bone_system_solve(job->ctx, &refit.system, sn_rotreg_step_ridge[0], sn_rotreg_step_ridge[1]);
   }
   for (int k = 0; status == SN_OK && k < b->pose_count; k++)
     for (int g = 0; g < b->bone_count; g++)
@@ -301,7 +296,7 @@ sn_status sn_rotreg_bones_fit(sn_context *ctx, sn_arena *memory, const sn_rotreg
   if (!out->adjacent || !out->centre || !out->matrix || !out->error || !job.work) return ctx->error.status;
   status = sn_skin_new(ctx, n, cut->influences, &out->skin);
   if (status == SN_OK) find_adjacent(&job), status = start_matrices(&job);
-  for (int round = 0; status == SN_OK && round < rounds; round++) {
+  for (int round = 0; status == SN_OK && round < sn_rotreg_bone_rounds; round++) {
     status = solve_weights(&job);
     if (status == SN_OK) status = refit_matrices(&job);
   }

@@ -4,9 +4,7 @@
 
 #include <string.h>
 
-// Diagonals between the origin and a scene that is brought nearer. What single precision loses grows with the square of the
-// distance.
-static const double far_diagonals = 10;
+#include "train/rotreg/numbers.h"
 
 // Where joint 0 takes the centre.
 static sn_vec3 centre_at(const sn_rotreg_scene *scene, const sn_examples *examples, int frame) {
@@ -17,7 +15,8 @@ static void find_centre(const sn_examples *e, sn_rotreg_scene *out) {
   sn_vec3 low, high;
   sn_points_bounds((const float(*)[3])e->rest.positions, e->rest.vertex_count, &low, &high);
   sn_vec3_store(sn_vec3_scale(sn_vec3_add(low, high), 0.5), out->centre);
-  double bound = far_diagonals * sn_points_diagonal((const float(*)[3])e->rest.positions, e->rest.vertex_count);
+  double bound =
+    sn_rotreg_far_diagonals * sn_points_diagonal((const float(*)[3])e->rest.positions, e->rest.vertex_count);
   out->far = sn_vec3_length(sn_vec3_from(out->centre)) > bound;
   for (int f = 0; f < e->poses.frame_count; f++) out->far |= sn_vec3_length(centre_at(out, e, f)) > bound;
   out->far &= e->poses.joint_count > 0 && bound > 0;

@@ -26,13 +26,10 @@ static void add_pose(factor_sums *s, sn_vec3 theta, sn_vec3 rho) {
   s->product += sn_vec3_length(rho) * sn_vec3_length(theta);
 }
 
-// The ridge c at W = I, relative to sum |rho| |theta|, decides what a hinge (M of rank 1) leaves open.
-static const double hinge_ridge = 1e-3;
-
 static void fit_sums(const factor_sums *s, int least_sign, double *u, sn_mat3 *w) {
   *u = 0, *w = sn_mat3_identity();
   if (!(s->theta2 > 1e-12)) return;
-  double c = hinge_ridge * s->product, best = -INFINITY;
+  double c = sn_rotreg_hinge_ridge * s->product, best = -INFINITY;
   for (int sign = 1; sign >= least_sign; sign -= 2) {
     sn_mat3 rotation = nearest_rotation(sn_mat3_add(sn_mat3_scale(s->m, sign), sn_mat3_diagonal(c, c, c)));
     double value = sign * inner(rotation, s->m) + c * sn_mat3_trace(rotation);
@@ -80,7 +77,7 @@ static void grow_branches(int count, const sn_vec3 *theta, sn_vec3 *rho) {
     double u;
     sn_mat3 w;
     fit_sums(&s, -1, &u, &w);
-    if (!(s.theta2 > 1e-12)) u = 0.05; // half a turn without precedent goes the joint's way: any positive number
+    if (!(s.theta2 > 1e-12)) u = 1; // without precedent rho is near theta
     rho[i] = sn_rotation_unwrap(rho[i], sn_vec3_scale(sn_mat3_apply(w, theta[i]), u));
     add_pose(&s, theta[i], rho[i]);
   }
@@ -94,7 +91,7 @@ static bool settle_branches(int count, const sn_vec3 *theta, sn_vec3 *rho) {
   sn_rotreg_fit_factor(count, theta, rho, &u, &w);
   for (int i = 0; i < count; i++) {
     sn_vec3 moved = sn_rotation_unwrap(rho[i], sn_vec3_scale(sn_mat3_apply(w, theta[i]), u));
-    if (sn_vec3_distance(moved, rho[i]) < 1e-6) continue;
+    if (sn_vec3_distance(moved, rho[i]) < 1) continue;
     rho[i] = moved, changed = true;
   }
   return changed;
@@ -104,7 +101,7 @@ void sn_rotreg_choose_branches(int count, const sn_vec3 *theta, sn_vec3 *rho) {
   // Another branch of rho is at least 2 pi - |rho| long: small rotations have only one that theta can reach.
   double largest = 0;
   for (int i = 0; i < count; i++) largest = fmax(largest, sn_vec3_length(rho[i]));
-  if (largest < 0.6 * SN_PI) return;
+  if (largest < 0.5 * SN_PI) return;
   grow_branches(count, theta, rho);
   for (int sweep = 0; sweep < 8 && settle_branches(count, theta, rho); sweep++) continue;
 }

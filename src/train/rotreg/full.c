@@ -64,7 +64,7 @@ typedef struct solve_job {
 
 // F is held by weights next to which the edges' are nothing, the others not at all.
 static sn_status set_published_weights(full_form *f) {
-  const double hard = 1e6;
+  const double hard = 1e7;
   size_t n = (size_t)f->examples->rest.vertex_count;
   sn_arena scratch = sn_arena_new(f->ctx);
   bool *fixed = SN_NEW(f->ctx, &scratch, bool, n);
@@ -94,7 +94,7 @@ static sn_status allocate(full_form *f, sn_arena *memory) {
 static sn_status train_full(full_form *f, sn_arena *memory) {
   const sn_examples *e = f->examples;
   sn_weights_options options = sn_weights_options_default();
-  const sn_rotreg_data data = {e, &f->topology, f->keys, &f->folds, &f->skin};
+  const sn_rotreg_data data = {e, &f->topology, f->keys, &f->folds, &f->skin, f->options.published};
   f->learned = (sn_rotreg_learned){
     .data = &data, .rotations = &f->rotations, .fit = &f->options, .loads = f->loads, .gradients = &f->gradients};
   sn_status status = allocate(f, memory);

@@ -15,7 +15,8 @@ bool sn_rotreg_gradient(const sn_mesh *rest, const float (*posed)[3], int triang
   double longest = fmax(sn_vec3_length(sn_mat3_column(frame, 0)), sn_vec3_length(sn_mat3_column(frame, 1)));
   *out = sn_mat3_identity();
   // The determinant is twice the area: below this the triangle is a needle without a plane of its own.
-  if (!(sn_mat3_determinant(frame) > 1e-6 * longest * longest) || !sn_mat3_invert(frame, &inverse)) return false;
+  if (!(sn_mat3_determinant(frame) > sn_rotreg_rounding * longest * longest) || !sn_mat3_invert(frame, &inverse))
+    return false;
   *out = sn_mat3_mul(triangle_frame(posed, corners), inverse);
   return true;
 }

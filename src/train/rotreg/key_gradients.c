@@ -8,12 +8,7 @@
 #include "solve/solve.h"
 #include "train/rotreg/predictor.h"
 
-enum { most = sn_rotreg_most_gradients, rounds = 3 };
-
-// Of the betas of other groups than the triangle's own, relative to its edges' squares.
-static const double beta_ridge = 1e-4;
-// Of the sequences, relative to the mean of their normal matrix: across a nearly flat group they stay at their start.
-static const double sequence_ridge = 0.01;
+enum { most = sn_rotreg_most_gradients, rounds = sn_rotreg_gradient_rounds };
 
 typedef struct gradients_job {
   sn_context *ctx;
@@ -22,6 +17,7 @@ typedef struct gradients_job {
   const sn_rotreg_bones *bones;
   sn_rotreg_key_gradients *k;
   double *area, mean_area; // of the groups' triangles that have a gradient; of a triangle
+  bool published;
 } gradients_job;
 
 sn_mat3 sn_rotreg_key_gradients_blend(const sn_rotreg_key_gradients *gradients, int t, const sn_mat3 *values) {
@@ -41,24 +37,25 @@ static sn_mat3 *gradient_at(const gradients_job *job, int l, int pose) {
   return &job->k->sequence[(size_t)l * (size_t)job->k->pose_count + (size_t)pose];
 }
 
-// ---- the start: the mean gradient of each group's triangles, by area ------------------------------------------------
+// ---- the start: as published the linear parts of the proxy bones, otherwise the mean gradients of the groups' triangles ----
 
 static double area_of(const sn_mesh *rest, int t) {
   const float(*p)[3] = (const float(*)[3])rest->positions;
   return 0.5 * sn_vec3_length(sn_vec3_cross(edge(rest, p, t, 1), edge(rest, p, t, 2)));
 }
 
-// A group without area keeps the proxy bone's matrix. (The source starts all from the proxy bones; but their matrices
-// are made to be blended, and reach further than any part of the surface turns.)
+// Means are weighted by area, and a group without area keeps the proxy bone's linear part: proxy bones are fitted to be blended and
+// rotate further than any part of the surface.
 static void start_pose(const gradients_job *job, int pose) {
   const sn_mesh *rest = &job->examples->rest;
   sn_rotreg_key_gradients *k = job->k;
   const float(*frame)[3] = sn_frame(&job->examples->frames, job->keys->frames[pose]);
-  double tiny = 1e-6 * job->mean_area;
+  double tiny = sn_rotreg_rounding * job->mean_area;
   for (int l = 0; l < k->gradient_count; l++) {
     const sn_affine *bone = &job->bones->matrix[(size_t)pose * (size_t)job->bones->bone_count + (size_t)l];
-    *gradient_at(job, l, pose) = sn_mat3_scale(sn_affine_linear(*bone), tiny);
+    *gradient_at(job, l, pose) = sn_mat3_scale(sn_affine_linear(*bone), job->published ? 1 : tiny);
   }
+  if (job->published) return;
   for (int t = 0; t < rest->triangle_count; t++) {
     sn_mat3 d, *sum = gradient_at(job, job->bones->group_of[t], pose);
     if (sn_rotreg_gradient(rest, frame, t, &d)) *sum = sn_mat3_add(*sum, sn_mat3_scale(d, area_of(rest, t)));
@@ -106,31 +103,33 @@ static void choose_gradients(const gradients_job *job, int t) {
   }
 }
 
-// minimise sum |D_0 v^ - v + sum_m beta_m (D_m - D_0) v^|^2 + ridge sum_m beta_m^2.
+// The betas of triangle k (5.2): minimise sum |sum_l beta_kl D_l v^ - v|^2. As published they are free; otherwise they sum to one,
+// and a ridge holds those of other groups at zero.
 static void fit_beta(const gradients_job *job, int t) {
   const sn_mesh *rest = &job->examples->rest;
   const int *index = job->k->index[t];
-  double a[most][most] = {{0}}, b[most] = {0}, squares = 0;
-  int n = 0;
-  while (n + 1 < most && index[n + 1] >= 0) n++;
+  double a[most][most] = {{0}}, b[most] = {0}, *beta = job->k->beta[t], squares = 0;
+  int n = 0, first = job->published ? 0 : 1;
+  while (n + first < most && index[n + first] >= 0) n++;
   for (int p = 0; p < job->k->pose_count; p++) {
     const float(*frame)[3] = sn_frame(&job->examples->frames, job->keys->frames[p]);
     for (int j = 1; j < 3; j++) {
       sn_vec3 v = edge(rest, (const float(*)[3])rest->positions, t, j), x[most];
-      sn_vec3 own = sn_mat3_apply(*gradient_at(job, index[0], p), v),
-              left = sn_vec3_sub(edge(rest, frame, t, j), own);
-      for (int m = 0; m < n; m++) x[m] = sn_vec3_sub(sn_mat3_apply(*gradient_at(job, index[m + 1], p), v), own);
+      sn_vec3 own = {0, 0, 0};
+      if (first) own = sn_mat3_apply(*gradient_at(job, index[0], p), v);
+      sn_vec3 residual = sn_vec3_sub(edge(rest, frame, t, j), own);
+      for (int m = 0; m < n; m++) x[m] = sn_vec3_sub(sn_mat3_apply(*gradient_at(job, index[m + first], p), v), own);
       for (int m = 0; m < n; m++) {
         for (int l = 0; l <= m; l++) a[m][l] += sn_vec3_dot(x[m], x[l]);
-        b[m] += sn_vec3_dot(x[m], left);
+        b[m] += sn_vec3_dot(x[m], residual);
       }
       squares += sn_vec3_dot(v, v);
     }
   }
-  for (int m = 0; m < n; m++) a[m][m] += beta_ridge * squares + 1e-300;
+  for (int m = 0; m < n; m++) a[m][m] += (job->published ? 1e-9 : sn_rotreg_ridge) * squares + 1e-300;
   sn_spd_solve(n, most, a[0], 1, b);
-  job->k->beta[t][0] = 1;
-  for (int m = 0; m < n; m++) job->k->beta[t][m + 1] = b[m], job->k->beta[t][0] -= b[m];
+  beta[0] = 1;
+  for (int m = 0; m < n; m++) beta[m + first] = b[m], beta[0] -= first * b[m];
 }
 
 static void choose_range(void *user, int64_t begin, int64_t end, int worker) {
@@ -223,7 +222,8 @@ static sn_status refit_sequences(const gradients_job *job) {
   }
   if (status == SN_OK) {
     for (int m = 0; m < n; m++) trace += a[(size_t)m * (size_t)n + (size_t)m];
-    for (int m = 0; m < n; m++) a[(size_t)m * (size_t)n + (size_t)m] += sequence_ridge * trace / n + 1e-300;
+    for (int m = 0; m < n; m++)
+      a[(size_t)m * (size_t)n + (size_t)m] += (job->published ? 1e-9 : sn_rotreg_ridge) * trace / n + 1e-300;
     if (LAPACKE_dposv(LAPACK_COL_MAJOR, 'U', n, columns, a, n, right.right, n) != 0) {
       status =
         sn_fail(job->ctx, SN_NOT_CONVERGED, "%d key deformation gradients are not determined", k->gradient_count);
@@ -256,7 +256,8 @@ sn_status sn_rotreg_key_gradients_fit(sn_context *ctx, sn_arena *memory, const s
   out->index = sn_arena_alloc(ctx, memory, triangles, sizeof *out->index);
   out->beta = sn_arena_alloc(ctx, memory, triangles, sizeof *out->beta);
   if (!out->sequence || !out->index || !out->beta) return ctx->error.status;
-  gradients_job job = {ctx, examples, keys, bones, out, SN_NEW(ctx, memory, double, out->gradient_count), 0};
+  gradients_job job = {ctx, examples,       keys, bones, out, SN_NEW(ctx, memory, double, out->gradient_count),
+                       0,   data->published};
   if (!job.area) return ctx->error.status;
   for (size_t t = 0; t < triangles; t++) {
     sn_mat3 d;

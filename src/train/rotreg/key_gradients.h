@@ -5,10 +5,7 @@
 
 #include "train/rotreg/bones.h"
 
-// Of a triangle.
-enum { sn_rotreg_most_gradients = 6 };
-
-// D_k = sum_l beta_kl D_l. The betas of a triangle sum to one, so that D_l = I everywhere gives D_k = I.
+// D_k = sum_l beta_kl D_l. Unless published, the betas of a triangle sum to one: D_l = I everywhere gives D_k = I.
 typedef struct sn_rotreg_key_gradients {
   int gradient_count, pose_count;
   sn_mat3 *sequence;                      // [gradient][pose]

@@ -14,7 +14,7 @@ struct sn_rotreg_work {
 
 sn_rotreg_fit_options sn_rotreg_fit_options_default(void) {
   return (sn_rotreg_fit_options){
-    .most_factors = 2, .map_ridge = 1, .shear_ridge = 0.3, .tilt_ridge = 3, .rest_weight = 1};
+    .most_factors = 2, .map_ridge = 1, .shear_ridge = 0.5, .tilt_ridge = 1, .rest_weight = 1};
 }
 
 size_t sn_rotreg_work_size(int pose_count) {
@@ -55,9 +55,6 @@ static sn_mat3 factor_at(const sn_rotreg_factor *factor, sn_vec3 theta) {
   return sn_rotation_exp(sn_mat3_apply(factor->map, theta));
 }
 
-// Squared radians per pose: a joint that rotates less determines nothing.
-static const double still = 1e-3;
-
 // map = u W + the ridge solution of the residual: sum |rho - map theta|^2 + ridge |map - u W|^2.
 // Returns by how much that lowers the sum of squares.
 static double free_map(int count, const sn_vec3 *theta, const sn_vec3 *rho, double relative,
@@ -70,7 +67,7 @@ static double free_map(int count, const sn_vec3 *theta, const sn_vec3 *rho, doub
     left = sn_mat3_add(left, sn_mat3_outer(residual, theta[i]));
     moments = sn_mat3_add(moments, sn_mat3_outer(theta[i], theta[i]));
   }
-  double ridge = relative * (sn_mat3_trace(moments) + still * count);
+  double ridge = relative * (sn_mat3_trace(moments) + sn_rotreg_rounding * count);
   if (!sn_mat3_invert(sn_mat3_add(moments, sn_mat3_diagonal(ridge, ridge, ridge)), &inverse)) return 0;
   sn_mat3 step = sn_mat3_mul(left, inverse);
   factor->map = sn_mat3_add(factor->map, step);
@@ -103,7 +100,7 @@ static double fit_or_take(const fit *f, double prior, sn_rotreg_factor *factor) 
   sn_rotreg_work *w = f->w;
   double cost = 0;
   if (isnan(prior)) {
-    sn_rotreg_choose_branches(f->count, w->theta, w->branch);
+    if (!f->options->published) sn_rotreg_choose_branches(f->count, w->theta, w->branch);
     return (f->options->published ? sn_rotreg_fit_published_factor
                                   : sn_rotreg_fit_factor)(f->count, w->theta, w->branch, &factor->u, &factor->w);
   }

@@ -7,6 +7,7 @@
 #include "sinew/scene.h"
 #include "sinew/train.h"
 #include "train/folds.h"
+#include "train/rotreg/numbers.h"
 
 // What the parts of the method are fitted to.
 typedef struct sn_rotreg_data {
@@ -15,6 +16,7 @@ typedef struct sn_rotreg_data {
   const sn_keys *keys;
   const sn_folds *folds;
   const sn_skin *skin; // linear blend skinning on the joints
+  bool published;      // see published.h
 } sn_rotreg_data;
 
 // ---- joint rotations (3.2.1) ----------------------------------------------------------------------------------------
@@ -74,8 +76,8 @@ typedef struct sn_rotreg_fit_options {
   double shear_ridge; // of the scale/shear regression, relative to the mean squared angle
   double tilt_ridge;  // the same of the tilt; 0: no tilt
   double
-    rest_weight; // of the rest pose (no tilt, no scale or shear) over that of all poses: a clip in which a joint is always
-                 // rotated does not determine it
+    rest_weight; // of the rest pose (no tilt, no scale or shear) over that of all poses: determines what a joint that is
+                 // always rotated leaves open
   bool published; // see published.h
   // NULL: any joint, and no prior. Otherwise maps are regularised towards shares of the local rotations.
   const sn_rotreg_local *local;

@@ -16,17 +16,6 @@
 #include "train/near.h"
 #include "train/train.h"
 
-// Ridge of the linear parts of proxy bones towards their key gradients, relative to the mean diagonal, since displacements
-// before the blend go through them. As published: rounding.
-static const double bone_ridge = 1e-2, least_ridge = 1e-7;
-
-// F, the near-rigid vertices that follow linear blend skinning exactly (4.2): rms distance in the training poses, as a part of
-// the diagonal.
-static const double near_rigid = 1e-4;
-
-// Poses by which triangles are clustered.
-enum { cluster_poses = 24, default_bones = 80 };
-
 typedef struct reduced_job {
   sn_context *ctx;
   sn_arena *memory;
@@ -56,13 +45,13 @@ static sn_status fit_bones(reduced_job *job, const sn_cluster_tree *tree, int co
   return sn_rotreg_bones_fit(job->ctx, job->memory, &job->data, &cut, &job->out->bones);
 }
 
-// The fewest bones that stay below the error, by bisection.
+// The fewest bones that stay below the error, by bisection of their logarithm.
 static sn_status bones_for_error(reduced_job *job, const sn_cluster_tree *tree, int most) {
   int low = 1, high = most;
   double limit = job->options->error / 100 * job->diagonal;
   sn_status status = SN_OK;
   while (status == SN_OK && low < high) {
-    int middle = (low + high) / 2;
+    int middle = (int)sqrt((double)low * high);
     status = fit_bones(job, tree, middle);
     double rms = sqrt(sn_rotreg_mean(job->out->bones.error, (size_t)job->examples->rest.vertex_count));
     if (rms <= limit) {
@@ -79,10 +68,10 @@ static sn_status make_bones(reduced_job *job) {
   sn_cluster_tree tree;
   int room = SN_RT_MAX_JOINTS - e->skeleton.joint_count;
   int most = e->rest.triangle_count < room ? e->rest.triangle_count : room, count = job->options->bones;
-  sn_status status = sn_cluster_triangles(job->ctx, job->memory, e, job->keys, cluster_poses, &tree);
+  sn_status status = sn_cluster_triangles(job->ctx, job->memory, e, job->keys, job->fit.published, &tree);
   if (status != SN_OK) return status;
-  if (job->options->error > 0) return bones_for_error(job, &tree, most < 500 ? most : 500);
-  if (count == 0) count = default_bones;
+  if (job->options->error > 0) return bones_for_error(job, &tree, most);
+  if (count == 0) count = sn_rotreg_default_bones;
   return fit_bones(job, &tree, count < most ? count : most);
 }
 
@@ -139,14 +128,6 @@ static sn_status find_near(reduced_job *job) {
 
 // ---- anchors (4.2) --------------------------------------------------------------------------------------------------
 
-static double anchor_miss(const reduced_job *job, const sn_rotreg_anchors *anchors, int pose, int i) {
-  const sn_examples *e = job->examples;
-  int frame = job->keys->frames[pose];
-  sn_vec3 d = sn_vec3_sub(sn_rotreg_anchor_at(anchors, i, sn_pose(&e->poses, frame)),
-                          sn_vec3_from(sn_frame(&e->frames, frame)[i]));
-  return sn_vec3_dot(d, d);
-}
-
 static sn_status fit_anchors(reduced_job *job) {
   job->anchor_weight = SN_NEW(job->ctx, job->memory, double, job->examples->rest.vertex_count);
   job->edge = sn_arena_alloc(job->ctx, job->memory, (size_t)job->examples->rest.triangle_count, sizeof *job->edge);
@@ -155,27 +136,15 @@ static sn_status fit_anchors(reduced_job *job) {
   return sn_rotreg_anchors_fit(job->ctx, job->memory, &job->data, &job->anchors, job->anchor_weight);
 }
 
-// Vertices that the joints themselves move as well as anything could (4.2), and those in no triangle.
+// F (4.2) as published; otherwise only vertices in no triangle, which no proxy bone moves.
 static sn_status choose_fixed(reduced_job *job) {
   int n = job->examples->rest.vertex_count;
-  sn_arena scratch = sn_arena_new(job->ctx);
-  sn_rotreg_anchors blend;
   job->fixed = SN_NEW(job->ctx, job->memory, bool, n);
-  sn_status status = job->fixed ? SN_OK : job->ctx->error.status;
-  if (status == SN_OK && job->fit.published) {
+  if (!job->fixed) return job->ctx->error.status;
+  if (job->fit.published)
     return sn_rotreg_hard_set(job->ctx, job->examples, &job->topology, job->keys, &job->anchors, job->fixed);
-  }
-  if (status == SN_OK) {
-    status = sn_rotreg_anchors_blend(job->ctx, &scratch, &job->data, &blend);
-  }
-  for (int i = 0; status == SN_OK && i < n; i++) {
-    double miss = 0;
-    for (int k = 0; k < job->keys->count; k++) miss += anchor_miss(job, &blend, k, i) / job->keys->count;
-    bool isolated = job->topology.face_start[i] == job->topology.face_start[i + 1];
-    job->fixed[i] = isolated || miss < pow(near_rigid * job->diagonal, 2);
-  }
-  sn_arena_free(&scratch);
-  return status;
+  for (int i = 0; i < n; i++) job->fixed[i] = job->topology.face_start[i] == job->topology.face_start[i + 1];
+  return SN_OK;
 }
 
 // ---- the least-squares problem (4.3) --------------------------------------------------------------------------------
@@ -206,7 +175,7 @@ static sn_status solve(reduced_job *job) {
                            .skin = &job->skin,
                            .edge = (const double(*)[2])job->edge,
                            .anchor_weight = job->anchor_weight,
-                           .ridge = job->fit.published ? least_ridge : bone_ridge};
+                           .ridge = job->fit.published ? sn_rotreg_rounding : sn_rotreg_ridge};
   return sn_rotreg_solve_c(job->ctx, job->memory, &r, &job->out->c);
 }
 
@@ -246,7 +215,7 @@ sn_status sn_rotreg_reduced_train(sn_context *ctx, sn_arena *memory, const sn_ex
   reduced_job job = {.ctx = ctx, .memory = memory, .examples = examples, .keys = keys, .options = options};
   job.out = out, job.fit = options->fit;
   job.diagonal = sn_points_diagonal((const float(*)[3])examples->rest.positions, examples->rest.vertex_count);
-  job.data = (sn_rotreg_data){examples, &job.topology, keys, &job.folds, &job.skin};
+  job.data = (sn_rotreg_data){examples, &job.topology, keys, &job.folds, &job.skin, options->fit.published};
   sn_status status = train_reduced(&job);
   sn_topology_free(&job.topology);
   sn_skin_free(&job.skin);

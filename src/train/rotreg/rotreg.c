@@ -133,7 +133,7 @@ const sn_option sn_rotreg_option_table[] = {
 };
 static const sn_option own[] = {
   {"published", SN_OPTION_SWITCH, FIELD(published), "0", 0, 1, NULL, SN_OPTION_ADVANCED,
-   "1: sections 3 and 4 as printed, without what Sinew adds"},
+   "1: sections 3 to 5 as printed, without what Sinew adds"},
   {0},
 };
 static const sn_option_group groups[] = {{sn_rotreg_option_table, 0}, {own, 0}, SN_METHOD_COMMON, {0}};
@@ -144,7 +144,7 @@ const sn_method sn_method_rotreg = {
   .options = groups,
   .needs_skeleton = true,
   .wants_skin = true,
-  .vertex_bytes = 4000,
+  .vertex_bytes = 4 * 1024,
   .pose_bytes = SN_RESIDUAL_BYTES,
   .train = sn_rotreg_train,
   .has_no_model = has_no_model,

@@ -16,11 +16,8 @@ void sn_rotreg_terms(const int joints[2], const sn_vec3 *theta, double out[terms
   memcpy(out, row, sizeof row);
 }
 
-// Squared radians per pose: keeps the ridge above zero where joints hardly rotate.
-static const double least_energy = 1e-4;
-
 double sn_rotreg_energy(const double *a, int stride, int poses) {
-  double sum = least_energy * poses;
+  double sum = sn_rotreg_rounding * poses; // squared radians, above zero where joints hardly rotate
   for (int r = 0; r < terms - 1; r++) sum += a[r * stride + r] / (terms - 1);
   return sum;
 }

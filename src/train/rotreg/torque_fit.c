@@ -7,22 +7,9 @@
 
 enum {
   terms = sn_rotreg_shear_terms,
-  rounds = 20,         // of pairs and functions in alternation
+  rounds = 16,         // of pairs and functions in alternation
   published_enough = 3 // examples at an end of the range: the fewest poses of Wang's own examples
 };
-
-// Of what changes with the torque, relative to the mean squared angle: decades among which cross-validation chooses.
-enum { ridge_choices = 5 };
-static const double ridges[ridge_choices] = {10, 1, 1e-1, 1e-2, 1e-3};
-// published=1, of the range: examples this near to an end are at it.
-static const double end_width = 0.02;
-// A torque is followed where it leaves less than this part of the squared cross-validated error.
-static const double worth_a_torque = 0.99;
-
-// Ridges of the parts that follow the torque.
-typedef struct pair_ridges {
-  double tilt, shear;
-} pair_ridges;
 
 typedef struct fit_job {
   sn_context *ctx;
@@ -30,9 +17,8 @@ typedef struct fit_job {
   sn_torque_model *out;
   sn_rotreg_predictor *bases; // [gradient][1 + fold]: without torques, of all poses and without each fold
   sn_mat3 *rotation, *shear;  // [gradient][pose]: the gradients' parts
-  pair_ridges ridges;
-  sn_mat3 *left_out;     // [pose][gradient]: held-out predictions of the last pairs that were tried
-  double (*residual)[3]; // per gradient: squared held-out errors of rotations, scale/shear and gradients
+  sn_mat3 *left_out;          // [pose][gradient]: held-out predictions of the last pairs that were tried
+  double *residual;           // per gradient: squared held-out error
   char *work;
   size_t work_size;
 } fit_job;
@@ -77,34 +63,21 @@ static sn_mat3 slerp(sn_mat3 from, sn_mat3 to, double t) {
   return sn_quat_to_mat3(sn_quat_slerp(sn_quat_from_mat3(from), sn_quat_from_mat3(to), t));
 }
 
-static sn_mat3 mix(sn_mat3 from, sn_mat3 to, double t) {
-  return sn_mat3_add(sn_mat3_scale(from, 1 - t), sn_mat3_scale(to, t));
-}
-
-static void blend_parts(const sn_torque_pair *pair, const sn_mat3 *rotation, const sn_vec3 *theta, const double f[2],
-                        sn_mat3 *r, sn_mat3 *s) {
-  *r = slerp(sn_rotreg_predict_rotation(&pair->ends[0], rotation, theta),
-             sn_rotreg_predict_rotation(&pair->ends[1], rotation, theta), f[0]);
-  *s = mix(sn_rotreg_predict_shear(&pair->ends[0], theta), sn_rotreg_predict_shear(&pair->ends[1], theta), f[1]);
-}
-
+// D(q, tau) of section III.
 sn_mat3 sn_torque_predict(const sn_torque_pair *pair, const sn_torque_functions *functions, const sn_mat3 *rotation,
                           const sn_vec3 *theta, const double *x) {
-  sn_mat3 r, s;
   double f[2] = {0, 0};
   if (pair->load >= 0) sn_torque_blend(&functions[pair->load], x[pair->load], f);
-  blend_parts(pair, rotation, theta, f, &r, &s);
-  return sn_mat3_mul(r, s);
+  sn_mat3 r = slerp(sn_rotreg_predict_rotation(&pair->ends[0], rotation, theta),
+                    sn_rotreg_predict_rotation(&pair->ends[1], rotation, theta), f[0]);
+  sn_mat3 from = sn_rotreg_predict_shear(&pair->ends[0], theta), to = sn_rotreg_predict_shear(&pair->ends[1], theta);
+  return sn_mat3_mul(r, sn_mat3_add(sn_mat3_scale(from, 1 - f[1]), sn_mat3_scale(to, f[1])));
 }
 
-static void predict_parts(const fit_job *job, const sn_torque_pair *pair, int pose, sn_mat3 *r, sn_mat3 *s) {
+static sn_mat3 predict_pose(const fit_job *job, const sn_torque_pair *pair, int pose) {
   size_t at = joint_row(job, pose);
-  const sn_mat3 *rotation = job->d->rotations->rotation + at;
-  const sn_vec3 *theta = job->d->rotations->theta + at;
-  double f[2] = {0, 0};
-  if (pair->load >= 0)
-    sn_torque_blend(&job->out->functions[pair->load], job->d->loads->x[at + (size_t)pair->load], f);
-  blend_parts(pair, rotation, theta, f, r, s);
+  return sn_torque_predict(pair, job->out->functions, job->d->rotations->rotation + at, job->d->rotations->theta + at,
+                           job->d->loads->x + at);
 }
 
 // ---- the fit of a pair for given blending values --------------------------------------------------------------------
@@ -123,11 +96,7 @@ typedef struct regression {
   const double *blend;
   double unloaded;
   int columns;
-  double ridge; // relative to the mean squared angle
 } regression;
-
-// Of the constant part of what changes with the torque, per pose.
-static const double load_bias_ridge = 1e-3;
 
 // y = (H_0 + blend (H_1 - H_0)) phi by least squares.
 static void regress(const part *p, const regression *o, double (*h0)[terms], double (*h1)[terms]) {
@@ -143,8 +112,8 @@ static void regress(const part *p, const regression *o, double (*h0)[terms], dou
     }
   }
   double energy = sn_rotreg_energy(a[0], all, p->count);
-  for (int k = 0; k < terms - 1; k++) a[k][k] += o->ridge * energy, a[terms + k][terms + k] += o->ridge * energy;
-  a[terms - 1][terms - 1] += 1e-9, a[all - 1][all - 1] += load_bias_ridge * p->count;
+  for (int k = 0; k < all; k++)
+    a[k][k] += k % terms < terms - 1 ? sn_torque_ridge * energy : sn_rotreg_rounding * p->count;
   if (!isnan(o->unloaded)) {
     a[terms - 1][terms - 1] += 1, a[all - 1][terms - 1] += o->unloaded;
     a[all - 1][all - 1] += o->unloaded * o->unloaded;
@@ -155,7 +124,7 @@ static void regress(const part *p, const regression *o, double (*h0)[terms], dou
 }
 
 // Tilts: the residual of the rotations after the factors, which both ends share.
-static void fit_tilts(const part *p, double ridge, const sn_rotreg_predictor *upright, sn_torque_pair *out) {
+static void fit_tilts(const part *p, const sn_rotreg_predictor *upright, sn_torque_pair *out) {
   const fit_job *job = p->job;
   for (int i = 0; i < p->count; i++) {
     size_t at = joint_row(job, p->pick[i]), truth = pose_row(job, p->l) + (size_t)p->pick[i];
@@ -165,17 +134,17 @@ static void fit_tilts(const part *p, double ridge, const sn_rotreg_predictor *up
     double *y = p->w->y[p->pick[i]];
     y[0] = left.x, y[1] = left.y, y[2] = left.z;
   }
-  const regression o = {p->w->blend[0], p->w->unloaded[0], 3, ridge};
+  const regression o = {p->w->blend[0], p->w->unloaded[0], 3};
   regress(p, &o, out->ends[0].tilt, out->ends[1].tilt);
 }
 
-static void fit_shears(const part *p, double ridge, sn_torque_pair *out) {
+static void fit_shears(const part *p, sn_torque_pair *out) {
   for (int i = 0; i < p->count; i++)
     for (int c = 0; c < 6; c++) {
       const sn_mat3 *shear = &p->job->shear[pose_row(p->job, p->l) + (size_t)p->pick[i]];
       p->w->y[p->pick[i]][c] = shear->m[sn_rotreg_shear_entry[c][0]][sn_rotreg_shear_entry[c][1]] - (c < 3);
     }
-  const regression o = {p->w->blend[1], p->w->unloaded[1], 6, ridge};
+  const regression o = {p->w->blend[1], p->w->unloaded[1], 6};
   regress(p, &o, out->ends[0].shear, out->ends[1].shear);
   for (int end = 0; end < 2; end++)
     for (int c = 0; c < 3; c++) out->ends[end].shear[c][terms - 1] += 1;
@@ -189,8 +158,8 @@ static void fit_together(const part *p, const sn_rotreg_predictor *base, sn_torq
   out->ends[0] = out->ends[1] = upright;
   for (int k = 0; k < job->d->rotations->pose_count; k++)
     sn_rotreg_terms(base->shear_joints, job->d->rotations->theta + joint_row(job, k), p->w->phi[k]);
-  fit_tilts(p, job->ridges.tilt, &upright, out);
-  fit_shears(p, job->ridges.shear, out);
+  fit_tilts(p, &upright, out);
+  fit_shears(p, out);
 }
 
 // The poses of the part at one end of the range, into w->pick.
@@ -198,7 +167,7 @@ static int at_end(const part *p, int load, int end) {
   int found = 0;
   for (int i = 0; load >= 0 && i < p->count; i++) {
     double x = p->job->d->loads->x[joint_row(p->job, p->pick[i]) + (size_t)load];
-    if (end == 0 ? x <= end_width : x >= 1 - end_width) p->w->pick[found++] = p->pick[i];
+    if (end == 0 ? x <= sn_torque_end_width : x >= 1 - sn_torque_end_width) p->w->pick[found++] = p->pick[i];
   }
   return found;
 }
@@ -236,43 +205,35 @@ static void fit_pair(const part *p, int base, int load, sn_torque_pair *out) {
 
 // ---- cross-validation -----------------------------------------------------------------------------------------------
 
-static double square(sn_mat3 a, sn_mat3 b) {
-  double norm = sn_mat3_norm(sn_mat3_sub(a, b));
-  return norm * norm;
-}
-
-// Fits the pair without each fold in turn and adds up its errors there; `left_out` (may be NULL) gets its gradients.
-static void leave_out(const fit_job *job, int l, int load, fit_work *w, double residual[3], sn_mat3 *left_out) {
+// The squared error of the pair on held-out poses; `left_out` (may be NULL) gets its gradients there.
+static double leave_out(const fit_job *job, int l, int load, fit_work *w, sn_mat3 *left_out) {
+  double residual = 0;
   for (int f = 0; f < job->d->folds->fold_count; f++) {
     const sn_fold *fold = &job->d->folds->folds[f];
     sn_torque_pair pair;
     fit_pair(&(part){job, l, fold->outside_count, fold->poses, w}, 1 + f, load, &pair);
     for (int m = fold->outside_count; m < fold->count; m++) {
       int pose = fold->poses[m];
-      size_t truth = pose_row(job, l) + (size_t)pose;
-      sn_mat3 r, s;
-      predict_parts(job, &pair, pose, &r, &s);
-      sn_mat3 gradient = sn_mat3_mul(r, s);
-      residual[0] += square(r, job->rotation[truth]), residual[1] += square(s, job->shear[truth]);
-      residual[2] += square(gradient, job->d->sequences[truth]);
+      sn_mat3 gradient = predict_pose(job, &pair, pose);
+      double norm = sn_mat3_norm(sn_mat3_sub(gradient, job->d->sequences[pose_row(job, l) + (size_t)pose]));
+      residual += norm * norm;
       if (left_out) left_out[(size_t)pose * (size_t)job->d->gradient_count + (size_t)l] = gradient;
     }
   }
+  return residual;
 }
 
 static void leave_out_range(void *user, int64_t begin, int64_t end, int worker) {
   const fit_job *job = user;
   fit_work w = work_of(job, worker);
-  for (int64_t l = begin; l < end; l++) {
-    memset(job->residual[l], 0, sizeof job->residual[l]);
-    leave_out(job, (int)l, job->out->pairs[l].load, &w, job->residual[l], job->left_out);
-  }
+  for (int64_t l = begin; l < end; l++)
+    job->residual[l] = leave_out(job, (int)l, job->out->pairs[l].load, &w, job->left_out);
 }
 
-static double held_out_error(const fit_job *job, int what) {
+static double held_out_error(const fit_job *job) {
   double sum = 0;
   sn_parallel_for(job->ctx, job->d->gradient_count, 1, leave_out_range, (void *)job);
-  for (int l = 0; l < job->d->gradient_count; l++) sum += job->residual[l][what];
+  for (int l = 0; l < job->d->gradient_count; l++) sum += job->residual[l];
   return sum;
 }
 
@@ -292,26 +253,14 @@ static void choose_load_range(void *user, int64_t begin, int64_t end, int worker
     double least = INFINITY;
     for (int load = -1; load < job->d->rotations->joint_count; load++) {
       if (load >= 0 && !may_follow(job, (int)l, load)) continue;
-      double residual[3] = {0, 0, 0};
-      leave_out(job, (int)l, load, &w, residual, NULL);
-      if (residual[2] < worth_a_torque * least) least = residual[2], job->out->pairs[l].load = load;
+      double residual = leave_out(job, (int)l, load, &w, NULL);
+      if (residual < least) least = residual, job->out->pairs[l].load = load;
     }
   }
 }
 
 static void choose_loads(const fit_job *job) {
   sn_parallel_for(job->ctx, job->d->gradient_count, 1, choose_load_range, (void *)job);
-}
-
-static void choose_ridges(fit_job *job) {
-  double tilts[ridge_choices], shears[ridge_choices] = {0};
-  for (int c = 0; c < ridge_choices; c++) {
-    job->ridges = (pair_ridges){ridges[c], ridges[c]};
-    tilts[c] = held_out_error(job, 0);
-    for (int l = 0; l < job->d->gradient_count; l++) shears[c] += job->residual[l][1];
-  }
-  job->ridges =
-    (pair_ridges){ridges[sn_simplest(tilts, ridge_choices, 1)], ridges[sn_simplest(shears, ridge_choices, 1)]};
 }
 
 // ---- pairs and functions in alternation -----------------------------------------------------------------------------
@@ -349,9 +298,11 @@ static void sum_weights(const fit_job *job, int j, double *aa[2], double *ab[2])
   }
 }
 
+enum { columns = 4 + 1 }; // a.a and a.b of rotations and scale/shear; x
+
 typedef struct function_job {
   const fit_job *fit;
-  double *numbers; // [joint][5][pose]
+  double *numbers; // [joint][columns][pose]
 } function_job;
 
 static void fit_function_range(void *user, int64_t begin, int64_t end, int worker) {
@@ -360,7 +311,7 @@ static void fit_function_range(void *user, int64_t begin, int64_t end, int worke
   const fit_job *job = f->fit;
   int poses = job->d->rotations->pose_count;
   for (int64_t j = begin; j < end; j++) {
-    double *at = f->numbers + (size_t)j * 5 * (size_t)poses;
+    double *at = f->numbers + (size_t)j * columns * (size_t)poses;
     double *aa[2] = {at, at + poses}, *ab[2] = {at + 2 * poses, at + 3 * poses}, *x = at + 4 * poses;
     memset(at, 0, 4 * (size_t)poses * sizeof *at);
     sum_weights(job, (int)j, aa, ab);
@@ -380,7 +331,7 @@ static sn_status alternate(const fit_job *job) {
   sn_arena scratch = sn_arena_new(job->ctx);
   size_t joint_count = (size_t)job->d->rotations->joint_count;
   function_job functions = {
-    job, SN_NEW(job->ctx, &scratch, double, joint_count * 5 * (size_t)job->d->rotations->pose_count)};
+    job, SN_NEW(job->ctx, &scratch, double, joint_count *columns *(size_t)job->d->rotations->pose_count)};
   sn_status status = functions.numbers ? SN_OK : job->ctx->error.status;
   int round_count = job->d->options->published ? 1 : rounds; // ends from the extremes do not depend on the functions
   for (int round = 0; status == SN_OK && round < round_count; round++) {
@@ -426,7 +377,7 @@ static int different_torques(const fit_job *job, int load) {
   for (int k = 0; k < job->d->rotations->pose_count; k++) {
     double x = job->d->loads->x[joint_row(job, k) + (size_t)load], nearest = INFINITY;
     for (int m = 0; m < k; m++) nearest = fmin(nearest, fabs(job->d->loads->x[joint_row(job, m) + (size_t)load] - x));
-    count += nearest > 1e-3;
+    count += nearest > sn_torque_end_width;
   }
   return count;
 }
@@ -466,12 +417,10 @@ static sn_status fit_all(fit_job *job) {
   sn_parallel_for(job->ctx, job->d->gradient_count, 1, start_range, job);
   start_functions(job);
   if (job->d->options->published) return fit_published(job);
-  double without = held_out_error(job, 2);
-  choose_loads(job);
-  choose_ridges(job);
+  double without = held_out_error(job);
   choose_loads(job);
   sn_status status = alternate(job);
-  job->out->gain = without > 0 ? held_out_error(job, 2) / without : 1;
+  job->out->gain = without > 0 ? held_out_error(job) / without : 1;
   return status;
 }
 
@@ -480,13 +429,12 @@ sn_status sn_torque_fit(sn_context *ctx, sn_arena *memory, const sn_torque_data 
   sn_arena scratch = sn_arena_new(ctx);
   size_t gradients = (size_t)data->gradient_count, all_poses = gradients * (size_t)data->rotations->pose_count;
   fit_job job = {.ctx = ctx, .d = data, .out = out, .left_out = left_out};
-  job.ridges = (pair_ridges){1, 1};
   *out = (sn_torque_model){.pairs = SN_NEW(ctx, memory, sn_torque_pair, gradients),
                            .functions = SN_NEW(ctx, memory, sn_torque_functions, data->rotations->joint_count)};
   job.bases = SN_NEW(ctx, &scratch, sn_rotreg_predictor, gradients * (size_t)(1 + data->folds->fold_count));
   job.rotation = SN_NEW(ctx, &scratch, sn_mat3, all_poses);
   job.shear = SN_NEW(ctx, &scratch, sn_mat3, all_poses);
-  job.residual = sn_arena_alloc(ctx, &scratch, gradients, sizeof *job.residual);
+  job.residual = SN_NEW(ctx, &scratch, double, gradients);
   job.work_size = fit_work_size(data->rotations->pose_count);
   job.work = sn_arena_alloc(ctx, &scratch, (size_t)sn_threads(ctx), job.work_size);
   bool all = out->pairs && out->functions && job.bases && job.rotation && job.shear && job.residual && job.work;

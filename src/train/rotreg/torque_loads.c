@@ -65,9 +65,6 @@ void sn_torque_blend(const sn_torque_functions *functions, double x, double out[
   out[1] = within_unit(functions->offset[1] + powers(functions->shear, x));
 }
 
-// An example with less than this part of the largest a.a has no weight that could be found.
-static const double least_span = 1e-6;
-
 double sn_torque_fit_polynomial(int count, const double *x, const double *aa, const double *ab, int degree,
                                 double c[sn_torque_most_degree]) {
   enum { terms = 1 + sn_torque_most_degree };
@@ -76,7 +73,7 @@ double sn_torque_fit_polynomial(int count, const double *x, const double *aa, co
   for (int i = 0; i < count; i++) span = fmax(span, aa[i]);
   if (!(span > 0)) return 0;
   for (int i = 0; i < count; i++) {
-    if (aa[i] < least_span * span) continue;
+    if (aa[i] < sn_rotreg_rounding * span) continue; // no weight that could be found
     for (int r = 1; r <= degree; r++) row[r] = row[r - 1] * x[i];
     for (int r = 0; r <= degree; r++) {
       for (int k = 0; k <= r; k++) a[r][k] += row[r] * row[k];
@@ -87,9 +84,6 @@ double sn_torque_fit_polynomial(int count, const double *x, const double *aa, co
   for (int k = 0; k < degree; k++) c[k] = b[1 + k];
   return b[0];
 }
-
-// Of g below, relative to sum a.a: where the examples leave it open it is zero.
-static const double bow_ridge = 1e-4;
 
 // f = x + x (1 - x) (g0 + g1 x), so that the ends are met; g by least squares.
 void sn_torque_fit_function(int count, const double *x, const double *aa, const double *ab, int degree,
@@ -105,8 +99,8 @@ void sn_torque_fit_function(int count, const double *x, const double *aa, const 
     all += aa[i];
   }
   c[0] = 1, c[1] = c[2] = 0;
-  if (!(all > 0)) return; // the ends agree everywhere
-  double ridge = bow_ridge * all;
+  if (!(all > 0)) return;                  // the ends agree everywhere
+  double ridge = sn_rotreg_rounding * all; // where the examples leave g open it is zero
   m[0][0] += ridge, m[1][1] += ridge;
   if (degree == 2) g[0] = b[0] / m[0][0];
   if (degree >= 3) {

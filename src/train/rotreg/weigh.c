@@ -6,9 +6,6 @@
 
 #include "base/team.h"
 
-// What is added to mean squares before they are inverted, so that no term counts for everything: this part of their mean.
-static const double edge_floor = 0.05, anchor_floor = 0.02;
-
 typedef struct fit_job {
   sn_rotreg_learned *l;
   char *work;
@@ -89,8 +86,8 @@ double sn_rotreg_mean(const double *values, size_t count) {
   return count ? sum / (double)count : 0;
 }
 
-static void invert(double *values, size_t count, double part, double diagonal) {
-  double floor = part * sn_rotreg_mean(values, count) + 1e-24 * diagonal * diagonal + 1e-300;
+static void invert(double *values, size_t count, double diagonal) {
+  double floor = sn_rotreg_floor * sn_rotreg_mean(values, count) + 1e-24 * diagonal * diagonal + 1e-300;
   for (size_t k = 0; k < count; k++) values[k] = 1 / (values[k] + floor);
 }
 
@@ -102,7 +99,7 @@ sn_status sn_rotreg_weigh(sn_context *ctx, const sn_rotreg_learned *l, double (*
   if (l->fit->published) return SN_OK;
   sn_team_for(ctx, triangles, 64, edge_range, &(edge_job){l, edge});
   sn_status status = sn_team_gather(ctx, triangles, 64, edge, sizeof *edge);
-  invert(&edge[0][0], 2 * (size_t)triangles, edge_floor, diagonal);
-  invert(anchor, (size_t)rest->vertex_count, anchor_floor, diagonal);
+  invert(&edge[0][0], 2 * (size_t)triangles, diagonal);
+  invert(anchor, (size_t)rest->vertex_count, diagonal);
   return status;
 }

@@ -592,9 +592,14 @@ static sn_status build_rated(void *user, sn_field_limits *limits, sn_model *out,
   const sn_residuals *m = &c->residuals;
   sn_corrections corrections;
   sn_rt_model model;
-  sn_status status = sn_fields_make(w->fields, limits, &corrections);
+  bool exact = m->joint_count == 0 && !(limits->bytes > 0);
+  sn_status status = SN_OK;
+  if (!exact && !w->fields) status = sn_fields_find(w->r, (const float(*)[3])c->examples->rest.positions, &w->fields);
+  if (status == SN_OK)
+    status = exact ? sn_shapes_make(w->r, &corrections) : sn_fields_make(w->fields, limits, &corrections);
   if (status == SN_OK) status = limit(c, &corrections);
   if (status == SN_OK) status = write(c, &corrections, w->base, out);
+  if (exact) *limits = (sn_field_limits){0, (double)out->size};
   double squared = w->r->score + limits->lost;
   *rate = (sn_rate){.bytes = (double)out->size, .fields = corrections.basis_count};
   rate->rms_pct_diag = 100 * sqrt(squared / m->vertex_count / fmax(m->pose_count - 1, 1)) / m->diagonal;
@@ -616,7 +621,10 @@ static void tell_learned(const corrector *c, const rated *w, const sn_rate *rate
     snprintf(report->learned, sizeof report->learned,
              "%s%s%sCorrections: %d displacement fields in %d patches, functions of %d %s, ridge %g. ",
              base ? "Base: " : "", base ? base : "", base ? ". " : "", rate->fields, w->patches, r->control_count,
-             c->residuals.value_count > 0 ? "joints and values" : "joints", sn_ridges[r->ridge]);
+             c->residuals.joint_count == 0  ? "values"
+             : c->residuals.value_count > 0 ? "joints and values"
+                                            : "joints",
+             sn_ridges[r->ridge]);
   if (r->undecided)
     snprintf(report->learned + used, sizeof report->learned - (size_t)used,
              "Cross-validation cannot judge them: the training poses are too few or too different.");
@@ -633,17 +641,20 @@ static sn_status regress(corrector *c, const sn_model *base, sn_model *out) {
   sn_status status = find_rigid(c);
   if (status == SN_OK) status = sn_regression_choose(&r);
   if (status == SN_OK) status = sn_regression_solve(&r);
-  if (status == SN_OK) status = sn_fields_find(&r, (const float(*)[3])c->examples->rest.positions, &w.fields);
   double floor = invisible * m->diagonal,
          lost = r.undecided ? 0 : fmin((more_error * more_error - 1) * r.score, lost_part * r.uncorrected);
   sn_field_limits usual = {
     fmax(lost, floor * floor * m->pose_count * m->vertex_count),
     field_bytes * m->vertex_count * (c->options->components ? c->options->components : most_fields) + free_bytes};
+  if (m->joint_count == 0 && !c->options->components) usual = (sn_field_limits){0}; // shapes of values are exact
   if (status == SN_OK) status = sn_rate_choose(c->ctx, build_rated, &w, usual, out, c->report);
   if (status != SN_OK) return status;
   if (r.undecided)
     tell(c->report->note, sizeof c->report->note,
-         "the training poses are too few or too different to hold some out: the usual ridge is used (1e-3). ", 0, 0);
+         m->joint_count > 0
+           ? "the training poses are too few or too different to hold some out: the usual ridge is used (1e-3). "
+           : "the training shapes are too few or too different to hold some out: they are learned as they are. ",
+         0, 0);
   const sn_rate *rate = c->report->rates;
   while (c->report->rate_count > 0 && !rate->is_chosen) rate++;
   c->report->cross_validated = rate->cross_validated;

@@ -219,7 +219,8 @@ sn_status sn_regression_choose(sn_regression *r) {
   r->ridge = best_ridge(r->scores), r->score = r->scores[r->ridge];
   bool too_few = r->m->pose_count - 1 < sn_usual_folds; // but for the rest pose
   r->undecided = too_few || !(r->score < r->uncorrected);
-  if (r->undecided) r->ridge = usual_ridge, r->score = r->uncorrected;
+  // Shapes of named values are exact: the least ridge keeps them and their linear mixtures.
+  if (r->undecided) r->ridge = r->m->joint_count > 0 ? usual_ridge : 0, r->score = r->uncorrected;
   return status;
 }
 

@@ -246,14 +246,20 @@ static sn_status improve_clip(sn_regression *r, int clip, bool *better) {
   return status;
 }
 
+// Ridges of single clips have to leave at most this part of the squared error that one ridge for all leaves.
+static const double worth_ridges = 0.9;
+
 // Coordinate descent from the common ridge, clip by clip.
 static sn_status choose_ridges(sn_regression *r) {
   int clips = 1 + clip_at(r, r->m->pose_count - 1);
   sn_status status = choose_common(r);
+  sn_clip_ridges common = r->ridges;
+  double score = r->score;
   for (bool better = clips > 1; status == SN_OK && better;) {
     better = false;
     for (int clip = 0; status == SN_OK && clip < clips; clip++) status = improve_clip(r, clip, &better);
   }
+  if (r->score > worth_ridges * score) r->ridges = common, r->score = score;
   return status;
 }
 

@@ -97,12 +97,12 @@ static void alpha_solves_its_equation(void **state) {
   made *d = make(&ctx);
   sn_regression r = start(&ctx, &memory, d);
   assert_ok(&ctx, sn_regression_choose(&r));
-  r.ridge = 2;
+  r.ridges.of[0] = 2;
   assert_ok(&ctx, sn_regression_solve(&r));
   static double k[poses][poses];
   for (int i = 0; i < vertices; i++) {
     double lambda = sn_ridges[2] * covariance(d, i % joints, k);
-    assert_near(r.lambda[r.set_of[i]], lambda, 1e-9 * lambda);
+    assert_near(sn_ridges[2] * r.unit[r.set_of[i]], lambda, 1e-9 * lambda);
     for (int p = 0; p < poses; p++)
       for (int c = 0; c < 6; c++) {
         double sum = lambda * (double)r.alpha[p * vertices + i][c];
@@ -180,8 +180,9 @@ static void fields_keep_the_prediction(void **state) {
         float given[6];
         sn_corrections_at(&out, poses, p, i, given);
         for (int c = 0; c < 3; c++) {
-          double predicted =
-            (double)d->deltas[p * vertices + i][c] - r.lambda[r.set_of[i]] * (double)r.alpha[p * vertices + i][c];
+          double predicted = (double)d->deltas[p * vertices + i][c] - sn_regression_ridge(&r, (int)p) *
+                                                                        r.unit[r.set_of[i]] *
+                                                                        (double)r.alpha[p * vertices + i][c];
           lost += (given[c] - predicted) * (given[c] - predicted);
         }
       }

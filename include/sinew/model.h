@@ -168,6 +168,9 @@ typedef struct sn_displacements {
 
 sn_status sn_model_displacements(sn_context *ctx, const sn_rt_model *model, sn_displacements *out);
 void sn_displacements_free(sn_displacements *displacements);
+// The names of fields that are shapes of single values: that of the value, with "^2" for its square. NULL where a field is anything else.
+sn_status sn_model_shape_names(sn_context *ctx, sn_arena *memory, const sn_rt_model *model,
+                               const char *const **names);
 
 // Doubles to what sn_rt_input takes.
 void sn_model_joints(const sn_affine *matrices, int count, float (*out)[12]);

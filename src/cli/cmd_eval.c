@@ -37,7 +37,7 @@ static sn_status targets_of_frames(cli *c, size_t vertices, size_t frames, sn_di
 
 // Corrections in the rest pose are morph targets: glTF morphs before it skins.
 static sn_status morph_targets(cli *c, const char *path, const sn_rt_model *model, const sn_examples *examples,
-                               sn_displacements *fields, float **weights) {
+                               sn_displacements *fields, float **weights, const char *const **names) {
   sn_status status = sn_model_displacements(&c->ctx, model, fields);
   if (status == SN_UNSUPPORTED) {
     sn_fail_prefix(&c->ctx, "%s: glTF only morphs whole meshes before skinning, and ", path);
@@ -48,8 +48,9 @@ static sn_status morph_targets(cli *c, const char *path, const sn_rt_model *mode
   if (status == SN_OK && fields->count > 0) {
     status = sn_assess_correct_values(&c->ctx, model, examples, fields->count, &fields->memory, weights);
   }
+  if (status == SN_OK) status = sn_model_shape_names(&c->ctx, &c->memory, model, names);
   int frames = examples->poses.frame_count;
-  if (status == SN_OK && frames > 0 && fields->count > frames)
+  if (status == SN_OK && frames > 0 && fields->count > frames && !*names)
     status = targets_of_frames(c, model->info.vertex_count, (size_t)frames, fields, weights);
   return status;
 }
@@ -106,7 +107,8 @@ static sn_status write_gltf(cli *c, const char *path, const sn_rt_model *model, 
   sn_displacements fields = {0};
   float *weights = NULL, (*tangents)[4] = NULL, (*normals)[3] = NULL;
   sn_gltf *base = NULL;
-  sn_status status = morph_targets(c, path, model, examples, &fields, &weights);
+  const char *const *names = NULL;
+  sn_status status = morph_targets(c, path, model, examples, &fields, &weights, &names);
   if (status == SN_OK) status = sn_model_mesh(&c->ctx, model, &mesh);
   if (status == SN_OK) status = sn_model_skin(&c->ctx, model, &skin);
   if (status == SN_OK) status = make_skeleton(c, model, examples, &skeleton, &poses);
@@ -129,6 +131,7 @@ static sn_status write_gltf(cli *c, const char *path, const sn_rt_model *model, 
                        .fps = sn_cli_rate(c, &examples->frames),
                        .morph_count = fields.count,
                        .morph_deltas = (const float(*)[3])fields.deltas,
+                       .morph_names = names,
                        .affine = model->info.palette_count != model->info.joint_count};
     status = sn_gltf_write(&c->ctx, path, &out);
   }

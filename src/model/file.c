@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Model files: to and from disk, and back into meshes, weights and skeletons.
+#include <stdio.h>
 #include <string.h>
 
 #include "runtime/format.h"
@@ -117,4 +118,40 @@ sn_status sn_model_displacements(sn_context *ctx, const sn_rt_model *model, sn_d
 void sn_displacements_free(sn_displacements *displacements) {
   sn_arena_free(&displacements->memory);
   *displacements = (sn_displacements){0};
+}
+
+// The value whose terms a field has; -1 for any other field.
+static int value_of_field(const sn_rt_model *model, const sn_rt_field *field) {
+  const sn_rt_terms *terms = sn_rt_data(model, SN_SECTION_CORRECT_TERMS);
+  const uint16_t *groups = sn_rt_data(model, SN_SECTION_CORRECT_JOINTS);
+  if (field->kernel != SN_RT_KERNEL_SUM || field->joint_count != 1) return -1;
+  const sn_rt_terms *functions = terms + groups[field->first_joint], *own = terms + functions->a;
+  bool single = functions->kind == SN_RT_TERMS_FUNCTIONS && functions->b == 1 && own->kind == SN_RT_TERMS_VALUE;
+  return single && own->count == functions->count && field->basis_count == own->count ? own->a : -1;
+}
+
+sn_status sn_model_shape_names(sn_context *ctx, sn_arena *memory, const sn_rt_model *model,
+                               const char *const **names) {
+  const sn_rt_correct_head *head = sn_rt_data(model, SN_SECTION_CORRECT_HEAD);
+  const sn_rt_field *fields = sn_rt_data(model, SN_SECTION_CORRECT_FIELDS);
+  *names = NULL;
+  if (!head || model->info.value_count == 0) return SN_OK;
+  bool *used = SN_NEW(ctx, memory, bool, model->info.value_count);
+  const char **out = SN_NEW(ctx, memory, const char *, head->basis_count);
+  if (!used || !out) return ctx->error.status;
+  for (uint32_t f = 0; f < head->field_count; f++) {
+    int value = value_of_field(model, fields + f);
+    if (value < 0 || used[value]) return SN_OK;
+    used[value] = true;
+    const char *name = sn_rt_value_name(model, (uint32_t)value);
+    size_t size = strlen(name) + sizeof "^2";
+    for (uint32_t k = 0; k < fields[f].basis_count; k++) {
+      char *text = sn_arena_alloc(ctx, memory, size, 1);
+      if (!text) return ctx->error.status;
+      snprintf(text, size, "%s%s", name, k ? "^2" : "");
+      out[fields[f].first_basis + k] = text;
+    }
+  }
+  *names = out;
+  return SN_OK;
 }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Poses added to a finished model, without the frames it was trained on: one more pose space, whose functions are zero in the rest pose and
-// at the poses that the model's own pose spaces remember, and one at the new ones. They carry what the model misses there.
+// at the centres of the model's own pose spaces, and one at the new poses. They carry the model's residuals there.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/correct.h"
 #include "solve/lapack.h"
 #include "runtime/packed.h"
 #include "runtime/pose_space.h"
@@ -14,7 +15,7 @@
 
 // Displacements below this part of the diagonal are not stored (as the option threshold has it).
 static const double least = 5e-5;
-// Old poses beyond this number are not kept in mind: the nearest to the new ones are.
+// Old poses beyond this number are left out.
 enum { most_known = 256 };
 
 typedef struct adder {
@@ -179,7 +180,7 @@ static sn_status choose_controls(adder *a) {
                  "nothing turns and no value changes at the poses to be added: they are the rest pose");
 }
 
-// ---- poses that the model remembers -----------------------------------------------------------------------------------------
+// ---- poses of the model -----------------------------------------------------------------------------------------
 
 static double distance(int dims, const double *x, const double *y) {
   double sum = 0;
@@ -188,7 +189,7 @@ static double distance(int dims, const double *x, const double *y) {
 }
 
 // Centre c of a field as a pose: what the field does not know stays at rest.
-static void remembered_pose(const adder *a, const sn_rt_field *f, uint32_t c, double *vector, double *out) {
+static void centre_pose(const adder *a, const sn_rt_field *f, uint32_t c, double *vector, double *out) {
   sn_rt_pose_spaces s = {.numbers = sn_rt_data(a->model, SN_SECTION_CORRECT_NUMBERS)};
   const double *centre = sn_rt_centres(&s, f) + (size_t)c * f->axis_count, *metric = sn_rt_metric_of(&s, f);
   memcpy(vector, a->m.vectors, (size_t)sn_residuals_dims(&a->m) * sizeof *vector);
@@ -239,7 +240,7 @@ static sn_status gather_points(adder *a) {
     const sn_rt_field *f = fields + n;
     bool alone = f->kernel == SN_RT_KERNEL_SUM || (f->joint_count + f->value_count < 2 && a->control_count > 1);
     for (uint32_t c = 0; !alone && f->metric != SN_RT_METRIC_MATRIX && c < f->centre_count; c++) {
-      remembered_pose(a, f, c, vector, pose);
+      centre_pose(a, f, c, vector, pose);
       keep_known(a, pose, sn_same_pose * largest);
     }
   }
@@ -265,12 +266,12 @@ static sn_status solve(adder *a) {
   return status;
 }
 
-// ---- what is missing --------------------------------------------------------------------------------------------------------
+// ---- residuals --------------------------------------------------------------------------------------------------------
 
 typedef struct add_pose {
   void *scratch;
   float (*joints)[12], *values; // the runtime's input
-  float (*positions)[3], (*wanted)[3], (*normals)[3], (*rest_normals)[3], (*rest)[3], (*centres)[3];
+  float (*positions)[3], (*target)[3], (*normals)[3], (*rest_normals)[3], (*rest)[3], (*centres)[3];
   float (*added)[3]; // what the model's corrections add to the rest normals
   sn_skin skin;
 } add_pose;
@@ -296,7 +297,7 @@ static void sum_normals(const adder *a, const float *values, float (*out)[3]) {
 static sn_status new_pose(adder *a, add_pose *out) {
   size_t n = a->model->info.vertex_count;
   out->scratch = sn_arena_alloc(a->ctx, &a->memory, sn_rt_scratch_size(a->model), 1);
-  float(**arrays[])[3] = {&out->positions, &out->wanted,  &out->normals, &out->rest_normals,
+  float(**arrays[])[3] = {&out->positions, &out->target,  &out->normals, &out->rest_normals,
                           &out->rest,      &out->centres, &out->added};
   for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++) {
     *arrays[k] = sn_arena_alloc(a->ctx, &a->memory, n, sizeof **arrays[k]);
@@ -310,7 +311,7 @@ static sn_status new_pose(adder *a, add_pose *out) {
   return sn_model_skin(a->ctx, a->model, &out->skin);
 }
 
-// What the model misses at a new pose, brought to the rest pose: out has 6 numbers for every vertex of the file.
+// The residual of the model at a new pose, in the rest pose: out has 6 numbers for every vertex of the file.
 static sn_status measure(adder *a, add_pose *p, int f, float (*out)[6]) {
   int n = (int)a->model->info.vertex_count;
   const float *values;
@@ -324,12 +325,12 @@ static sn_status measure(adder *a, add_pose *p, int f, float (*out)[6]) {
     return sn_fail(a->ctx, SN_BAD_INPUT, "%s", error.message);
   sn_rt_correct_values(a->model, p->scratch, &values);
   sum_normals(a, values, p->added);
-  sn_examples_to_file(a->examples, sn_frame(&a->examples->frames, f), sizeof(float[3]), p->wanted);
+  sn_examples_to_file(a->examples, sn_frame(&a->examples->frames, f), sizeof(float[3]), p->target);
   sn_examples_normals(a->examples, sn_frame(&a->examples->frames, f), p->normals);
   for (int i = 0; i < n; i++) {
     sn_mat3 linear = sn_affine_linear(sn_blend_of(a->model, p->scratch, &p->skin, (const float(*)[3])p->centres, i));
-    sn_vec3 missing = sn_vec3_sub(sn_vec3_from(p->wanted[i]), sn_vec3_from(p->positions[i]));
-    sn_vec3 d = sn_blend_solve(linear, missing), normal = sn_vec3_from(p->rest_normals[i]);
+    sn_vec3 residual = sn_vec3_sub(sn_vec3_from(p->target[i]), sn_vec3_from(p->positions[i]));
+    sn_vec3 d = sn_blend_solve(linear, residual), normal = sn_vec3_from(p->rest_normals[i]);
     sn_vec3 turned = sn_normal_before(linear, normal, sn_vec3_from(p->normals[i]));
     sn_vec3_store(d, out[i]), sn_vec3_store(sn_vec3_sub(turned, sn_vec3_from(p->added[i])), out[i] + 3);
   }
@@ -338,54 +339,56 @@ static sn_status measure(adder *a, add_pose *p, int f, float (*out)[6]) {
 
 // ---- sections ----------------------------------------------------------------------------------------------------------------
 
-typedef struct growing {
-  uint32_t *start;
+// Entries of blocks: those of block b are start[b] .. start[b + 1] - 1.
+typedef struct entries {
+  uint32_t *start, count;
   sn_rt_correct_entry *entries;
   int16_t (*deltas)[6][SN_RT_LANES];
-  uint32_t count;
-} growing;
+} entries;
 
-static double largest_of(const float (*delta)[6], const uint32_t *vertices, int first) {
-  double most = 0;
-  for (int l = 0; l < SN_RT_LANES; l++)
-    for (int r = 0; r < 3; r++) most = fmax(most, fabs((double)delta[vertices[l]][first + r]));
-  return most;
+static void copy_entries(const sn_model_section *start, const sn_model_section *from, const sn_model_section *deltas,
+                         uint32_t block, uint32_t basis, entries *to) {
+  const uint32_t *first = (const uint32_t *)start->bytes + block;
+  for (uint32_t e = first[0]; e < first[1]; e++, to->count++) {
+    to->entries[to->count] = ((const sn_rt_correct_entry *)from->bytes)[e];
+    to->entries[to->count].basis = (uint16_t)(to->entries[to->count].basis + basis);
+    memcpy(to->deltas[to->count], (const int16_t(*)[6][SN_RT_LANES])deltas->bytes + e, sizeof *to->deltas);
+  }
 }
 
-static void put_entry(growing *g, uint32_t basis, const float (*delta)[6], const uint32_t *vertices,
-                      double diagonal) {
-  double position = largest_of(delta, vertices, 0), normal = largest_of(delta, vertices, 3);
-  if (position <= least * diagonal && normal <= SN_LEAST_NORMAL) return;
-  sn_rt_correct_entry *e = g->entries + g->count;
-  *e = (sn_rt_correct_entry){(uint16_t)basis, 0, (float)(position / INT16_MAX), (float)(normal / INT16_MAX)};
-  for (int l = 0; l < SN_RT_LANES; l++)
-    for (int r = 0; r < 6; r++) {
-      double unit = (double)(r < 3 ? e->position : e->normal);
-      g->deltas[g->count][r][l] = (int16_t)(unit > 0 ? lrint((double)delta[vertices[l]][r] / unit) : 0);
-    }
-  g->count++;
+static sn_model_section section_of(const adder *a, sn_rt_section_id id) {
+  return (sn_model_section){.bytes = sn_rt_data(a->model, id), .size = sn_rt_size(a->model, id)};
 }
 
 // The entries of every block, old ones first.
-static sn_status grow_blocks(adder *a, const float (*deltas)[6], growing *g) {
+static sn_status grow_blocks(adder *a, const float (*deltas)[6], entries *out) {
   const sn_rt_info *info = &a->model->info;
-  const uint32_t *start = sn_rt_data(a->model, SN_SECTION_CORRECT_START);
-  const sn_rt_correct_entry *entries = sn_rt_data(a->model, SN_SECTION_CORRECT_ENTRIES);
-  const int16_t(*old)[6][SN_RT_LANES] = sn_rt_data(a->model, SN_SECTION_CORRECT_DELTAS);
-  uint32_t bases = head_of(a) ? head_of(a)->basis_count : 0, had = head_of(a) ? head_of(a)->entry_count : 0;
-  size_t most = had + (size_t)info->block_count * (size_t)a->keys->count;
-  g->start = SN_NEW(a->ctx, &a->memory, uint32_t, (size_t)info->block_count + 1);
-  g->entries = SN_NEW(a->ctx, &a->memory, sn_rt_correct_entry, most);
-  g->deltas = sn_arena_alloc(a->ctx, &a->memory, most, sizeof *g->deltas);
-  if (!g->start || !g->entries || !g->deltas) return a->ctx->error.status;
-  for (sn_rt_block b = {0}; sn_rt_next_block(a->model, &b);) {
-    for (uint32_t e = start ? start[b.block] : 0; start && e < start[b.block + 1]; e++, g->count++) {
-      g->entries[g->count] = entries[e];
-      memcpy(g->deltas[g->count], old[e], sizeof *old);
-    }
-    for (int p = 0; p < a->keys->count; p++)
-      put_entry(g, bases + (uint32_t)p, deltas + (size_t)p * info->vertex_count, b.vertex, a->m.diagonal);
-    g->start[b.block + 1] = g->count;
+  uint32_t bases = head_of(a) ? head_of(a)->basis_count : 0;
+  int(*vertices)[SN_RT_LANES] = sn_arena_alloc(a->ctx, &a->memory, info->block_count, sizeof *vertices);
+  if (!vertices) return a->ctx->error.status;
+  for (sn_rt_block b = {0}; sn_rt_next_block(a->model, &b);)
+    for (int l = 0; l < SN_RT_LANES; l++) vertices[b.block][l] = (int)b.vertex[l];
+  const sn_model_corrections added = {.basis_count = a->keys->count,
+                                      .row_count = (int)info->vertex_count,
+                                      .deltas = deltas,
+                                      .least = least * a->m.diagonal,
+                                      .least_normal = SN_LEAST_NORMAL};
+  sn_correct_sections more;
+  sn_status status =
+    sn_correct_encode(a->ctx, &a->memory, &added, (const int(*)[SN_RT_LANES])vertices, info->block_count, &more);
+  if (status != SN_OK) return status;
+  const sn_model_section start = section_of(a, SN_SECTION_CORRECT_START),
+                         old = section_of(a, SN_SECTION_CORRECT_ENTRIES),
+                         old_deltas = section_of(a, SN_SECTION_CORRECT_DELTAS);
+  size_t all = more.head.entry_count + (head_of(a) ? head_of(a)->entry_count : 0);
+  out->start = SN_NEW(a->ctx, &a->memory, uint32_t, (size_t)info->block_count + 1);
+  out->entries = SN_NEW(a->ctx, &a->memory, sn_rt_correct_entry, all);
+  out->deltas = sn_arena_alloc(a->ctx, &a->memory, all, sizeof *out->deltas);
+  if (!out->start || !out->entries || !out->deltas) return a->ctx->error.status;
+  for (uint32_t b = 0; b < info->block_count; b++) {
+    if (start.bytes) copy_entries(&start, &old, &old_deltas, b, 0, out);
+    copy_entries(more.blocks, more.blocks + 1, more.blocks + 2, b, bases, out);
+    out->start[b + 1] = out->count;
   }
   return SN_OK;
 }
@@ -400,7 +403,7 @@ static void *grown(adder *a, sn_rt_section_id id, const void *more, size_t more_
   return out;
 }
 
-static sn_status grow_spaces(adder *a, const growing *g, sn_model_section *out) {
+static sn_status grow_spaces(adder *a, const entries *g, sn_model_section *out) {
   int count = a->known + a->keys->count, joint_count = 0;
   size_t centres = (size_t)count * (size_t)a->dims, mix = (size_t)a->keys->count * (size_t)count;
   uint16_t *controls = SN_NEW(a->ctx, &a->memory, uint16_t, a->control_count);
@@ -464,7 +467,7 @@ static sn_status grow_limits(adder *a, const float (*deltas)[6], sn_model_sectio
 }
 
 static sn_status write(adder *a, const float (*deltas)[6], sn_model *out) {
-  growing g = {0};
+  entries g = {0};
   sn_model_section sections[9];
   int count = 7;
   sn_status status = grow_blocks(a, deltas, &g);

@@ -37,9 +37,15 @@ sn_correct_options sn_correct_options_default(void);
 sn_status sn_correct_model(sn_context *ctx, const sn_correct_options *options, const sn_examples *examples,
                            const sn_keys *keys, const sn_model *base, sn_model *out, sn_train_report *report);
 
-// How corrections are learned: the ridge; and with which squared error, over all vertices and poses.
+// The ridge of every clip, by its number: clips differ in how well functions of single joints explain them. Clips beyond share the last.
+enum { SN_MOST_CLIPS = 8 };
+typedef struct sn_clip_ridges {
+  int of[SN_MOST_CLIPS];
+} sn_clip_ridges;
+
+// How corrections are learned: the ridges; and with which squared error, over all vertices and poses.
 typedef struct sn_correct_setting {
-  int ridge;
+  sn_clip_ridges ridges;
   double cross_validated, uncorrected;
 } sn_correct_setting;
 
@@ -142,11 +148,6 @@ sn_status sn_eigenskin_fields(sn_context *ctx, sn_arena *memory, const sn_correc
 
 // What a vertex is given at a pose of the clip.
 void sn_corrections_at(const sn_corrections *c, int pose_count, int pose, int vertex, float out[6]);
-// Limits by sn_longest_correction and by what the vertices are given.
-sn_status sn_corrections_limit(sn_context *ctx, sn_arena *memory, const sn_residuals *m, sn_corrections *out);
-
-// Beyond the poses of the clip no vertex goes farther from its skin than this, `farthest` being what it does in the clip: about twice, because what a linear blend makes of displacements is not known exactly.
-double sn_longest_correction(const sn_residuals *m, double farthest);
 
 // The pose space of `joints` over `count` of the poses (indices `poses`), interpolating data whose gram matrix is
 // given; `rbf` gets the cardinal functions. Centres and widths of the field are those of rbf.

@@ -91,7 +91,7 @@ static sn_status find_needs(sn_context *ctx, sn_arena *memory, const builder *b,
   if (!alpha || !weights || !done) return ctx->error.status;
   for (int v = 0; v < p->count; v++) {
     int set = r->set_of[p->vertices[v]];
-    if (done[set] || !(r->lambda[set] > 0)) continue;
+    if (done[set] || !(r->unit[set] > 0)) continue;
     done[set] = true;
     int columns = 3 * gather_alpha(r, p, set, first, alpha);
     double *at = z;

@@ -16,5 +16,7 @@ typedef struct sn_fields sn_fields;
 sn_status sn_fields_find(sn_regression *r, const float (*positions)[3], sn_fields **out);
 // Those within the limits, which are replaced by what is lost and by the bytes of the fields, about.
 sn_status sn_fields_make(sn_fields *fields, sn_field_limits *limits, sn_corrections *out);
+// Corrections by values alone, exactly: a field for every term (shapes.c).
+sn_status sn_shapes_make(sn_regression *r, sn_corrections *out);
 
 #endif

@@ -138,10 +138,20 @@ static sn_status held_out_error(sn_context *ctx, const sn_fold *fold, int poses,
   return status;
 }
 
+// Settings of the ridges that are scored together.
 typedef struct choice {
   sn_regression *r;
-  double (*scores)[SN_RIDGE_COUNT + 1]; // of every set; the last is the uncorrected skin's
+  int count;
+  const sn_clip_ridges *settings;
+  double *scores; // of every set: count, and the uncorrected skin's
 } choice;
+
+static int clip_at(const sn_regression *r, int pose) {
+  int clip = r->m->clip_of ? r->m->clip_of[pose] : 0;
+  return clip < SN_MOST_CLIPS ? clip : SN_MOST_CLIPS - 1;
+}
+
+double sn_regression_ridge(const sn_regression *r, int pose) { return sn_ridges[r->ridges.of[clip_at(r, pose)]]; }
 
 static sn_status score_ridge(sn_context *ctx, const sn_regression *r, int columns, const double *y, double *inverse,
                              double *alpha, double *work, double *sum) {
@@ -165,16 +175,18 @@ static sn_status score_set(sn_context *ctx, sn_arena *memory, void *user, int in
   size_t poses = (size_t)r->m->pose_count, columns = 3 * (size_t)set->count;
   double *kernel = SN_NEW(ctx, memory, double, poses *poses), *inverse = SN_NEW(ctx, memory, double, poses *poses);
   double *y = SN_NEW(ctx, memory, double, poses *columns), *alpha = SN_NEW(ctx, memory, double, poses *columns);
-  double *work = SN_NEW(ctx, memory, double, poses *(poses + columns)), *scores = c->scores[index];
+  double *work = SN_NEW(ctx, memory, double, poses *(poses + columns));
+  double *scores = c->scores + (size_t)index * (size_t)(c->count + 1);
   if (!kernel || !inverse || !y || !alpha || !work) return ctx->error.status;
   gather(r, set, 3, y);
   double sum = 0, unit = make_kernel(r, set, kernel);
   for (size_t n = 0; n < poses * columns; n++) sum += y[n] * y[n];
-  for (int k = 0; k <= SN_RIDGE_COUNT; k++) scores[k] = unit > 0 && k < SN_RIDGE_COUNT ? 0 : sum;
+  for (int k = 0; k <= c->count; k++) scores[k] = unit > 0 && k < c->count ? 0 : sum;
   sn_status status = SN_OK;
-  for (int k = 0; status == SN_OK && unit > 0 && k < SN_RIDGE_COUNT; k++) {
+  for (int k = 0; status == SN_OK && unit > 0 && k < c->count; k++) {
     memcpy(inverse, kernel, poses * poses * sizeof *kernel);
-    for (size_t p = 0; p < poses; p++) inverse[p * poses + p] += sn_ridges[k] * unit;
+    for (size_t p = 0; p < poses; p++)
+      inverse[p * poses + p] += sn_ridges[c->settings[k].of[clip_at(r, (int)p)]] * unit;
     status = score_ridge(ctx, r, (int)columns, y, inverse, alpha, work, scores + k);
   }
   return status;
@@ -190,36 +202,79 @@ static sn_status make_terms(sn_regression *r) {
   return status == SN_OK ? make_far(r) : status;
 }
 
-static sn_status score_ridges(sn_regression *r) {
-  choice c = {r, sn_arena_alloc(r->ctx, r->memory, (size_t)r->set_count, sizeof *c.scores)};
-  sn_status status = c.scores ? make_terms(r) : r->ctx->error.status;
+// The cross-validated squared error of every setting.
+static sn_status score_settings(sn_regression *r, const sn_clip_ridges *settings, int count, double *scores) {
+  size_t width = (size_t)count + 1;
+  choice c = {r, count, settings, SN_NEW(r->ctx, r->memory, double, (size_t)r->set_count *width)};
   const sn_folds each = {.fold_count = r->set_count};
-  if (status == SN_OK) status = sn_folds_share(r->ctx, &each, score_set, &c, c.scores, sizeof *c.scores);
+  sn_status status = c.scores ? sn_folds_share(r->ctx, &each, score_set, &c, c.scores, width * sizeof *c.scores)
+                              : r->ctx->error.status;
   r->uncorrected = 0;
-  for (int k = 0; k < SN_RIDGE_COUNT; k++) r->scores[k] = 0;
-  for (int s = 0; status == SN_OK && s < r->set_count; s++) {
-    r->uncorrected += c.scores[s][SN_RIDGE_COUNT];
-    for (int k = 0; k < SN_RIDGE_COUNT; k++) r->scores[k] += c.scores[s][k];
+  for (int k = 0; k < count; k++) scores[k] = 0;
+  for (size_t s = 0; status == SN_OK && s < (size_t)r->set_count; s++) {
+    r->uncorrected += c.scores[s * width + (size_t)count];
+    for (int k = 0; k < count; k++) scores[k] += c.scores[s * width + (size_t)k];
   }
   return status;
 }
 
-static int best_ridge(const double *scores) {
+// One ridge for all clips.
+static sn_status choose_common(sn_regression *r) {
+  sn_clip_ridges settings[SN_RIDGE_COUNT];
+  for (int k = 0; k < SN_RIDGE_COUNT; k++)
+    for (int clip = 0; clip < SN_MOST_CLIPS; clip++) settings[k].of[clip] = k;
+  sn_status status = score_settings(r, settings, SN_RIDGE_COUNT, r->scores);
   int best = 0;
   for (int k = 1; k < SN_RIDGE_COUNT; k++)
-    if (scores[k] < scores[best]) best = k;
-  return best;
+    if (r->scores[k] < r->scores[best]) best = k;
+  r->ridges = settings[best], r->score = r->scores[best];
+  return status;
+}
+
+// The next smaller or larger ridge of a clip where that is better; whether it is.
+static sn_status improve_clip(sn_regression *r, int clip, bool *better) {
+  sn_clip_ridges settings[2];
+  double scores[2];
+  int count = 0, now = r->ridges.of[clip];
+  for (int next = now - 1; next <= now + 1; next += 2) {
+    if (next < 0 || next >= SN_RIDGE_COUNT) continue;
+    settings[count] = r->ridges, settings[count++].of[clip] = next;
+  }
+  sn_status status = score_settings(r, settings, count, scores);
+  for (int k = 0; status == SN_OK && k < count; k++)
+    if (scores[k] < r->score) r->ridges = settings[k], r->score = scores[k], *better = true;
+  return status;
+}
+
+// Ridges of single clips have to leave at most this part of the squared error that one ridge for all leaves.
+static const double worth_ridges = 0.9;
+
+// Coordinate descent from the common ridge, clip by clip.
+static sn_status choose_ridges(sn_regression *r) {
+  int clips = 1 + clip_at(r, r->m->pose_count - 1);
+  sn_status status = choose_common(r);
+  sn_clip_ridges common = r->ridges;
+  double score = r->score;
+  for (bool better = clips > 1; status == SN_OK && better;) {
+    better = false;
+    for (int clip = 0; status == SN_OK && clip < clips; clip++) status = improve_clip(r, clip, &better);
+  }
+  if (r->score > worth_ridges * score) r->ridges = common, r->score = score;
+  return status;
 }
 
 sn_status sn_regression_choose(sn_regression *r) {
   sn_status status = find_sets(r);
   if (status == SN_OK) status = make_folds(r);
-  if (status == SN_OK) status = score_ridges(r);
+  if (status == SN_OK) status = make_terms(r);
+  if (status == SN_OK) status = choose_ridges(r);
   if (status != SN_OK) return status;
-  r->ridge = best_ridge(r->scores), r->score = r->scores[r->ridge];
   bool too_few = r->m->pose_count - 1 < sn_usual_folds; // but for the rest pose
   r->undecided = too_few || !(r->score < r->uncorrected);
-  if (r->undecided) r->ridge = usual_ridge, r->score = r->uncorrected;
+  if (!r->undecided) return status;
+  // Shapes of named values are exact: the least ridge keeps them and their linear mixtures.
+  for (int clip = 0; clip < SN_MOST_CLIPS; clip++) r->ridges.of[clip] = r->m->joint_count > 0 ? usual_ridge : 0;
+  r->score = r->uncorrected;
   return status;
 }
 
@@ -231,11 +286,10 @@ static sn_status solve_set(sn_context *ctx, sn_arena *memory, void *user, int in
   size_t poses = (size_t)r->m->pose_count, columns = 6 * (size_t)set->count, n = (size_t)r->m->vertex_count;
   double *kernel = SN_NEW(ctx, memory, double, poses *poses), *y = SN_NEW(ctx, memory, double, poses *columns);
   if (!kernel || !y) return ctx->error.status;
-  double unit = make_kernel(r, set, kernel);
-  r->lambda[index] = sn_ridges[r->ridge] * unit;
+  double unit = r->unit[index] = make_kernel(r, set, kernel);
   if (!(unit > 0)) return SN_OK; // alpha stays zero
   gather(r, set, 6, y);
-  for (size_t p = 0; p < poses; p++) kernel[p * poses + p] += r->lambda[index];
+  for (size_t p = 0; p < poses; p++) kernel[p * poses + p] += sn_regression_ridge(r, (int)p) * unit;
   sn_status status = sn_lapack_posv(ctx, 'U', (int)poses, (int)columns, kernel, y);
   for (size_t p = 0; status == SN_OK && p < poses; p++)
     for (size_t k = 0; k < columns; k++)
@@ -246,8 +300,8 @@ static sn_status solve_set(sn_context *ctx, sn_arena *memory, void *user, int in
 sn_status sn_regression_solve(sn_regression *r) {
   size_t all = (size_t)r->m->pose_count * (size_t)r->m->vertex_count;
   r->alpha = sn_arena_alloc(r->ctx, r->memory, all, sizeof *r->alpha);
-  r->lambda = SN_NEW(r->ctx, r->memory, double, r->set_count);
-  if (!r->alpha || !r->lambda) return r->ctx->error.status;
+  r->unit = SN_NEW(r->ctx, r->memory, double, r->set_count);
+  if (!r->alpha || !r->unit) return r->ctx->error.status;
   const sn_folds each = {.fold_count = r->set_count};
   return sn_folds_run(r->ctx, &each, solve_set, r);
 }
@@ -285,7 +339,7 @@ static sn_status fold_set(sn_context *ctx, sn_arena *memory, void *user, int ind
   sn_status status = SN_OK;
   if (unit > 0) {
     pick(kernel, poses, order, known, order, known, a);
-    for (int n = 0; n < known; n++) a[n * known + n] += sn_ridges[r->ridge] * unit;
+    for (int n = 0; n < known; n++) a[n * known + n] += sn_regression_ridge(r, order[n]) * unit;
     status = sn_lapack_posv(ctx, 'U', known, (int)columns, a, b);
     pick(kernel, poses, order + known, held, order, known, a);
     if (status == SN_OK)
@@ -296,7 +350,7 @@ static sn_status fold_set(sn_context *ctx, sn_arena *memory, void *user, int ind
   return status;
 }
 
-sn_status sn_regression_held_out(sn_regression *r, int ridge, const bool *held, double *squared) {
+sn_status sn_regression_held_out(sn_regression *r, const bool *held, double *squared) {
   int poses = r->m->pose_count, *fold_of = SN_NEW(r->ctx, r->memory, int, poses);
   sn_folds folds;
   sn_status status = fold_of ? find_sets(r) : r->ctx->error.status;
@@ -304,7 +358,6 @@ sn_status sn_regression_held_out(sn_regression *r, int ridge, const bool *held, 
   if (status == SN_OK) status = sn_folds_make(r->ctx, r->memory, poses, fold_of, 2, &folds);
   if (status == SN_OK) status = make_terms(r);
   if (status != SN_OK) return status;
-  r->ridge = ridge;
   fold_job job = {r, folds.folds + 1, SN_NEW(r->ctx, r->memory, double, r->set_count)};
   const sn_folds each = {.fold_count = r->set_count};
   status = job.squared ? sn_folds_share(r->ctx, &each, fold_set, &job, job.squared, sizeof *job.squared)

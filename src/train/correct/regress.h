@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The one regression of corrections. The residual of a vertex in the rest pose is a sum of terms (terms.h) with a Gaussian prior on their
 // weights: variance 1 for the relevant joints of the vertex (weight above 0.02, their parents and children), `far` for all others. With K the
-// prior's covariance over the poses, alpha = (K + lambda)^-1 residual; lambda is a ridge relative to the mean diagonal of the relevant
-// joints' part of K, and cross-validation chooses it (METHODS.md, "One regression for corrections").
+// prior's covariance over the poses, alpha = (K + lambda)^-1 residual; lambda is diagonal, a ridge for every clip relative to the mean
+// diagonal of the relevant joints' part of K, and cross-validation chooses it (METHODS.md, "One regression for corrections").
 #ifndef SINEW_TRAIN_CORRECT_REGRESS_H
 #define SINEW_TRAIN_CORRECT_REGRESS_H
 
@@ -27,22 +27,26 @@ typedef struct sn_regression {
   sn_term_list terms;
   sn_vertex_set *sets;
   sn_folds folds;
-  double *far;                   // pose_count * pose_count: the covariance of all joints' terms times `far`
-  double scores[SN_RIDGE_COUNT]; // squared cross-validated errors, of all vertices and poses
-  double uncorrected;            // squared residuals
-  int ridge;                     // index of the chosen one
-  double score;                  // of the choice
-  bool undecided;                // no ridge beats the uncorrected skin: the usual ridge
-  float (*alpha)[6];             // pose_count * vertex_count: of positions and normals
-  double *lambda;                // of every set
-  int *set_of;                   // of every vertex
+  double *far; // pose_count * pose_count: the covariance of all joints' terms times `far`
+  double
+    scores[SN_RIDGE_COUNT]; // squared cross-validated errors with one ridge for all clips, of all vertices and poses
+  double uncorrected;       // squared residuals
+  sn_clip_ridges ridges;    // the chosen ones
+  double score;             // of the choice
+  bool undecided;           // no ridge beats the uncorrected skin: the usual ridge
+  float (*alpha)[6];        // pose_count * vertex_count: of positions and normals
+  double *unit;             // of every set: what its ridges are relative to; 0 where nothing that is relevant moves
+  int *set_of;              // of every vertex
 } sn_regression;
 
-// The sets and the ridge.
+// The ridge of a pose, relative to a set's unit.
+double sn_regression_ridge(const sn_regression *r, int pose);
+
+// The sets and the ridges.
 sn_status sn_regression_choose(sn_regression *r);
-// The squared error on poses that are held out (pose_count), learned from the others with this ridge.
-sn_status sn_regression_held_out(sn_regression *r, int ridge, const bool *held, double *squared);
-// alpha at the chosen ridge, from all poses.
+// The squared error on poses that are held out (pose_count), learned from the others with r->ridges.
+sn_status sn_regression_held_out(sn_regression *r, const bool *held, double *squared);
+// alpha at the chosen ridges, from all poses.
 sn_status sn_regression_solve(sn_regression *r);
 
 // Prior variance of a group of terms for a set of vertices.

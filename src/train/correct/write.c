@@ -6,8 +6,8 @@
 #include "runtime/format.h"
 #include "train/correct/terms.h"
 
-// What is rounding of single precision, of positions and normals.
-static const double noise = 1e-6, noise_normal = 1e-4;
+// What is rounding of single precision, of the diagonal.
+static const double noise = 1e-6;
 
 static size_t metric_count(const sn_pose_field *f) {
   return f->metric.kind == SN_DISTANCE_EUCLID       ? 0
@@ -204,7 +204,7 @@ sn_status sn_correct_write(sn_context *ctx, const sn_correct_options *options, c
                             .limits = corrections->limits,
                             .limit_after = corrections->limit_after,
                             .least = fmax(threshold / 100, noise) * m->diagonal,
-                            .least_normal = threshold > 0 ? SN_LEAST_NORMAL : noise_normal};
+                            .least_normal = SN_LEAST_NORMAL};
   sn_model_desc desc = *base;
   desc.corrections = &c;
   desc.value_count = m->value_count, desc.value_ranges = ranges;

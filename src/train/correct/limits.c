@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+// How far a vertex may go beyond the training poses.
+#include <math.h>
+
+#include "runtime/format.h"
+#include "train/correct/corrector.h"
+
+static double square3(const float *d) { return (double)d[0] * d[0] + (double)d[1] * d[1] + (double)d[2] * d[2]; }
+
+// Times the longest displacement in training, or this part of the diagonal.
+static const double most_of_farthest = 3, always_free = 0.0009;
+// What the training poses need in the rest pose is free: SN_RT_FREE_PART of this.
+static const double free_room = 1.3;
+
+// Beyond the training poses no vertex goes farther from its skin than this, `farthest` being what it does there.
+static double longest_correction(const sn_residuals *m, double farthest) {
+  return fmax(most_of_farthest * farthest, always_free * m->diagonal);
+}
+
+void sn_corrections_at(const sn_corrections *c, int pose_count, int pose, int vertex, float out[6]) {
+  for (int k = 0; k < 6; k++) out[k] = 0;
+  for (int n = 0; n < sn_basis_number(&c->groups, c->basis_count, vertex); n++) {
+    const float *d = c->deltas[(size_t)n * (size_t)c->vertex_count + (size_t)vertex];
+    float value = (float)c->curves[(size_t)sn_basis_of(&c->groups, vertex, n) * (size_t)pose_count + (size_t)pose];
+    for (int k = 0; k < 6; k++) out[k] += value * d[k];
+  }
+}
+
+typedef struct limit_job {
+  const sn_residuals *m;
+  const sn_corrections *c;
+} limit_job;
+
+// The longest displacement of vertex i at the poses of the clip.
+static double longest_of(const limit_job *job, int i) {
+  double longest = 0;
+  for (int p = 0; p < job->m->pose_count; p++) {
+    float sum[6];
+    sn_corrections_at(job->c, job->m->pose_count, p, i, sum);
+    longest = fmax(longest, square3(sum));
+  }
+  return sqrt(longest);
+}
+
+static void limit_range(void *user, int64_t begin, int64_t end, int worker) {
+  (void)worker;
+  const limit_job *job = user;
+  size_t n = (size_t)job->m->vertex_count;
+  for (size_t i = (size_t)begin; i < (size_t)end; i++) {
+    double before = 0, longest = longest_of(job, (int)i); // what is missing, in the rest pose; what is given
+    for (size_t p = 0; p < (size_t)job->m->pose_count; p++)
+      before = fmax(before, sqrt(square3(job->m->deltas[p * n + i])));
+    double squashed = before > 0 ? fmin(job->m->farthest[i] / before, 1) : 1;
+    job->c->limits[i] = (float)fmax(longest_correction(job->m, squashed * longest), free_room * longest);
+  }
+}
+
+// ---- after the blend ------------------------------------------------------------------------------------------------------
+
+typedef struct after_job {
+  const sn_corrector *c;
+  const sn_poser *at;
+  const sn_corrections *out;
+  int pose;
+  double *longest;
+} after_job;
+
+static void after_range(void *user, int64_t begin, int64_t end, int worker) {
+  (void)worker;
+  const after_job *job = user;
+  const sn_residuals *m = &job->c->residuals;
+  for (int64_t i = begin; i < end; i++) {
+    float sum[6];
+    sn_corrections_at(job->out, m->pose_count, job->pose, (int)i, sum);
+    sn_mat3 a = sn_affine_linear(sn_blend_of(&job->c->model, job->at->scratch, &m->skin, NULL, (int)i));
+    job->longest[i] = fmax(job->longest[i], sn_vec3_length(sn_mat3_apply(a, sn_vec3_from(sum))));
+  }
+}
+
+// Proxy bones may stretch a displacement to any length, so that only what becomes of it can be limited.
+static sn_status limit_after_blend(sn_corrector *c, sn_corrections *out) {
+  sn_residuals *m = &c->residuals;
+  sn_arena scratch = sn_arena_new(c->ctx);
+  sn_poser at = {0};
+  double *longest = SN_NEW(c->ctx, &scratch, double, m->vertex_count);
+  sn_status status = longest ? sn_poser_new(c, &scratch, &at) : c->ctx->error.status;
+  for (int k = 0; status == SN_OK && k < c->keys->count; k++) {
+    after_job job = {c, &at, out, c->pose_of[k], longest};
+    sn_poser_set(c, &at, c->keys->frames[k]);
+    sn_parallel_for(c->ctx, m->vertex_count, 64, after_range, &job);
+  }
+  for (int i = 0; status == SN_OK && i < m->vertex_count; i++)
+    out->limits[i] = (float)longest_correction(m, longest[i]);
+  out->limit_after = true;
+  sn_arena_free(&scratch);
+  return status;
+}
+
+static bool has_proxy_bones(const sn_rt_model *model) {
+  return model->info.blend == SN_RT_BLEND_LINEAR && model->info.palette_count != model->info.joint_count;
+}
+
+sn_status sn_corrections_limit(sn_corrector *c, sn_corrections *out) {
+  if (c->residuals.joint_count == 0)
+    return SN_OK; // values are kept within their range, and so are sums of polynomials in them
+  out->limits = SN_NEW(c->ctx, &c->memory, float, c->residuals.vertex_count);
+  if (!out->limits) return c->ctx->error.status;
+  if (c->options->order == SN_ORDER_INVERSE && has_proxy_bones(&c->model)) return limit_after_blend(c, out);
+  limit_job job = {&c->residuals, out};
+  sn_parallel_for(c->ctx, c->residuals.vertex_count, 64, limit_range, &job);
+  return SN_OK;
+}

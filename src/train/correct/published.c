@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: MIT
+// The published pose space (Murtagh 2008; Lewis and others 2000): radial basis functions of all rotations, centred at the training poses.
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "train/correct/correct.h"
+
+typedef struct gram_job {
+  const float (*deltas)[6];
+  int vertex_count, a, b;
+} gram_job;
+
+static double gram_sum(void *user, int64_t begin, int64_t end) {
+  const gram_job *job = user;
+  const float(*x)[6] = job->deltas + (size_t)job->a * (size_t)job->vertex_count;
+  const float(*y)[6] = job->deltas + (size_t)job->b * (size_t)job->vertex_count;
+  double sum = 0;
+  for (int64_t i = begin; i < end; i++)
+    for (int c = 0; c < 3; c++) sum += (double)x[i][c] * y[i][c];
+  return sum;
+}
+
+void sn_residuals_gram(sn_context *ctx, const float (*deltas)[6], int vertex_count, int count, double *gram) {
+  for (int a = 0; a < count; a++)
+    for (int b = 0; b <= a; b++) {
+      gram_job job = {deltas, vertex_count, a, b};
+      double sum = sn_parallel_sum(ctx, vertex_count, 4096, gram_sum, &job);
+      gram[(size_t)a * (size_t)count + (size_t)b] = gram[(size_t)b * (size_t)count + (size_t)a] = sum;
+    }
+}
+
+static int compare_doubles(const void *a, const void *b) {
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+static double median(sn_context *ctx, sn_arena *memory, int count, const double *values) {
+  double *sorted = SN_NEW(ctx, memory, double, count);
+  if (!sorted) return 0;
+  memcpy(sorted, values, (size_t)count * sizeof *sorted);
+  qsort(sorted, (size_t)count, sizeof *sorted, compare_doubles);
+  return sorted[count / 2];
+}
+
+// Shepard's power, from which its choice starts.
+static const double first_power = 3.5;
+
+// Widths to begin with: one for all from the typical distance between neighbours, or each pose's own.
+static sn_status first_widths(sn_context *ctx, sn_arena *memory, const sn_correct_options *o, int count, int axes,
+                              const double *centres, double *widths) {
+  sn_rbf_nearest(count, axes, centres, widths);
+  bool own = o->sigma == SN_SIGMA_POSE || (o->kernel == SN_RBF_BSPLINE && o->sigma == SN_SIGMA_AUTO);
+  double same = o->sigma > 0                  ? o->sigma
+                : o->kernel == SN_RBF_SHEPARD ? first_power
+                                              : median(ctx, memory, count, widths);
+  if (same == 0) return ctx->error.status;
+  for (int k = 0; !own && k < count; k++) widths[k] = same;
+  return SN_OK;
+}
+
+// Kernel weights are stored in 16 bits: where they are far larger than the displacements they add up to, that shows.
+static const double most_amplified = 40;
+
+sn_status sn_field_solve(sn_context *ctx, sn_arena *memory, const sn_correct_options *o, const double *sigmas,
+                         const double *gram, sn_pose_field *field, sn_rbf *rbf) {
+  int count = field->centre_count, axes = field->metric.axes;
+  double *widths = SN_NEW(ctx, memory, double, count);
+  *rbf = (sn_rbf){0};
+  if (!widths) return ctx->error.status;
+  sn_rbf_linear linear = !o->linear ? SN_RBF_NO_LINEAR : o->cardinal ? SN_RBF_LINEAR_TWO_STEP : SN_RBF_LINEAR;
+  if (o->kernel == SN_RBF_THINPLATE) linear = SN_RBF_LINEAR;
+  sn_status status = first_widths(ctx, memory, o, count, axes, field->centres, widths);
+  if (status == SN_OK && !(o->sigma > 0) && o->kernel != SN_RBF_THINPLATE && count > 1) {
+    status = sn_rbf_choose_widths(ctx, o->kernel, linear, count, axes, field->centres, gram,
+                                  o->cardinal || o->components > 0 ? INFINITY : most_amplified, widths);
+  }
+  for (int k = 0; status == SN_OK && sigmas && k < count; k++)
+    if (sigmas[k] > 0) widths[k] = sigmas[k];
+  if (status == SN_OK) status = sn_rbf_solve(ctx, o->kernel, linear, count, axes, field->centres, widths, rbf);
+  if (status == SN_NOT_CONVERGED && o->sigma > 0) {
+    return sn_fail(ctx, SN_NOT_CONVERGED,
+                   "sigma=%g is too wide for %d poses at these distances: their interpolation is singular; take a "
+                   "smaller one or sigma=auto",
+                   o->sigma, count);
+  }
+  field->kernel = o->kernel, field->widths = widths;
+  field->linear = rbf->linear != SN_RBF_NO_LINEAR, field->terms = rbf->terms;
+  return status;
+}
+
+sn_status sn_field_make(sn_context *ctx, sn_arena *memory, const sn_correct_options *o, const sn_residuals *m,
+                        const int *joints, int joint_count, const int *poses, int count, const double *gram,
+                        sn_pose_field *field, sn_rbf *rbf) {
+  int dims = sn_controls_dims(m, joints, joint_count);
+  *rbf = (sn_rbf){0};
+  *field = (sn_pose_field){.joint_count = joint_count, .centre_count = count};
+  field->joints = SN_NEW(ctx, memory, int, joint_count);
+  double *vectors = SN_NEW(ctx, memory, double, (size_t)count *(size_t)dims);
+  double *centres = SN_NEW(ctx, memory, double, (size_t)count *(size_t)dims);
+  double *sigmas = m->sigmas ? SN_NEW(ctx, memory, double, count) : NULL;
+  if (!field->joints || !vectors || !centres || (m->sigmas && !sigmas)) return ctx->error.status;
+  memcpy(field->joints, joints, (size_t)joint_count * sizeof *joints);
+  for (int k = 0; k < count; k++)
+    sn_controls_vector(m, poses[k], joints, joint_count, vectors + (size_t)k * (size_t)dims);
+  sn_status status = sn_pose_metric_make(ctx, memory, o->distance, count, dims, vectors, &field->metric);
+  if (status != SN_OK) return status;
+  for (int k = 0; k < count; k++) {
+    sn_pose_axes(&field->metric, vectors + (size_t)k * (size_t)dims,
+                 centres + (size_t)k * (size_t)field->metric.axes);
+    if (sigmas) sigmas[k] = m->sigmas[poses[k]];
+  }
+  field->centres = centres;
+  return sn_field_solve(ctx, memory, o, sigmas, gram, field, rbf);
+}
+
+static bool any_delta(const float (*deltas)[6], int count) {
+  for (int i = 0; i < count; i++)
+    for (int c = 0; c < 6; c++)
+      if (deltas[i][c] != 0) return true;
+  return false;
+}
+
+// One basis per pose that has something to correct: its displacements, times its cardinal function.
+static sn_status cardinal_bases(sn_context *ctx, sn_arena *memory, const sn_residuals *m, const sn_rbf *rbf,
+                                sn_pose_field *field, sn_corrections *out) {
+  size_t n = (size_t)m->vertex_count, terms = (size_t)rbf->terms;
+  field->mix = SN_NEW(ctx, memory, double, (size_t)rbf->count *terms);
+  out->deltas = sn_arena_alloc(ctx, memory, (size_t)rbf->count * n, sizeof *out->deltas);
+  if (!field->mix || !out->deltas) return ctx->error.status;
+  field->mixed = true;
+  for (int k = 0; k < rbf->count; k++) {
+    const float(*deltas)[6] = (const float(*)[6])(m->deltas + (size_t)k * n);
+    if (!any_delta(deltas, m->vertex_count)) continue;
+    size_t b = (size_t)field->basis_count++;
+    memcpy(out->deltas + b * n, deltas, n * sizeof *deltas);
+    memcpy(field->mix + b * terms, rbf->mix + (size_t)k * terms, terms * sizeof *rbf->mix);
+  }
+  return SN_OK;
+}
+
+// One basis per term: kernel weights of every vertex, c = mix^T f (Murtagh 2008, eq. 2.5).
+static sn_status weight_bases(sn_context *ctx, sn_arena *memory, const sn_residuals *m, const sn_rbf *rbf,
+                              sn_pose_field *field, sn_corrections *out) {
+  size_t n = (size_t)m->vertex_count;
+  field->basis_count = rbf->terms;
+  out->deltas = sn_arena_alloc(ctx, memory, (size_t)rbf->terms * n, sizeof *out->deltas);
+  if (!out->deltas) return ctx->error.status;
+  for (size_t t = 0; t < (size_t)rbf->terms; t++)
+    for (size_t i = 0; i < n; i++)
+      for (int c = 0; c < 6; c++) {
+        double sum = 0;
+        for (size_t k = 0; k < (size_t)rbf->count; k++)
+          sum += rbf->mix[k * (size_t)rbf->terms + t] * m->deltas[k * n + i][c];
+        out->deltas[t * n + i][c] = (float)sum;
+      }
+  return SN_OK;
+}
+
+sn_status sn_psd_fields(sn_context *ctx, sn_arena *memory, const sn_correct_options *options, const sn_residuals *m,
+                        const int *joints, int joint_count, sn_corrections *out) {
+  *out = (sn_corrections){.field_count = 1, .vertex_count = m->vertex_count};
+  out->fields = SN_NEW(ctx, memory, sn_pose_field, 1);
+  int *poses = SN_NEW(ctx, memory, int, m->pose_count);
+  double *gram = SN_NEW(ctx, memory, double, (size_t)m->pose_count *(size_t)m->pose_count);
+  if (!out->fields || !poses || !gram) return ctx->error.status;
+  for (int p = 0; p < m->pose_count; p++) poses[p] = p;
+  sn_residuals_gram(ctx, (const float(*)[6])m->deltas, m->vertex_count, m->pose_count, gram);
+  sn_rbf rbf;
+  sn_status status =
+    sn_field_make(ctx, memory, options, m, joints, joint_count, poses, m->pose_count, gram, out->fields, &rbf);
+  if (status == SN_OK) {
+    status = (options->cardinal ? cardinal_bases : weight_bases)(ctx, memory, m, &rbf, out->fields, out);
+  }
+  out->basis_count = out->fields->basis_count;
+  sn_rbf_free(&rbf);
+  return status;
+}

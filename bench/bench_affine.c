@@ -211,8 +211,9 @@ int main(int argc, char **argv) {
     lines[s] = (sn_plot_line){argv[4 + 3 * s], count_count, x, y[s]};
   }
   if (status == SN_OK) {
-    status = sn_plot_write(&ctx, argv[1], "affine: error against control points", "control points chosen",
-                           "rms error of the test frames, % of the diagonal", lines, sets);
+    status = sn_plot_write(&ctx, argv[1],
+                           &(sn_plot){"affine: error against control points", "control points chosen",
+                                      "rms error of the test frames, % of the diagonal", lines, sets});
   }
   if (status != SN_OK) fprintf(stderr, "%s\n", ctx.error.message);
   return status == SN_OK ? 0 : 1;

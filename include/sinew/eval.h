@@ -24,8 +24,8 @@ typedef struct sn_metrics {
   double normal_deg;   // mean angle between normals and those of the frames' meshes
 } sn_metrics;
 
-// Frames that can be evaluated: those of the poses, of the values where there are no joints; where control points drive the model, those of the meshes, or, without a
-// rest mesh, frames that hold the control points alone.
+// Frames that can be evaluated: those of the poses, of the values where there are no joints; where control points drive the
+// model, those of the meshes, or, without a rest mesh, frames that hold the control points alone.
 int sn_assess_frame_count(const sn_rt_model *model, const sn_examples *examples);
 
 // The runtime's input for a frame of the examples, joints matched by name.
@@ -121,8 +121,9 @@ sn_status sn_assess_predict(sn_context *ctx, const sn_method_spec *spec, const s
                             const sn_keys *train, const sn_keys *test, sn_scores *out, double *frame_rms,
                             sn_train_report *report);
 
-// Leave-one-out cross-validation over the frames of `keys`: `test` has each frame predicted by the model trained on the
-// others (`between` where clips are only tested on); `train` is the mean over the folds of their training figures. Folds run in parallel.
+// Leave-one-out cross-validation over the frames of `keys`: `test` has each frame predicted by the model trained on the others
+// (`between` where clips are only tested on); `train` is the mean over the folds of their training figures. Folds run in
+// parallel.
 sn_status sn_assess_loocv(sn_context *ctx, const sn_method_spec *spec, const sn_examples *examples,
                           const sn_keys *keys, sn_scores *out, double *seconds);
 
@@ -144,9 +145,9 @@ typedef struct sn_choice_table {
   const sn_candidate *chosen; // NULL: none, and sn_train_chosen failed
 } sn_choice_table;
 
-// Tries the methods that the examples allow on poses left out, by similarity, of their training, and trains the best within the limits on all
-// frames of `keys`. report->cross_validated is the larger of its enveloping error on held-out poses and the one its training found. `memory`
-// owns the table, which is filled as far as it came where this fails.
+// Tries the methods that the examples allow on poses left out, by similarity, of their training, and trains the best within the
+// limits on all frames of `keys`. report->cross_validated is the larger of its enveloping error on held-out poses and the one its
+// training found. `memory` owns the table, which is filled as far as it came where this fails.
 sn_status sn_train_chosen(sn_context *ctx, const sn_examples *examples, const sn_keys *keys, const sn_limits *limits,
                           sn_arena *memory, sn_choice_table *table, sn_model *out, sn_train_report *report);
 
@@ -183,9 +184,14 @@ typedef struct sn_plot_line {
   const double *x, *y; // points that are not finite are left out
 } sn_plot_line;
 
-// A line chart as SVG, readable in black and white: every line has a dash pattern of its own.
-sn_status sn_plot_write(sn_context *ctx, const char *path, const char *title, const char *x_title,
-                        const char *y_title, const sn_plot_line *lines, int line_count);
+typedef struct sn_plot {
+  const char *title, *x_title, *y_title;
+  const sn_plot_line *lines;
+  int line_count;
+} sn_plot;
+
+// A line chart as SVG, readable in black and white: every line has a separate dash pattern.
+sn_status sn_plot_write(sn_context *ctx, const char *path, const sn_plot *plot);
 
 // The models of other sizes that a training report has; lines across end in the choice.
 sn_status sn_plot_rates(sn_context *ctx, const char *path, const sn_train_report *report);

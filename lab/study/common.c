@@ -93,6 +93,7 @@ void study_write_frames(study *s, const char *name, const char *title, const stu
   for (int f = 0; f < frames; f++) x[f] = f;
   for (int m = 0; m < count; m++) lines[m] = (sn_plot_line){rows[m].spec, frames, x, rows[m].frame_pct};
   snprintf(path, sizeof path, "%s/%s.svg", s->folder, name);
-  study_must(s, sn_plot_write(&s->ctx, path, title, "frame", "rms error, % of the diagonal", lines, count));
+  study_must(s,
+             sn_plot_write(&s->ctx, path, &(sn_plot){title, "frame", "rms error, % of the diagonal", lines, count}));
   free(x), free(lines);
 }

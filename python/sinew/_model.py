@@ -4,8 +4,8 @@ import ctypes
 
 import numpy as np
 
-from ._arrays import BYTE, FLOAT, INT, MOST, address, checked, is_path, is_plain, path_text, whole
-from ._data import Skeleton, give_skeleton, mesh_of, skeleton_of
+from ._arrays import BYTE, FLOAT, INT, MOST, address, checked, is_path, is_plain, path_text, text, whole
+from ._data import Skeleton, give_examples, give_skeleton, mesh_of, rate_text, skeleton_of
 from ._library import Call, lib, take_text
 from ._session import Error, Session
 
@@ -112,6 +112,38 @@ class Model:
         session = Session()
         session.do(lib.sn_session_write_file, path_text(path), session.keep(self._bytes), len(self._bytes))
 
+    def packed(self, order=None):
+        """The model in about half the bytes, as `sinew pack` writes it: a Model. `order` is "blocks" or "file"."""
+        session = Session()
+        session.do(lib.sn_session_pack, session.keep(self._bytes), len(self._bytes), None if order is None else text(order))
+        return Model(session.view("model"), self.report)
+
+    def error(self, frames, skeleton=None, *, rest=None, torques=None, values=None, clip=None, fps=0, object=None, match=None,
+              map=None, scale=None, axes=None, offset=None, threads=0):
+        """How far the model is from frames: the figures of docs/reference/metrics.md ("rms_pct_diag", "max_pct_diag", "ee", ...), and
+        root mean squared distances in file units, "frame_rms" of every frame and "vertex_rms" of every vertex. Arguments are as of
+        `train`; `rest` is the model's own mesh unless it is given."""
+        session = Session(threads)
+        give_examples(session, self.mesh if rest is None else rest, frames, skeleton, torques, None, None, None, clip, fps, object,
+                      match, scale=scale, axes=axes, offset=offset, values=values)
+        session.set(map=map)
+        session.do(lib.sn_session_errors, session.keep(self._bytes), len(self._bytes))
+        vertex_rms, source = session.array("vertex_rms"), session.array("source")
+        return {**session.report()["all"], "frame_rms": session.array("frame_rms"),
+                "vertex_rms": vertex_rms if source is None else vertex_rms[source]}
+
+    def evaluate(self, path, skeleton=None, *, values=None, controls=None, torques=None, rest=None, frames=None, clip=None, fps=0,
+                 object=None, match=None, map=None, scale=None, axes=None, offset=None, unordered=False, threads=0, progress=None):
+        """Writes what the model makes of a clip, as `sinew eval` does: deformed vertices (.pc2, .mdd, .abc, a folder of .obj), or a
+        skin with its animation (.glb, .gltf, .fbx). Everything is a file; the report is returned, with the error under "all" where
+        `rest` and `frames` are given. For arrays call the model."""
+        session = Session(threads, 1, progress)
+        session.set(skeleton=skeleton, values=values, controls=controls, torque=torques, rest=rest, frames=frames, clip=clip,
+                    fps=rate_text(fps), object=object, match=match, map=map, scale=scale, axes=axes, offset=offset,
+                    unordered=unordered)
+        session.do(lib.sn_session_eval, session.keep(self._bytes), len(self._bytes), path_text(path))
+        return session.report()
+
     def _session(self):
         session = Session()
         session.kept.append(self)  # also where Ctrl-C leaves the library at work
@@ -138,7 +170,7 @@ class Model:
         shape = (self._vertices, self._influences)
         joints, weights = np.zeros(shape, np.uint16), np.zeros(shape, np.float32)
         message = ctypes.create_string_buffer(MESSAGE_SIZE)
-        if lib.sn_evaluator_rest(self._handle, None, None, address(joints), address(weights), shape[1], message):
+        if lib.sn_evaluator_weights(self._handle, address(joints), address(weights), shape[1], message):
             raise Error(message.value.decode(errors="replace"), "SN_BAD_INPUT")
         return joints, weights
 

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/models.h"
+#include "cli/inputs.h"
 #include "cli/page.h"
 
 enum { most_words = 128 };
@@ -95,7 +95,7 @@ static void add_method(demo *d, const char *spec) {
 
 static void add_model(demo *d, const char *spec) {
   char name[256], path[300];
-  sn_cli_spec_name(spec, name, sizeof name);
+  sn_spec_name(spec, name, sizeof name);
   snprintf(path, sizeof path, "DIR/models/%s.sinew", name);
   add_word(d, path, strlen(path));
 }

@@ -98,8 +98,8 @@ sn_status sn_errors_measure(sn_context *ctx, const sn_examples *examples, const 
 // The same in windows: from none of `frame_count` frames, those of `keys` are added as the `first` and following ones. The
 // figures are those of one window, bit for bit.
 sn_status sn_errors_begin(sn_context *ctx, const sn_examples *examples, int frame_count, sn_errors *out);
-sn_status sn_errors_window(sn_context *ctx, const sn_examples *examples, const sn_keys *keys, int first,
-                           const sn_frames *positions, const sn_frames *normals, sn_errors *errors);
+sn_status sn_errors_window(sn_context *ctx, const sn_keys *keys, int first, const sn_frames *positions,
+                           const sn_frames *normals, sn_errors *errors);
 // Adds the frames of b (same mesh, same joints) to a; a zeroed `a` becomes a copy.
 sn_status sn_errors_add(sn_context *ctx, sn_errors *a, const sn_errors *b);
 void sn_errors_free(sn_errors *errors);
@@ -112,14 +112,18 @@ typedef struct sn_scores {
   sn_metrics train, test, between, all;
 } sn_scores;
 
-// `test` has ascending frames. `frame_rms` (may be NULL): the root mean squared distance of each of the examples' frames.
-sn_status sn_assess(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples, const sn_keys *train,
-                    const sn_keys *test, sn_scores *out, double *frame_rms);
+// Frames of the examples that scores are of; those of `test` ascend.
+typedef struct sn_scored_frames {
+  const sn_keys *train, *test;
+  double *frame_rms; // filled in: root mean squared distance of each of the examples' frames; NULL: not wanted
+} sn_scored_frames;
+
+sn_status sn_assess(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples,
+                    const sn_scored_frames *frames, sn_scores *out);
 
 // The same for a spec without a model (sn_method_has_no_model): training and evaluation are one step.
 sn_status sn_assess_predict(sn_context *ctx, const sn_method_spec *spec, const sn_examples *examples,
-                            const sn_keys *train, const sn_keys *test, sn_scores *out, double *frame_rms,
-                            sn_train_report *report);
+                            const sn_scored_frames *frames, sn_scores *out, sn_train_report *report);
 
 // Leave-one-out cross-validation over the frames of `keys`: `test` has each frame predicted by the model trained on the others
 // (`between` where clips are only tested on); `train` is the mean over the folds of their training figures. Folds run in
@@ -140,16 +144,19 @@ typedef struct sn_candidate {
 } sn_candidate;
 
 typedef struct sn_choice_table {
+  sn_limits limits; // given
+  sn_arena memory;
   int count;
   sn_candidate *candidates;
   const sn_candidate *chosen; // NULL: none, and sn_train_chosen failed
 } sn_choice_table;
 
-// Tries the methods that the examples allow on poses left out, by similarity, of their training, and trains the best within the
-// limits on all frames of `keys`. report->cross_validated is the larger of its enveloping error on held-out poses and the one its
-// training found. `memory` owns the table, which is filled as far as it came where this fails.
-sn_status sn_train_chosen(sn_context *ctx, const sn_examples *examples, const sn_keys *keys, const sn_limits *limits,
-                          sn_arena *memory, sn_choice_table *table, sn_model *out, sn_train_report *report);
+// Cross-validates the methods that the examples allow, and trains the best within table->limits on all frames of `keys`.
+// report->cross_validated is the larger of its enveloping error on held-out poses and the one its training found. The table is filled
+// as far as it came where this fails.
+sn_status sn_train_chosen(sn_context *ctx, const sn_examples *examples, const sn_keys *keys, sn_choice_table *table,
+                          sn_model *out, sn_train_report *report);
+void sn_choice_table_free(sn_choice_table *table);
 
 // Time of one evaluation (positions and normals, one thread), in microseconds.
 typedef struct sn_timing {

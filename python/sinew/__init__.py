@@ -15,5 +15,5 @@ from ._session import Error, Stopped
 from ._solve import Chart, Rig, compare, convert, info, keys, methods, plot, rig, train, vertex_errors
 
 __version__ = _lib.sn_version().decode()
-__all__ = ["Chart", "Error", "Frames", "Mesh", "Model", "Rig", "Skeleton", "Stopped", "compare", "convert", "info", "keys", "load", "load_frames",
-           "load_mesh", "load_skeleton", "methods", "plot", "rig", "train", "vertex_errors"]
+__all__ = ["Chart", "Error", "Frames", "Mesh", "Model", "Rig", "Skeleton", "Stopped", "compare", "convert", "info",
+           "keys", "load", "load_frames", "load_mesh", "load_skeleton", "methods", "plot", "rig", "train", "vertex_errors"]

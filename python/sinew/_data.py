@@ -127,8 +127,8 @@ def load_mesh(path, object=(), scale=None, axes=None):
 
 
 def load_frames(path, fps=0, clip=None, object=(), scale=None, axes=None, offset=None):
-    """Frames from .pc2, .mdd, .abc, a folder or glob of .obj, .glb, .gltf or .ply, or an animated .glb; the file's memory, not a copy of it,
-    and read-only: load_frames(path).copy() may be changed."""
+    """Frames from .pc2, .mdd, .abc, a folder or glob of .obj, .glb, .gltf or .ply, or an animated .glb; the file's
+    memory, not a copy of it, and read-only: load_frames(path).copy() may be changed."""
     session = Session()
     session.set(object=object, scale=scale, axes=axes, offset=offset, clip=clip, fps=rate_text(fps))
     session.do(lib.sn_session_read_frames, path_text(path))

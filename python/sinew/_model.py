@@ -120,9 +120,9 @@ class Model:
 
     def error(self, frames, skeleton=None, *, rest=None, torques=None, values=None, clip=None, fps=0, object=None, match=None,
               map=None, scale=None, axes=None, offset=None, threads=0):
-        """How far the model is from frames: the figures of docs/reference/metrics.md ("rms_pct_diag", "max_pct_diag", "ee", ...), and
-        root mean squared distances in file units, "frame_rms" of every frame and "vertex_rms" of every vertex. Arguments are as of
-        `train`; `rest` is the model's own mesh unless it is given."""
+        """How far the model is from frames: the figures of docs/reference/metrics.md ("rms_pct_diag", "max_pct_diag", "ee", ...),
+        and root mean squared distances in file units, "frame_rms" of every frame and "vertex_rms" of every vertex. Arguments are
+        as of `train`; `rest` is the model's own mesh unless it is given."""
         session = Session(threads)
         give_examples(session, self.mesh if rest is None else rest, frames, skeleton, torques, None, None, None, clip, fps, object,
                       match, scale=scale, axes=axes, offset=offset, values=values)
@@ -175,20 +175,21 @@ class Model:
         return joints, weights
 
     def retarget(self, skeleton, map=None):
-        """The motion of another skeleton for this model's: a Skeleton. Joints are matched by their names, or by `map`: a file with two
-        names on every line, a joint of the model and one of the skeleton."""
+        """The motion of another skeleton for this model's: a Skeleton. Joints are matched by their names, or by `map`: a file with
+        two names on every line, a joint of the model and one of the skeleton."""
         session = self._session()
         give_skeleton(session, [skeleton], None, None)
         session.do(lib.sn_session_retarget, self._handle, None if map is None else path_text(map))
         return skeleton_of(session)
 
     def joints(self, skeleton):
-        """The poses of a skeleton as what this model takes: float32, frames x joints x 3 x 4, matched by name. A skeleton whose joints
-        are elsewhere in its rest pose is refused: retarget its motion."""
+        """The poses of a skeleton as what this model takes: float32, frames x joints x 3 x 4, matched by name. A skeleton whose
+        joints are elsewhere in its rest pose is refused: retarget its motion."""
         skeleton = skeleton._checked()
         missing = [name for name in self.names if name not in skeleton.names]
         if missing:
-            raise Error(f"the skeleton has no joint called '{missing[0]}'" + (f", nor {len(missing) - 1} others" if missing[1:] else ""))
+            others = f", nor {len(missing) - 1} others" if missing[1:] else ""
+            raise Error(f"the skeleton has no joint called '{missing[0]}'{others}")
         twice = [name for name in self.names if skeleton.names.count(name) > 1]
         if twice and skeleton.names != self.names:
             raise Error(f"the skeleton has several joints called '{twice[0]}': rename them, or order its joints as model.names")
@@ -311,5 +312,6 @@ class Model:
         """The matrices that the vertices are blended from: float32, n x 3 x 4. Those of the joints come first where it has
         joints; extra bones and proxy bones follow."""
         out = np.empty((self._palette, 3, 4), FLOAT)
-        self._run(lib.sn_evaluator_palette, self._one_pose(joints, controls, torques, values), state=state, arguments=(address(out),))
+        given = self._one_pose(joints, controls, torques, values)
+        self._run(lib.sn_evaluator_palette, given, state=state, arguments=(address(out),))
         return out

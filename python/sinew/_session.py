@@ -151,7 +151,8 @@ class Session:
         raise (Stopped if name == "SN_STOPPED" else Error)(message or name, name)
 
     def set(self, **options):
-        """Options by the command line's names, with _ for -: None and False are left out, True is a switch, a list several of one."""
+        """Options by the command line's names, with _ for -: None and False are left out, True is a switch, a list is
+        several of one."""
         for name, value in options.items():
             for part in listed(value):
                 given = b"1" if part is True else path_text(part) if is_path(part) else text(part)

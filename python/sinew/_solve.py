@@ -77,8 +77,8 @@ def rig(rest, frames, bones="auto", *, skeleton=None, solve="weights", lock=None
 
     `rest` is a Mesh or a file, `frames` an array (frames x vertices x 3), a file, or a list of clips; `keys` chooses among them.
     `bones` is the most to use, or "auto". With `skeleton` its joints are kept, and `solve` says what is looked for: "weights",
-    "motion" or "both"; joints of `lock` (names) keep their motion, and keep_weights=True keeps weights where the file's vertex colours
-    are white. `rest_frame` is a frame that is the rest pose, or "auto". heat=True writes the error of every vertex as colours.
+    "motion" or "both"; joints of `lock` (names) keep their motion, and keep_weights=True keeps weights where the file's vertex
+    colours are white. `rest_frame` is a frame that is the rest pose, or "auto". heat=True writes the error of every vertex as colours.
     Other options are those of `sinew rig` (influences, smooth, joints, error, most, iterations, helpers, bone_type).
     `progress` is True for a bar, or a function of (task, done) that returns False to stop.
     """
@@ -100,14 +100,16 @@ def train(method, rest=None, frames=None, skeleton=None, keys="all", *, torques=
 
     `method` is a name ("lbs", "psd", "rotreg", ...; see methods()) or a spec with options, "rotreg:bones=60"; options may also
     be given as arguments. `rest` is a Mesh or a file; `frames` an array (frames x vertices x 3), a file, or a list of clips;
-    `skeleton` a Skeleton with as many poses, a file, or a list that pairs up with the clips. `torques` is frames x joints,
-    or a .csv; `controls` a list of vertices, or "auto:N". Where everything is a file, the model's bytes are those that
-    `sinew train` writes. `keys` are frames, [0, 5, 10], or a spec as of --keys. `test_frames` and `test_skeleton` are clips that are only tested on. measure=False saves the
-    time of measuring. `values` is {name: a number for every frame} or a .csv; `pose` {frame: file of a sculpted mesh}, where
-    everything is a file; `mirror` ("x", "y" or "z") adds every training frame's mirror image. The method "auto" is the best within
-    max_bytes, max_time (times linear blend skinning) and max_error (percent of the diagonal; 0: no limit). With a Model instead of a
-    method, the meshes of `pose` are added to it, and `map` names the joints of another skeleton. `scale`, `axes` and `offset` adjust files that disagree, as on the command line: 0.01 for all of them,
-    "frames=0.01" for one kind, a list for several. `progress` is True for a bar, or a function of (task, done) that returns False to stop.
+    `skeleton` a Skeleton with as many poses, a file, or a list that pairs up with the clips. `torques` is frames x joints, or a
+    .csv; `controls` a list of vertices, or "auto:N". Where everything is a file, the model's bytes are those that `sinew train`
+    writes. `keys` are frames, [0, 5, 10], or a spec as of --keys. `test_frames` and `test_skeleton` are clips that are only
+    tested on. measure=False does not measure. `values` is {name: a number for every frame} or a .csv; `pose` {frame: file of a
+    sculpted mesh}, where everything is a file; `mirror` ("x", "y" or "z") adds every training frame's mirror image. The method
+    "auto" is the best within max_bytes, max_time (times linear blend skinning) and max_error (percent of the diagonal; 0: no
+    limit). With a Model instead of a method, the meshes of `pose` are added to it, and `map` names the joints of another
+    skeleton. `scale`, `axes` and `offset` adjust files that disagree, as on the command line: 0.01 for all of them,
+    "frames=0.01" for one kind, a list for several. `progress` is True for a bar, or a function of (task, done) that returns
+    False to stop.
     """
     session = Session(threads, seed, progress)
     added = isinstance(method, Model)

@@ -327,7 +327,8 @@ def test_rest_frames_and_locked_joints(tool, arm, tmp_path):
     assert posed.report["rest_frame"] == 5
     names = sinew.load_skeleton(skeleton).names
     for given in (skeleton, sinew.load_skeleton(skeleton)):
-        locked = sinew.rig(rest if given is skeleton else sinew.load_mesh(rest), frames, skeleton=given, solve="both", lock=[names[0]])
+        mesh = rest if given is skeleton else sinew.load_mesh(rest)
+        locked = sinew.rig(mesh, frames, skeleton=given, solve="both", lock=[names[0]])
         np.testing.assert_allclose(locked.skeleton.poses[:, 0], sinew.load_skeleton(skeleton).poses[:, 0], atol=1e-5)
     with pytest.raises(sinew.Error, match="did you mean"):
         sinew.rig(rest, frames, skeleton=skeleton, solve="both", lock=names[0][:-1] + "_")

@@ -31,7 +31,8 @@ static sn_status compare_model(comparison *c, sn_compare_row *row) {
   sn_status status = sn_train(c->ctx, &row->spec, data->examples, &data->keys, &bytes, &report);
   if (status == SN_OK) status = sn_model_open(c->ctx, row->spec.text, bytes.bytes, bytes.size, &model);
   if (status == SN_OK)
-    status = sn_assess(c->ctx, &model, data->examples, &data->keys, &data->others, &row->scores, row->frame_rms);
+    status = sn_assess(c->ctx, &model, data->examples,
+                       &(sn_scored_frames){&data->keys, &data->others, row->frame_rms}, &row->scores);
   bool keep = status == SN_OK && is_lbs(row) && !c->lbs.bytes;
   if (keep) c->lbs = bytes;
   if (status == SN_OK) status = time_row(c, &model, row);
@@ -46,8 +47,9 @@ static sn_status compare_model(comparison *c, sn_compare_row *row) {
 static sn_status compare_prediction(comparison *c, sn_compare_row *row) {
   const sn_training *data = &c->job->data;
   sn_train_report report = {0};
-  sn_status status = sn_assess_predict(c->ctx, &row->spec, data->examples, &data->keys, &data->others, &row->scores,
-                                       row->frame_rms, &report);
+  sn_status status =
+    sn_assess_predict(c->ctx, &row->spec, data->examples,
+                      &(sn_scored_frames){&data->keys, &data->others, row->frame_rms}, &row->scores, &report);
   row->bytes = row->flops = row->us = row->ratio = NAN, row->seconds = report.seconds;
   return status;
 }

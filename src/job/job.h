@@ -92,7 +92,6 @@ typedef struct sn_train_result {
   sn_scores scores;
   sn_rt_info info;
   sn_choice_table table; // of `auto`, also where it failed
-  sn_arena memory;
 } sn_train_result;
 
 sn_status sn_job_train(sn_context *ctx, sn_train_job *job, sn_train_result *out);

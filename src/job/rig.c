@@ -341,7 +341,7 @@ static sn_status measure(rigging *r, const sn_examples *rigged, const sn_mesh *m
   sn_status status = sn_model_build(r->ctx, &desc, &r->out->model);
   if (status == SN_OK) status = sn_model_open(r->ctx, "rig", r->out->model.bytes, r->out->model.size, &model);
   if (status == SN_OK) status = sn_keys_parse(r->ctx, "all", rigged->frames.frame_count, 1, &all, NULL);
-  if (status == SN_OK) status = sn_assess(r->ctx, &model, rigged, &all, &none, &scores, NULL);
+  if (status == SN_OK) status = sn_assess(r->ctx, &model, rigged, &(sn_scored_frames){&all, &none, NULL}, &scores);
   if (status == SN_OK) r->out->error = scores.all;
   r->out->model.desc = NULL; // of what is freed here
   sn_keys_free(&all);

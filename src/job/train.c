@@ -13,7 +13,8 @@ static sn_status measure(sn_context *ctx, const sn_train_job *job, sn_train_resu
   out->info = model.info;
   const sn_training *data = &job->data;
   if (job->measure && data->examples->frames.frame_count > 0)
-    status = sn_assess(ctx, &model, data->examples, &data->keys, &data->others, &out->scores, NULL);
+    status =
+      sn_assess(ctx, &model, data->examples, &(sn_scored_frames){&data->keys, &data->others, NULL}, &out->scores);
   if (status == SN_OK && out->scores.all.frame_count > 0 && !isfinite(out->scores.all.rms))
     status = sn_fail(ctx, SN_BAD_INPUT, "what the model gives is not finite on its own frames");
   return status;
@@ -69,8 +70,8 @@ static sn_status train_model(sn_context *ctx, const sn_train_job *job, sn_train_
     return status;
   }
   if (!job->spec) {
-    sn_status status = sn_train_chosen(ctx, data->examples, &data->keys, &job->limits, &out->memory, &out->table,
-                                       &out->model, &out->report);
+    out->table.limits = job->limits;
+    sn_status status = sn_train_chosen(ctx, data->examples, &data->keys, &out->table, &out->model, &out->report);
     if (out->table.chosen) out->spec = out->table.chosen->spec;
     return status;
   }
@@ -84,7 +85,7 @@ static sn_status train_model(sn_context *ctx, const sn_train_job *job, sn_train_
 }
 
 sn_status sn_job_train(sn_context *ctx, sn_train_job *job, sn_train_result *out) {
-  *out = (sn_train_result){.memory = sn_arena_new(ctx)};
+  *out = (sn_train_result){0};
   sn_status status = prepare(ctx, job);
   if (status == SN_OK && job->data.ready) status = job->data.ready(job->data.user, job->spec);
   if (status == SN_OK) status = train_model(ctx, job, out);
@@ -98,7 +99,7 @@ void sn_training_free(sn_training *training) {
 
 void sn_train_result_free(sn_train_result *result) {
   sn_model_free(&result->model);
-  sn_arena_free(&result->memory);
+  sn_choice_table_free(&result->table);
 }
 
 static json_t *describe_candidate(const sn_choice_table *table, const sn_candidate *candidate) {

@@ -118,8 +118,8 @@ static sn_status put_errors(view *v, const sn_rt_model *model, json_t *out) {
   double *rms = SN_NEW(v->ctx, &scratch, double, frames);
   double diagonal = sn_points_diagonal(as_points(examples->rest.positions), examples->rest.vertex_count);
   sn_scores scores;
-  sn_status status =
-    rms ? sn_assess(v->ctx, model, examples, &v->keys, &v->others, &scores, rms) : v->ctx->error.status;
+  sn_status status = rms ? sn_assess(v->ctx, model, examples, &(sn_scored_frames){&v->keys, &v->others, rms}, &scores)
+                         : v->ctx->error.status;
   if (status == SN_OK) {
     json_t *list = json_array();
     for (int f = 0; f < frames; f++) json_array_append_new(list, sn_report_number(100 * rms[f] / diagonal));

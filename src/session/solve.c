@@ -106,7 +106,8 @@ sn_status sn_session_errors(sn_session *s, const void *bytes, size_t size) {
   if (status == SN_OK) status = sn_model_open(&s->ctx, "model", bytes, size, &model);
   if (status == SN_OK) status = sn_inputs_retarget(&s->ctx, &s->inputs, &model, &s->examples);
   if (status == SN_OK) status = sn_keys_parse(&s->ctx, "all", s->examples.frames.frame_count, 1, &all, NULL);
-  if (status == SN_OK) status = sn_assess(&s->ctx, &model, &s->examples, &all, &none, &scores, frame_rms);
+  if (status == SN_OK)
+    status = sn_assess(&s->ctx, &model, &s->examples, &(sn_scored_frames){&all, &none, frame_rms}, &scores);
   if (status == SN_OK) status = sn_assess_vertices(&s->ctx, &model, &s->examples, &all, vertex_rms);
   if (status == SN_OK) s->vertex_rms = vertex_rms, s->frame_rms = frame_rms;
   sn_keys_free(&all);

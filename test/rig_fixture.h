@@ -5,7 +5,8 @@
 
 #include "check.h"
 
-#include "rig/internal.h"
+#include "rig/solve.h"
+#include "sinew/fit.h"
 #include "sinew/rig.h"
 
 // ---- a rig with a known answer: a tube along x, bent at evenly spaced joints --------------------------------------

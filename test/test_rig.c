@@ -328,14 +328,14 @@ static void inside_of_a_mesh(void **state) {
   for (int turned = 0; turned < 2; turned++) {
     sn_mesh cube;
     sn_arena scratch = sn_arena_new(&ctx);
-    rig_problem p = {.n = 8, .u = sn_arena_alloc(&ctx, &scratch, 8, sizeof *p.u)};
+    fit_problem p = {.n = 8, .u = sn_arena_alloc(&ctx, &scratch, 8, sizeof *p.u)};
     rig_body body;
     assert_ok(&ctx, sn_mesh_new(&ctx, 8, 12, &cube));
     for (int i = 0; i < 8; i++)
       for (int c = 0; c < 3; c++) p.u[i][c] = cube.positions[i][c] = (i >> c & 1) ? 1 : -1;
     for (int t = 0; t < 12; t++)
       for (int c = 0; c < 3; c++) cube.triangles[t][c] = faces[t][turned ? 2 - c : c];
-    assert_ok(&ctx, sn_rig_problem_order(&ctx, &scratch, &p));
+    assert_ok(&ctx, sn_fit_problem_order(&ctx, &scratch, &p));
     assert_ok(&ctx, sn_rig_body_build(&ctx, &scratch, &cube, &p, &body));
     double middle[3] = {0.2, -0.3, 0.1}, beside[3] = {1.5, 0.1, 0.2}, far[3] = {0, 30, 0};
     assert_near(sn_rig_winding(&body, middle), 1, 1e-9);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Rigging from mesh sequences (Le and Deng 2014): skeleton, skinning weights and motion from a rest mesh and frames
-// without a skeleton; and the solver of skinning weights that training shares with it.
+// without a skeleton.
 #ifndef SINEW_RIG_H
 #define SINEW_RIG_H
 
@@ -11,23 +11,6 @@
 extern "C" {
 #endif
 #pragma GCC visibility push(default) // what shared libraries export
-
-// ---- weights for known poses -----------------------------------------------------------------------------------------
-
-typedef struct sn_weights_options {
-  int influences; // most joints of a vertex, 1 to 8
-  double omega;   // weight of the rigidness Laplacian, 0 for none; 1e-4 is Dem Bones' choice
-  double rho;     // of the weight smoothing of Kim 2010 (section 4), for a mesh of unit radius; 0 for none
-  int rounds;     // passes over the data; a few are enough, more only matter with smoothing
-} sn_weights_options;
-
-sn_weights_options sn_weights_options_default(void); // 4, 0, 0, 3
-
-// The skinning weights that take `rest` to the frames best for given poses, in the sense of least squares: not negative,
-// summing to 1, at most `influences` per vertex, chosen by error. Row f of poses belongs to frame f. `keys` (may be
-// NULL: all) chooses frames.
-sn_status sn_solve_weights(sn_context *ctx, const sn_mesh *rest, const sn_frames *frames, const sn_poses *poses,
-                           const sn_keys *keys, const sn_weights_options *options, sn_skin *out);
 
 // ---- rigging -----------------------------------------------------------------------------------------------------------
 

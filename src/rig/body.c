@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The inside of the rest mesh: generalised winding numbers, and points inside near a given one.
-#include "rig/internal.h"
+#include "rig/solve.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -180,7 +180,7 @@ void sn_rig_put_inside(const rig_body *b, double x[3]) {
 // ---- building ------------------------------------------------------------------------------------------------------
 
 // Triangles in the order of their first corners along the curve, so that blocks are compact.
-static void sort_triangles(const sn_mesh *rest, const rig_problem *p, int *rank, int *start, rig_body *b) {
+static void sort_triangles(const sn_mesh *rest, const fit_problem *p, int *rank, int *start, rig_body *b) {
   for (int q = 0; q < p->n; q++) rank[p->order[q]] = q;
   memset(start, 0, ((size_t)p->n + 1) * sizeof *start);
   for (int t = 0; t < rest->triangle_count; t++) start[rank[rest->triangles[t][0]] + 1]++;
@@ -273,7 +273,7 @@ static void add_normals(rig_body *b, int triangles) {
   }
 }
 
-sn_status sn_rig_body_build(sn_context *ctx, sn_arena *memory, const sn_mesh *rest, const rig_problem *p,
+sn_status sn_rig_body_build(sn_context *ctx, sn_arena *memory, const sn_mesh *rest, const fit_problem *p,
                             rig_body *out) {
   int triangles = rest->triangle_count;
   *out = (rig_body){.n = p->n, .u = (const double(*)[4])p->u};

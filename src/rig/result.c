@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The result as it will be written, and how far it is from the frames.
 #include "base/team.h"
-#include "rig/internal.h"
+#include "rig/solve.h"
 
 #include <math.h>
 #include <string.h>
@@ -132,11 +132,11 @@ static void count_influences(const sn_skin *skin, int histogram[9]) {
 
 sn_status sn_rig_mesh_body(sn_context *ctx, sn_arena *memory, const sn_mesh *rest, rig_body *out) {
   int n = rest->vertex_count;
-  rig_problem p = {.n = n, .u = sn_arena_alloc(ctx, memory, (size_t)n, sizeof *p.u)};
+  fit_problem p = {.n = n, .u = sn_arena_alloc(ctx, memory, (size_t)n, sizeof *p.u)};
   if (!p.u) return ctx->error.status;
   for (int i = 0; i < n; i++)
     for (int c = 0; c < 3; c++) p.u[i][c] = (double)rest->positions[i][c];
-  sn_status status = sn_rig_problem_order(ctx, memory, &p);
+  sn_status status = sn_fit_problem_order(ctx, memory, &p);
   return status == SN_OK ? sn_rig_body_build(ctx, memory, rest, &p, out) : status;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // How the surface looks in poses that nobody gave: every joint turned alone, and the bumps that this makes.
 #include "base/team.h"
-#include "rig/internal.h"
+#include "rig/solve.h"
 
 #include <math.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 // The preconditioner lets every bone have its vertices to itself: S_jj + sum_k S_jk instead of S. The matrix of such a skeleton
 // is factorised from the leaves to the root, like the articulated bodies of robotics: a bone that may turn about its joint is
 // taken out, and what it puts against a shift of that joint is added to its parent.
-#include "rig/internal.h"
+#include "rig/solve.h"
 #include "rig/tree_cg.h"
 
 #include <math.h>

@@ -2,7 +2,7 @@
 #ifndef SINEW_RIG_TREE_CG_H
 #define SINEW_RIG_TREE_CG_H
 
-#include "rig/internal.h"
+#include "rig/solve.h"
 
 // A bone of the preconditioner: what a rotation and a shift of its joint are up against, [turn across; across^T shift].
 typedef struct rig_cg_body {

@@ -5,7 +5,7 @@
 //
 // A point of bone j moves by  w_j x y + p_j,  y = R_j (u - C_j),  where p_j, the move of the joint itself, follows from
 // the ancestors:  p_j = p_parent + w_parent x l_j,  l_j = R_parent (C_j - C_parent).
-#include "rig/internal.h"
+#include "rig/solve.h"
 #include "rig/tree_cg.h"
 
 #include <lapacke.h>
@@ -25,7 +25,7 @@ typedef struct frame_work {
 } frame_work;
 
 typedef struct fit_job {
-  rig_model *m;
+  fit_model *m;
   const rig_tree *tree;
   const bool *locked;
   int steps;
@@ -83,14 +83,14 @@ static void set_arms(const fit_job *job, frame_work *w) {
 
 // Normal equations of all bones as if each could turn about its joint and shift freely.
 static void free_system(const fit_job *job, frame_work *w) {
-  const rig_model *m = job->m;
+  const fit_model *m = job->m;
   size_t rows = 6 * (size_t)m->bones;
   memset(w->hessian, 0, rows * rows * sizeof *w->hessian);
   for (int j = 0; j < m->bones; j++)
     for (int e = job->start[j]; e < job->start[j + 1]; e++) {
       int k = job->overlap[e];
       double s[4][4];
-      rig_unpack(rig_pair(m, j, k), s);
+      fit_unpack(fit_pair(m, j, k), s);
       fill_block(w->arm[j], w->arm[k], s, w->hessian + 6 * (size_t)j * rows + 6 * (size_t)k, rows);
     }
 }
@@ -172,10 +172,10 @@ static bool solve_compact(const fit_job *job, frame_work *w, double damping) {
 // The bodies of the preconditioner: sum_k S_jk = sum_i w_ij u~ u~^T, all the weight of a bone's vertices.
 static void fill_bodies(const fit_job *job, frame_work *w) {
   for (int j = 0; j < job->m->bones; j++) {
-    double sum[RIG_MONOMIALS] = {0}, s[4][4], block[6][6];
+    double sum[FIT_MONOMIALS] = {0}, s[4][4], block[6][6];
     for (int e = job->start[j]; e < job->start[j + 1]; e++)
-      for (int q = 0; q < RIG_MONOMIALS; q++) sum[q] += rig_pair(job->m, j, job->overlap[e])[q];
-    rig_unpack(sum, s);
+      for (int q = 0; q < FIT_MONOMIALS; q++) sum[q] += fit_pair(job->m, j, job->overlap[e])[q];
+    fit_unpack(sum, s);
     fill_block(w->arm[j], w->arm[j], s, &block[0][0], 6);
     rig_cg_body *body = &w->cg.body[j];
     *body = (rig_cg_body){0};
@@ -228,7 +228,7 @@ static double trial_change(const fit_job *job, frame_work *w) {
       for (int c = 0; c < 4; c++) d[r][c] = w->trial[j].m[r][c] - w->bone[j].m[r][c];
     for (int e = job->start[j]; e < job->start[j + 1]; e++) {
       int k = job->overlap[e];
-      if (!job->pair) rig_unpack(rig_pair(job->m, j, k), s);
+      if (!job->pair) fit_unpack(fit_pair(job->m, j, k), s);
       multiply_pair(d, (const double(*)[4])(job->pair ? job->pair[e] : s), product);
       for (int r = 0; r < 3; r++)
         for (int c = 0; c < 4; c++) w->changed[k][r][c] -= product[r][c];
@@ -264,12 +264,12 @@ static void fit_frame(const fit_job *job, frame_work *w) {
 
 static void fit_frames(void *user, int64_t begin, int64_t end, int worker) {
   fit_job *job = user;
-  rig_model *m = job->m;
+  fit_model *m = job->m;
   frame_work *w = &job->work[worker];
   size_t columns = 3 * (size_t)m->p->f;
   for (int64_t f = begin; f < end; f++) {
     for (int j = 0; j < m->bones; j++) {
-      w->bone[j] = sn_rig_bone(m, j, (int)f);
+      w->bone[j] = sn_fit_bone(m, j, (int)f);
       for (int r = 0; r < 3; r++)
         for (int c = 0; c < 4; c++)
           w->moment[j][r][c] = m->moment[(size_t)(4 * j + c) * columns + 3 * (size_t)f + (size_t)r];
@@ -282,7 +282,7 @@ static void fit_frames(void *user, int64_t begin, int64_t end, int worker) {
     memcpy(w->moment, w->changed, (size_t)m->bones * sizeof *w->moment);
     fit_frame(job, w);
     for (int j = 0; j < m->bones; j++) {
-      sn_rig_set_bone(m, j, (int)f, w->bone[j]);
+      sn_fit_set_bone(m, j, (int)f, w->bone[j]);
       for (int r = 0; r < 3; r++)
         for (int c = 0; c < 4; c++)
           m->moment[(size_t)(4 * j + c) * columns + 3 * (size_t)f + (size_t)r] = w->moment[j][r][c];
@@ -318,11 +318,11 @@ static bool unpack_pairs(sn_context *ctx, sn_arena *memory, fit_job *job) {
   job->pair = sn_arena_alloc(ctx, memory, (size_t)job->start[job->m->bones], sizeof *job->pair);
   for (int j = 0; job->pair && j < job->m->bones; j++)
     for (int e = job->start[j]; e < job->start[j + 1]; e++)
-      rig_unpack(rig_pair(job->m, j, job->overlap[e]), job->pair[e]);
+      fit_unpack(fit_pair(job->m, j, job->overlap[e]), job->pair[e]);
   return job->pair != NULL;
 }
 
-sn_status sn_rig_tree_fit(sn_context *ctx, rig_model *m, const rig_tree *tree, int steps, const bool *locked) {
+sn_status sn_rig_tree_fit(sn_context *ctx, fit_model *m, const rig_tree *tree, int steps, const bool *locked) {
   sn_arena scratch = sn_arena_new(ctx);
   int workers = sn_threads(ctx);
   frame_work *work = SN_NEW(ctx, &scratch, frame_work, workers);
@@ -332,7 +332,7 @@ sn_status sn_rig_tree_fit(sn_context *ctx, rig_model *m, const rig_tree *tree, i
   for (int t = 0; t < workers && good; t++) good = new_work(ctx, &scratch, &job, &work[t]);
   if (good) {
     sn_parallel_for(ctx, m->p->f, 1, fit_frames, &job);
-    sn_rig_model_refresh(ctx, m);
+    sn_fit_model_refresh(ctx, m);
   }
   sn_arena_free(&scratch);
   return good ? SN_OK : ctx->error.status;

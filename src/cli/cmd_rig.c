@@ -12,6 +12,7 @@ typedef struct rig_job {
   sn_rig_options options;
   bool *locked;
   sn_rig_result result;
+  sn_rig_figures figures;
   double seconds;
   int rest_frame; // of --rest-frame; -1: none
   bool posed;     // the rest mesh is not where its file has it
@@ -231,9 +232,37 @@ typedef struct file_order {
   sn_arena memory;
 } file_order;
 
+// Linear blend skinning as the runtime evaluates it.
+static sn_status build_model(cli *c, const char *path, const sn_mesh *mesh, const sn_skeleton *skeleton,
+                             const sn_skin *skin, sn_model *bytes, sn_rt_model *out) {
+  sn_model_desc desc = sn_model_desc_default();
+  desc.rest = mesh, desc.skeleton = skeleton, desc.skin = skin;
+  sn_status status = sn_model_build(&c->ctx, &desc, bytes);
+  return status == SN_OK ? sn_model_open(&c->ctx, path, bytes->bytes, bytes->size, out) : status;
+}
+
+// Errors as colours of the vertices, which are written with the rig and so precede its evaluation.
+static sn_status colour_errors(cli *c, const rig_job *job, const file_order *order, float (*out)[3]) {
+  sn_examples rigged = job->examples;
+  sn_model bytes = {0};
+  sn_rt_model model;
+  sn_keys all = {0};
+  int n = rigged.rest.vertex_count;
+  double worst = 0, *rms = SN_NEW(&c->ctx, &c->memory, double, n);
+  rigged.skeleton = job->result.skeleton, rigged.poses = job->result.poses;
+  sn_status status =
+    rms ? build_model(c, "rig", &order->mesh, &rigged.skeleton, &order->skin, &bytes, &model) : c->ctx.error.status;
+  if (status == SN_OK) status = sn_keys_parse(&c->ctx, "all", rigged.frames.frame_count, 1, &all, NULL);
+  if (status == SN_OK) status = sn_assess_vertices(&c->ctx, &model, &rigged, &all, rms);
+  for (int i = 0; i < n && status == SN_OK; i++) worst = fmax(worst, rms[i]);
+  for (int i = 0; i < n && status == SN_OK; i++) heat_colour(worst > 0 ? rms[i] / worst : 0, out[i]);
+  sn_keys_free(&all);
+  sn_model_free(&bytes);
+  return status;
+}
+
 static sn_status to_file_order(cli *c, const rig_job *job, file_order *out) {
   const sn_examples *e = &job->examples;
-  const double *rms = job->result.report.vertex_rms;
   int n = e->rest.vertex_count, count = sn_examples_file_vertices(e);
   *out = (file_order){.memory = sn_arena_new(&c->ctx)};
   sn_status status = sn_examples_file_mesh(&c->ctx, e, &out->mesh);
@@ -244,11 +273,9 @@ static sn_status to_file_order(cli *c, const rig_job *job, file_order *out) {
   if (status == SN_OK && (!out->colours || !out->normals || !colours)) status = c->ctx.error.status;
   if (status != SN_OK) return status;
   sn_examples_normals(e, (const float(*)[3])e->rest.positions, out->normals);
-  double worst = 0;
-  for (int i = 0; i < n; i++) worst = fmax(worst, rms[i]);
-  for (int i = 0; i < n; i++) heat_colour(worst > 0 ? rms[i] / worst : 0, colours[i]);
-  sn_examples_to_file(e, colours, sizeof *colours, out->colours);
-  return SN_OK;
+  if (sn_cli_given(c, "--heat")) status = colour_errors(c, job, out, colours);
+  if (status == SN_OK) sn_examples_to_file(e, colours, sizeof *colours, out->colours);
+  return status;
 }
 
 static void free_file_order(file_order *order) {
@@ -348,7 +375,7 @@ static sn_status read_poses(cli *c, const sn_gltf *gltf, double fps, int joint_c
 }
 
 // Figures of the file as written: read back, and evaluated by the runtime.
-static sn_status assess_file(cli *c, const rig_job *job, const char *path, sn_scores *scores, double *gap) {
+static sn_status assess_file(cli *c, rig_job *job, const char *path) {
   sn_examples read = job->examples; // the same rest mesh and frames
   read.skeleton = (sn_skeleton){0}, read.poses = (sn_poses){0};
   sn_gltf *gltf;
@@ -356,7 +383,6 @@ static sn_status assess_file(cli *c, const rig_job *job, const char *path, sn_sc
   sn_skin skin = {0};
   sn_model bytes = {0};
   sn_rt_model model;
-  sn_keys all = {0}, none = {0};
   sn_status status = sn_gltf_read(&c->ctx, path, &gltf);
   if (status != SN_OK) return status;
   status = sn_gltf_mesh(&c->ctx, gltf, &mesh, NULL, NULL, NULL);
@@ -365,14 +391,8 @@ static sn_status assess_file(cli *c, const rig_job *job, const char *path, sn_sc
     status = read_poses(c, gltf, sn_cli_rate(c, &job->examples.frames), read.skeleton.joint_count,
                         read.frames.frame_count, &read.poses);
   }
-  sn_model_desc desc = sn_model_desc_default();
-  desc.rest = &mesh, desc.skeleton = &read.skeleton, desc.skin = &skin;
-  if (status == SN_OK) status = sn_model_build(&c->ctx, &desc, &bytes);
-  if (status == SN_OK) status = sn_model_open(&c->ctx, path, bytes.bytes, bytes.size, &model);
-  if (status == SN_OK) status = sn_keys_parse(&c->ctx, "all", read.frames.frame_count, 1, &all, NULL);
-  if (status == SN_OK) status = sn_assess(&c->ctx, &model, &read, &all, &none, scores, NULL);
-  if (status == SN_OK) *gap = sn_joint_gap(&read.skeleton, &read.poses);
-  sn_keys_free(&all);
+  if (status == SN_OK) status = build_model(c, path, &mesh, &read.skeleton, &skin, &bytes, &model);
+  if (status == SN_OK) status = sn_assess_rig(&c->ctx, &model, &read, &job->result.skin, &job->memory, &job->figures);
   sn_model_free(&bytes);
   sn_skin_free(&skin);
   sn_mesh_free(&mesh);
@@ -478,10 +498,10 @@ static sn_status plot_curve(cli *c, const sn_rig_report *r, const char *path) {
   return sn_plot_write(&c->ctx, path, "How many bones", "free bones", "cross-validated rms, % of diagonal", lines, 2);
 }
 
-static void report(cli *c, const rig_job *job, const char *path, const sn_scores *scores, double gap_pct) {
+static void report(cli *c, const rig_job *job, const char *path) {
   const sn_rig_report *r = &job->result.report;
-  c->result = sn_report_rig(r, &scores->all, job->options.influences, gap_pct, job->rest_frame, job->seconds,
-                            job->examples.frames.frame_count, job->examples.rest.vertex_count);
+  const sn_rig_figures *g = &job->figures;
+  c->result = sn_report_rig(r, g, &job->examples, job->options.influences, job->rest_frame, job->seconds);
   if (*job->poor) sn_cli_say(c, "%s: %s\n", path, job->poor);
   if (*job->poor) json_object_set_new(c->result, "poor", json_string(job->poor));
   sn_cli_say(c, "%s: %d bone%s in %.2f s (%d iterations)\n", path, r->bones, r->bones == 1 ? "" : "s", job->seconds,
@@ -492,33 +512,34 @@ static void report(cli *c, const rig_job *job, const char *path, const sn_scores
   say_curve(c, r);
   if (*r->reason) sn_cli_say(c, "  fewer bones than --bones: %s\n", r->reason);
   sn_cli_say(c, "  rms %s %% of the diagonal, largest %s %%, E_RMS %.4g, joint gap %.2g %%\n",
-             sn_cli_figure(scores->all.rms_pct_diag, 4).text, sn_cli_figure(scores->all.max_pct_diag, 3).text,
-             scores->all.e_rms, gap_pct);
+             sn_cli_figure(g->error.rms_pct_diag, 4).text, sn_cli_figure(g->error.max_pct_diag, 3).text,
+             g->error.e_rms, g->joint_gap_pct_diag);
   sn_cli_say(
     c, "  99 of 100 vertices below %s %%, normals off by %.2f degrees, roughness of new poses %.2f %% of an edge\n",
-    sn_cli_figure(r->p99_pct_diag, 3).text, scores->all.normal_deg, r->roughness);
+    sn_cli_figure(g->visible.p99_pct_diag, 3).text, g->error.normal_deg, g->visible.roughness);
   if (r->bones > 1 && job->options.structure == SN_RIG_TREE) {
-    sn_cli_say(c, "  joints inside the body: %.0f %%", r->joints_inside_pct);
-    if (r->joints_inside_pct < 100) sn_cli_say(c, ", the farthest %.2g %% outside", r->joint_outside_pct_diag);
+    sn_cli_say(c, "  joints inside the body: %.0f %%", g->joints_inside_pct);
+    if (g->joints_inside_pct < 100) sn_cli_say(c, ", the farthest %.2g %% outside", g->joint_outside_pct_diag);
     sn_cli_say(c, "\n");
-    if (r->joints_inside_pct < 100 && r->pieces > 1) {
+    if (g->joints_inside_pct < 100 && g->pieces > 1) {
       sn_cli_say(c,
                  "  the mesh has %d separate pieces; joints between pieces that move freely have no body to lie in: "
                  "rig such things one "
                  "by one, or with --joints none\n",
-                 r->pieces);
+                 g->pieces);
     }
   }
   sn_cli_say(c, "  vertices by influences:");
-  for (int k = 1; k <= job->options.influences; k++) sn_cli_say(c, " %d: %d", k, r->influences[k]);
+  for (int k = 1; k <= job->options.influences; k++) sn_cli_say(c, " %d: %d", k, g->influences[k]);
   int worst = 0;
   for (int f = 1; f < job->examples.frames.frame_count; f++)
-    if (r->frame_rms[f] > r->frame_rms[worst]) worst = f;
-  sn_cli_say(c, "\n  worst frame: %d, rms %.4g\n", worst, r->frame_rms[worst]);
+    if (g->frame_rms[f] > g->frame_rms[worst]) worst = f;
+  sn_cli_say(c, "\n  worst frame: %d, rms %.4g\n", worst, g->frame_rms[worst]);
 }
 
 // A tree hangs together; where the written one does not, it is no rig.
-static sn_status check_gap(cli *c, const rig_job *job, const char *path, double gap_pct) {
+static sn_status check_gap(cli *c, const rig_job *job, const char *path) {
+  double gap_pct = job->figures.joint_gap_pct_diag;
   static const double most = 0.01; // percent of the diagonal: single precision, far from the origin, stays below
   if (job->options.given != SN_RIG_NOTHING || job->options.structure != SN_RIG_TREE || gap_pct <= most) return SN_OK;
   return sn_fail(
@@ -529,22 +550,18 @@ static sn_status check_gap(cli *c, const rig_job *job, const char *path, double 
 }
 
 static sn_status solve(cli *c, rig_job *job, const char *path) {
-  double start = sn_seconds(), gap = 0;
-  sn_scores scores;
-  const sn_mesh *rest = &job->examples.rest;
-  sn_status status = sn_rig(&c->ctx, rest, &job->examples.frames, &job->options, &job->result);
+  double start = sn_seconds();
+  sn_status status = sn_rig(&c->ctx, &job->examples.rest, &job->examples.frames, &job->options, &job->result);
   job->seconds = sn_seconds() - start;
   if (status == SN_OK) status = write_rig(c, job, path);
-  if (status == SN_OK) status = assess_file(c, job, path, &scores, &gap);
-  double diagonal = sn_points_diagonal((const float(*)[3])rest->positions, rest->vertex_count);
-  double gap_pct = diagonal > 0 ? 100 * gap / diagonal : 0;
-  if (status == SN_OK) status = check_gap(c, job, path, gap_pct);
+  if (status == SN_OK) status = assess_file(c, job, path);
+  if (status == SN_OK) status = check_gap(c, job, path);
   if (status == SN_OK && sn_cli_given(c, "--plot"))
     status = plot_curve(c, &job->result.report, sn_cli_text(c, "--plot"));
-  if (status == SN_OK) status = judge(c, job, &scores.all, job->poor, sizeof job->poor);
+  if (status == SN_OK) status = judge(c, job, &job->figures.error, job->poor, sizeof job->poor);
   if (status == SN_OK) {
     c->input = sn_report_examples(&job->examples);
-    report(c, job, path, &scores, gap_pct);
+    report(c, job, path);
   }
   return status;
 }

@@ -314,7 +314,8 @@ sn_status sn_rig_with_skeleton(sn_context *ctx, const sn_mesh *rest, const sn_fr
   }
   if (status == SN_OK) status = solve(ctx, &g, &rounds);
   if (status == SN_OK) status = store(ctx, &g, out);
-  if (status == SN_OK) status = sn_rig_measure(ctx, rest, frames, out);
+  if (status == SN_OK) status = sn_fit_pass(ctx, &g.m, FIT_KEEP, NULL); // errors of the last motion
+  if (status == SN_OK) sn_rig_report_error(&g.m, g.units.scale, rest, &out->report);
   sn_fit_problem_free(&g.p);
   sn_arena_free(&scratch);
   if (status != SN_OK) {

@@ -198,7 +198,8 @@ static sn_status solve_for(sn_context *ctx, const rig_task *task, const sn_rig_o
   }
   sn_skeleton_free(&out->skeleton), sn_poses_free(&out->poses), sn_skin_free(&out->skin); // of fewer bones
   if (status == SN_OK) status = store(ctx, task, &m, &tree, o, out);
-  if (status == SN_OK) status = sn_rig_measure(ctx, task->rest, task->frames, out);
+  if (status == SN_OK) status = sn_fit_pass(ctx, &m, FIT_KEEP, NULL); // errors of the last motion
+  if (status == SN_OK) sn_rig_report_error(&m, task->units.scale, task->rest, &out->report);
   out->report.iterations = rounds;
   sn_arena_free(&scratch);
   return status;

@@ -182,10 +182,7 @@ sn_status sn_rig_with_skeleton(sn_context *ctx, const sn_mesh *rest, const sn_fr
 // `affine` the matrices themselves are rounded.
 void sn_rig_round_poses(const sn_skeleton *skeleton, bool affine, sn_poses *poses);
 
-// Fills the figures of out->report from out's skeleton, poses and skin.
-sn_status sn_rig_measure(sn_context *ctx, const sn_mesh *rest, const sn_frames *frames, sn_rig_result *out);
-
-// Fills out->report.roughness.
-sn_status sn_rig_roughness(sn_context *ctx, const sn_mesh *rest, sn_rig_result *out);
+// Fills the error of out->report with that of the model, which needs its errors. `rest` is in the caller's units.
+void sn_rig_report_error(const fit_model *m, double scale, const sn_mesh *rest, sn_rig_report *report);
 
 #endif

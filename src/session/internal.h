@@ -31,7 +31,7 @@ struct sn_session {
   char mirror;
   const void *from;
   size_t from_size;
-  double *vertex_rms; // of sn_session_vertex_errors
+  double *frame_rms, *vertex_rms; // of sn_session_rig, and of sn_session_vertex_errors
 };
 
 // What a call returns: SN_STOPPED where it was stopped, whatever its half-made numbers led to.

@@ -244,7 +244,6 @@ bool sn_session_get(const sn_session *s, const char *name, sn_session_array *out
   const sn_skeleton *skeleton = rigged ? &s->rig.skeleton : &e->skeleton;
   const sn_poses *poses = rigged ? &s->rig.poses : &e->poses;
   const sn_skin *skin = rigged ? &s->rig.skin : &e->skin;
-  const double *vertex_rms = s->vertex_rms ? s->vertex_rms : s->rig.report.vertex_rms;
   const named_array arrays[] = {
     {"positions", e->rest.positions, 'f', {e->rest.vertex_count, 3, -1}},
     {"triangles", e->rest.triangles, 'i', {e->rest.triangle_count, 3, -1}},
@@ -259,8 +258,8 @@ bool sn_session_get(const sn_session *s, const char *name, sn_session_array *out
     {"weights", skin->weights, 'f', {skin->vertex_count, skin->influences, -1}},
     {"keys", s->keys.frames, 'i', {s->keys.count, -1}},
     {"model", s->model.bytes, 'B', {(int64_t)s->model.size, -1}},
-    {"frame_rms", s->rig.report.frame_rms, 'd', {e->frames.frame_count, -1}},
-    {"vertex_rms", vertex_rms, 'd', {e->rest.vertex_count, -1}}};
+    {"frame_rms", s->frame_rms, 'd', {e->frames.frame_count, -1}},
+    {"vertex_rms", s->vertex_rms, 'd', {e->rest.vertex_count, -1}}};
   for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++) {
     if (strcmp(arrays[k].name, name) != 0 || !arrays[k].data) continue;
     *out = (sn_session_array){.data = arrays[k].data, .kind = arrays[k].kind};

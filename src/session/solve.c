@@ -116,37 +116,31 @@ static sn_status rig_model(sn_session *s) {
   return status;
 }
 
-static sn_status rig_scores(sn_session *s, sn_scores *scores) {
+static sn_status rig_figures(sn_session *s, sn_rig_figures *out) {
   sn_examples rigged = s->examples; // the same mesh and frames
   sn_rt_model model;
-  sn_keys all = {0}, none = {0};
   rigged.skeleton = s->rig.skeleton, rigged.poses = s->rig.poses;
   sn_status status = sn_model_open(&s->ctx, "rig", s->model.bytes, s->model.size, &model);
-  if (status == SN_OK) status = sn_keys_parse(&s->ctx, "all", rigged.frames.frame_count, 1, &all, NULL);
-  if (status == SN_OK) status = sn_assess(&s->ctx, &model, &rigged, &all, &none, scores, NULL);
-  sn_keys_free(&all);
-  return status;
+  return status == SN_OK ? sn_assess_rig(&s->ctx, &model, &rigged, &s->rig.skin, &s->memory, out) : status;
 }
 
 sn_status sn_session_rig(sn_session *s, const char *pairs, bool keep_bones, const char *solve) {
-  const sn_mesh *rest = &s->examples.rest;
   sn_rig_options options;
-  sn_scores scores;
+  sn_rig_figures figures = {0};
   double start = sn_seconds();
   sn_model_free(&s->model);
   sn_rig_result_free(&s->rig);
   sn_status status = rig_options(s, pairs, keep_bones, solve, &options);
-  if (status == SN_OK) status = sn_rig(&s->ctx, rest, &s->examples.frames, &options, &s->rig);
+  if (status == SN_OK) status = sn_rig(&s->ctx, &s->examples.rest, &s->examples.frames, &options, &s->rig);
   double seconds = sn_seconds() - start;
   if (status == SN_OK) status = rig_model(s);
-  if (status == SN_OK) status = rig_scores(s, &scores);
+  if (status == SN_OK) status = rig_figures(s, &figures);
   status = sn_session_end(s, status);
   if (status != SN_OK) return status;
   s->affine = options.bone_type == SN_RIG_AFFINE;
+  s->frame_rms = figures.frame_rms, s->vertex_rms = figures.vertex_rms;
   return sn_session_tell(s, "rig",
-                         sn_report_rig(&s->rig.report, &scores.all, options.influences,
-                                       s->rig.report.joint_gap_pct_diag, -1, seconds, s->examples.frames.frame_count,
-                                       rest->vertex_count));
+                         sn_report_rig(&s->rig.report, &figures, &s->examples, options.influences, -1, seconds));
 }
 
 sn_status sn_session_write_rig(sn_session *s, const char *path, double fps) {

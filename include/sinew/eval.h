@@ -81,6 +81,21 @@ typedef struct sn_visible {
 } sn_visible;
 sn_status sn_assess_visible(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples, sn_visible *out);
 
+// A rig as written, evaluated by the runtime.
+typedef struct sn_rig_figures {
+  sn_metrics error; // of all frames
+  sn_visible visible;
+  double joint_gap_pct_diag;      // largest distance between the two ends of a joint over all frames
+  double joints_inside_pct;       // joints with a parent inside the rest mesh, in percent
+  double joint_outside_pct_diag;  // the largest distance of one of the others to the surface
+  int pieces;                     // of the rest mesh that share no vertices
+  int influences[9];              // vertices by number of influences
+  double *frame_rms, *vertex_rms; // root mean squared distances
+} sn_rig_figures;
+// `rigged` has the skeleton and poses of the file, `skin` the weights of its vertices; `memory` owns the arrays.
+sn_status sn_assess_rig(sn_context *ctx, const sn_rt_model *model, const sn_examples *rigged, const sn_skin *skin,
+                        sn_arena *memory, sn_rig_figures *out);
+
 // Sums from which the figures of any union of frames follow. Zeroed: no frames.
 typedef struct sn_errors {
   int vertex_count, frame_count; // every vertex of the rest file counts

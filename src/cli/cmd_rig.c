@@ -62,6 +62,7 @@ static sn_status plot_curve(cli *c, const sn_rig_report *r, const char *path) {
 static void say_result(const cli *c, const sn_rig_job *job, const sn_rig_done *done) {
   const char *path = job->path;
   const sn_rig_report *r = &done->rig.report;
+  const sn_rig_figures *g = &done->figures;
   if (*done->poor) sn_cli_say(c, "%s: %s\n", path, done->poor);
   sn_cli_say(c, "%s: %d bone%s in %.2f s (%d iterations)\n", path, r->bones, r->bones == 1 ? "" : "s", done->seconds,
              r->iterations);
@@ -71,29 +72,29 @@ static void say_result(const cli *c, const sn_rig_job *job, const sn_rig_done *d
   say_curve(c, r);
   if (*r->reason) sn_cli_say(c, "  fewer bones than --bones: %s\n", r->reason);
   sn_cli_say(c, "  rms %s %% of the diagonal, largest %s %%, E_RMS %.4g, joint gap %.2g %%\n",
-             sn_cli_figure(done->error.rms_pct_diag, 4).text, sn_cli_figure(done->error.max_pct_diag, 3).text,
-             done->error.e_rms, done->gap_pct);
+             sn_cli_figure(g->error.rms_pct_diag, 4).text, sn_cli_figure(g->error.max_pct_diag, 3).text,
+             g->error.e_rms, g->joint_gap_pct_diag);
   sn_cli_say(
     c, "  99 of 100 vertices below %s %%, normals off by %.2f degrees, roughness of new poses %.2f %% of an edge\n",
-    sn_cli_figure(r->p99_pct_diag, 3).text, done->error.normal_deg, r->roughness);
+    sn_cli_figure(g->visible.p99_pct_diag, 3).text, g->error.normal_deg, g->visible.roughness);
   if (r->bones > 1 && job->options.structure == SN_RIG_TREE) {
-    sn_cli_say(c, "  joints inside the body: %.0f %%", r->joints_inside_pct);
-    if (r->joints_inside_pct < 100) sn_cli_say(c, ", the farthest %.2g %% outside", r->joint_outside_pct_diag);
+    sn_cli_say(c, "  joints inside the body: %.0f %%", g->joints_inside_pct);
+    if (g->joints_inside_pct < 100) sn_cli_say(c, ", the farthest %.2g %% outside", g->joint_outside_pct_diag);
     sn_cli_say(c, "\n");
-    if (r->joints_inside_pct < 100 && r->pieces > 1) {
+    if (g->joints_inside_pct < 100 && g->pieces > 1) {
       sn_cli_say(c,
                  "  the mesh has %d separate pieces; joints between pieces that move freely have no body to lie in: "
                  "rig such things one "
                  "by one, or with --joints none\n",
-                 r->pieces);
+                 g->pieces);
     }
   }
   sn_cli_say(c, "  vertices by influences:");
-  for (int k = 1; k <= job->options.influences; k++) sn_cli_say(c, " %d: %d", k, r->influences[k]);
+  for (int k = 1; k <= job->options.influences; k++) sn_cli_say(c, " %d: %d", k, g->influences[k]);
   int worst = 0;
   for (int f = 1; f < job->examples->frames.frame_count; f++)
-    if (r->frame_rms[f] > r->frame_rms[worst]) worst = f;
-  sn_cli_say(c, "\n  worst frame: %d, rms %.4g\n", worst, r->frame_rms[worst]);
+    if (g->frame_rms[f] > g->frame_rms[worst]) worst = f;
+  sn_cli_say(c, "\n  worst frame: %d, rms %.4g\n", worst, g->frame_rms[worst]);
 }
 
 // What the solver holds of every vertex at least: measured, 540 bytes on generated bodies of 12,000 vertices.

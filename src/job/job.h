@@ -142,8 +142,8 @@ typedef struct sn_rig_job {
 typedef struct sn_rig_done {
   sn_rig_result rig;
   sn_model model;   // linear blend skinning with the weights
-  sn_metrics error; // of the file as written, or of the model
-  double gap_pct, seconds;
+  sn_rig_figures figures; // of the file as written, or of the model
+  double seconds;
   int rest_frame; // that was chosen; -1: none
   sn_rig_noise noise;
   char poor[256]; // what to try where the rig is far from the frames; "" where it is not

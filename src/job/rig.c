@@ -202,7 +202,7 @@ typedef struct file_order {
 
 static sn_status to_file_order(rigging *r, file_order *out) {
   const sn_examples *e = r->job->examples;
-  const double *rms = r->out->rig.report.vertex_rms;
+  const double *rms = r->job->heat ? r->out->figures.vertex_rms : NULL;
   int n = e->rest.vertex_count, count = sn_examples_file_vertices(e);
   *out = (file_order){.memory = sn_arena_new(r->ctx)};
   sn_status status = sn_examples_file_mesh(r->ctx, e, &out->mesh);
@@ -214,8 +214,8 @@ static sn_status to_file_order(rigging *r, file_order *out) {
   if (status != SN_OK) return status;
   sn_examples_normals(e, (const float(*)[3])e->rest.positions, out->normals);
   double worst = 0;
-  for (int i = 0; i < n; i++) worst = fmax(worst, rms[i]);
-  for (int i = 0; i < n; i++) heat_colour(worst > 0 ? rms[i] / worst : 0, colours[i]);
+  for (int i = 0; rms && i < n; i++) worst = fmax(worst, rms[i]);
+  for (int i = 0; rms && i < n; i++) heat_colour(worst > 0 ? rms[i] / worst : 0, colours[i]);
   sn_examples_to_file(e, colours, sizeof *colours, out->colours);
   return SN_OK;
 }
@@ -320,7 +320,7 @@ static sn_status read_poses(sn_context *ctx, const sn_gltf *gltf, double fps, sn
 
 // A tree hangs together; where the written one does not, it is no rig.
 static sn_status check_gap(rigging *r) {
-  double gap_pct = r->out->gap_pct;
+  double gap_pct = r->out->figures.joint_gap_pct_diag;
   static const double most = 0.01; // percent of the diagonal: single precision, far from the origin, stays below
   if (r->job->options.given != SN_RIG_NOTHING || r->job->options.structure != SN_RIG_TREE || gap_pct <= most)
     return SN_OK;
@@ -331,20 +331,17 @@ static sn_status check_gap(rigging *r) {
     r->job->path, gap_pct);
 }
 
-// Error of a rig as a model, by the runtime.
+// Figures of a rig as a model, by the runtime.
 static sn_status measure(rigging *r, const sn_examples *rigged, const sn_mesh *mesh, const sn_skin *skin) {
+  sn_rig_done *out = r->out;
   sn_model_desc desc = sn_model_desc_default();
   sn_rt_model model;
-  sn_scores scores;
-  sn_keys all = {0}, none = {0};
   desc.rest = mesh, desc.skeleton = &rigged->skeleton, desc.skin = skin;
-  sn_status status = sn_model_build(r->ctx, &desc, &r->out->model);
-  if (status == SN_OK) status = sn_model_open(r->ctx, "rig", r->out->model.bytes, r->out->model.size, &model);
-  if (status == SN_OK) status = sn_keys_parse(r->ctx, "all", rigged->frames.frame_count, 1, &all, NULL);
-  if (status == SN_OK) status = sn_assess(r->ctx, &model, rigged, &(sn_scored_frames){&all, &none, NULL}, &scores);
-  if (status == SN_OK) r->out->error = scores.all;
-  r->out->model.desc = NULL; // of what is freed here
-  sn_keys_free(&all);
+  sn_model_free(&out->model);
+  sn_status status = sn_model_build(r->ctx, &desc, &out->model);
+  out->model.desc = NULL; // of what is freed here
+  if (status == SN_OK) status = sn_model_open(r->ctx, "rig", out->model.bytes, out->model.size, &model);
+  if (status == SN_OK) status = sn_assess_rig(r->ctx, &model, rigged, &out->rig.skin, &out->memory, &out->figures);
   return status;
 }
 
@@ -356,7 +353,6 @@ static sn_status measure_result(rigging *r) {
   sn_status status = sn_examples_file_mesh(r->ctx, &rigged, &mesh);
   if (status == SN_OK) status = sn_examples_file_skin(r->ctx, &rigged, &r->out->rig.skin, &skin);
   if (status == SN_OK) status = measure(r, &rigged, &mesh, &skin);
-  r->out->gap_pct = r->out->rig.report.joint_gap_pct_diag;
   sn_mesh_free(&mesh);
   sn_skin_free(&skin);
   return status;
@@ -375,8 +371,6 @@ static sn_status measure_file(rigging *r) {
   if (status == SN_OK) status = sn_gltf_skeleton(r->ctx, gltf, &read.skeleton, &skin);
   if (status == SN_OK) status = read_poses(r->ctx, gltf, sn_inputs_rate(r->job->inputs, &read.frames), &read);
   if (status == SN_OK) status = measure(r, &read, &mesh, &skin);
-  double diagonal = sn_points_diagonal((const float(*)[3])read.rest.positions, read.rest.vertex_count);
-  if (status == SN_OK && diagonal > 0) r->out->gap_pct = 100 * sn_joint_gap(&read.skeleton, &read.poses) / diagonal;
   sn_skin_free(&skin);
   sn_mesh_free(&mesh);
   sn_skeleton_free(&read.skeleton);
@@ -421,7 +415,7 @@ static sn_status find_strays(sn_context *ctx, const sn_mesh *rest, strays *out) 
 
 // What to try where the rig is far from the frames; an empty text where it is not.
 static sn_status advise(rigging *r) {
-  const sn_metrics *m = &r->out->error;
+  const sn_metrics *m = &r->out->figures.error;
   char *out = r->out->poor;
   size_t size = sizeof r->out->poor;
   static const double most_rms = 2, most_largest = 20; // percent of the diagonal
@@ -458,8 +452,9 @@ sn_status sn_job_rig(sn_context *ctx, sn_rig_job *job, sn_rig_done *out) {
   double start = sn_seconds();
   if (status == SN_OK) status = sn_rig(ctx, &e->rest, &e->frames, &job->options, &out->rig);
   out->seconds = sn_seconds() - start;
+  if (status == SN_OK && (!job->path || job->heat)) status = measure_result(&r); // colours are written with the rig
   if (status == SN_OK && job->path) status = write_rig(&r, job->path);
-  if (status == SN_OK) status = (job->path ? measure_file : measure_result)(&r);
+  if (status == SN_OK && job->path) status = measure_file(&r);
   return status == SN_OK ? advise(&r) : status;
 }
 
@@ -477,20 +472,22 @@ void sn_rig_done_free(sn_rig_done *done) {
 
 static json_t *report_result(const sn_rig_job *job, const sn_rig_done *done) {
   const sn_rig_report *r = &done->rig.report;
+  const sn_rig_figures *g = &done->figures;
   const sn_examples *e = job->examples;
   int influences = job->options.influences, rest_frame = done->rest_frame;
-  json_t *out = sn_report_metrics(&done->error), *histogram = json_array();
-  for (int k = 0; k <= influences; k++) json_array_append_new(histogram, json_integer(r->influences[k]));
+  json_t *out = sn_report_metrics(&g->error), *histogram = json_array();
+  for (int k = 0; k <= influences; k++) json_array_append_new(histogram, json_integer(g->influences[k]));
   sn_report_add(out,
                 "bones:i bones_wanted:o rest_frame:o pruned:i reason:o influences:i influences_histogram:o "
                 "joint_gap_pct_diag:f p99_pct_diag:f roughness:f symmetric:b joints_inside_pct:f "
                 "joint_outside_pct_diag:f pieces:i iterations:i seconds:f frame_rms:o vertex_rms:o",
                 r->bones, r->bones_wanted ? json_integer(r->bones_wanted) : json_null(),
                 rest_frame < 0 ? json_null() : json_integer(rest_frame), r->pruned,
-                *r->reason ? sn_report_text(r->reason) : json_null(), influences, histogram, done->gap_pct,
-                r->p99_pct_diag, r->roughness, r->symmetric, r->joints_inside_pct, r->joint_outside_pct_diag,
-                r->pieces, r->iterations, done->seconds, sn_report_numbers(r->frame_rms, e->frames.frame_count),
-                sn_report_numbers(r->vertex_rms, e->rest.vertex_count));
+                *r->reason ? sn_report_text(r->reason) : json_null(), influences, histogram, g->joint_gap_pct_diag,
+                g->visible.p99_pct_diag, g->visible.roughness, r->symmetric, g->joints_inside_pct,
+                g->joint_outside_pct_diag, g->pieces, r->iterations, done->seconds,
+                sn_report_numbers(g->frame_rms, e->frames.frame_count),
+                sn_report_numbers(g->vertex_rms, e->rest.vertex_count));
   if (r->curve_count > 0)
     sn_report_add(out, "cross_validated_pct_diag:o cross_validated_choice:i",
                   sn_report_numbers(r->curve, r->curve_count), r->curve_choice);

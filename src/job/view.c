@@ -140,7 +140,7 @@ static sn_status put_surface(view *v, const sn_rt_model *model, const sn_example
   if (status == SN_OK && isfinite(surface.roughness))
     status = put(v->ctx, out, "roughness", json_real(surface.roughness));
   if (status != SN_OK || model->info.joint_count == 0 || e->skeleton.joint_count < 2) return status;
-  status = sn_rig_joints_inside(v->ctx, &e->rest, &e->skeleton, &inside, &outside);
+  status = sn_rig_joints_inside(v->ctx, &e->rest, &e->skeleton, &inside, &outside, NULL);
   return status == SN_OK ? put(v->ctx, out, "joints_inside_pct", json_real(inside)) : status;
 }
 

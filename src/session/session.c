@@ -268,8 +268,8 @@ bool sn_session_get(const sn_session *s, const char *name, sn_session_array *out
   const sn_skeleton *skeleton = rigged ? &s->rig.rig.skeleton : &e->skeleton;
   const sn_poses *poses = rigged ? &s->rig.rig.poses : &e->poses;
   const sn_skin *skin = rigged ? &s->rig.rig.skin : &e->skin;
-  const double *vertex_rms = s->vertex_rms ? s->vertex_rms : s->rig.rig.report.vertex_rms;
-  const double *frame_rms = s->frame_rms ? s->frame_rms : s->rig.rig.report.frame_rms;
+  const double *vertex_rms = s->vertex_rms ? s->vertex_rms : s->rig.figures.vertex_rms;
+  const double *frame_rms = s->frame_rms ? s->frame_rms : s->rig.figures.frame_rms;
   const sn_model *model = s->rig.model.bytes ? &s->rig.model : &s->model;
   const named_array arrays[] = {
     {"positions", e->rest.positions, 'f', {e->rest.vertex_count, 3, -1}},

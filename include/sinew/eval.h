@@ -148,7 +148,7 @@ sn_status sn_assess_loocv(sn_context *ctx, const sn_method_spec *spec, const sn_
 
 // ---- the choice of a method ----------------------------------------------------------------------------------------
 
-// A method that was tried: what it says about poses left out of its training.
+// A method that was tried: its error on held-out poses.
 typedef struct sn_candidate {
   sn_method_spec spec;
   sn_metrics left_out; // zeroed where it was refused

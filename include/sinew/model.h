@@ -84,7 +84,7 @@ typedef struct sn_model_desc {
   const sn_skin *skin;         // `joints` are palette indices; 1 to 8 influences; rows need not be normalised
   int extra_count;
   const sn_extra_joint *extra;
-  int palette_count; // 0: joints and extras; drives with bones of their own give their number
+  int palette_count; // 0: joints and extras; drives with separate bones give their number
   int control_count;
   int value_count; // named values of the pose spaces
   const char *const *value_names;

@@ -114,7 +114,7 @@ typedef struct sn_session_array {
 } sn_session_array;
 bool sn_session_get(const sn_session *session, const char *name, sn_session_array *out);
 const char *sn_session_joint_name(const sn_session *session, int joint);
-double sn_session_rate(const sn_session *session); // frames per second of the frames; 0 where nobody knows
+double sn_session_rate(const sn_session *session); // frames per second of the frames; 0 where unknown
 bool sn_session_is_split(const sn_session *session);
 
 // The names of all methods with their summaries and options, as JSON. To be freed with sn_session_text_free.
@@ -124,7 +124,7 @@ void sn_session_text_free(char *text);
 // ---- evaluation ----------------------------------------------------------------------------------------------------------
 
 // A model opened by the runtime. Vertices are in the order of the rest file, also where the model was renumbered. Its bytes
-// stay the caller's. Any number of threads may use it, each with a scratch of its own.
+// stay the caller's. Any number of threads may use it, each with separate scratch memory.
 typedef struct sn_evaluator sn_evaluator;
 
 // NULL, with the reason in `message`, where the bytes are no model.

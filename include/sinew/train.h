@@ -125,10 +125,10 @@ sn_status sn_train(sn_context *ctx, const sn_method_spec *spec, const sn_example
                    sn_model *out, sn_train_report *report);
 
 // One vertex over all frames: the displacement in the rest pose that it needs, and the one that the model's corrections
-// give it (Murtagh 2008, figures 5.4 to 5.6). It is the vertex that the skinning alone misses most.
+// give it (Murtagh 2008, figures 5.4 to 5.6). It is the vertex with the largest residual of the skinning alone.
 typedef struct sn_correct_trace {
   int frame_count, vertex;
-  int axis;                      // 0 x, 1 y, 2 z: the component told, the one that is needed most
+  int axis;                      // 0 x, 1 y, 2 z: the component with the largest displacement
   double *angle, *truth, *given; // frame_count each; the largest turn of a joint against its parent, in radians
   sn_arena memory;
 } sn_correct_trace;

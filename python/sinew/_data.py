@@ -15,7 +15,7 @@ DOCUMENTS = {".glb", ".gltf", ".fbx", ".dae", ".bvh", ".blend"}
 
 
 class Frames(np.ndarray):
-    """Vertex positions over time: float32, frames x vertices x 3. `rate` is frames per second, 0 where nobody knows."""
+    """Vertex positions over time: float32, frames x vertices x 3. `rate` is frames per second, 0 where unknown."""
 
     rate = 0.0
 
@@ -61,7 +61,7 @@ class Mesh:
 
     @property
     def diagonal(self):
-        """Of the bounding box: errors are told in percent of it."""
+        """Of the bounding box: errors are given in percent of it."""
         if len(self.positions) == 0:
             return 0.0
         return float(np.linalg.norm(np.ptp(self.positions.astype(np.float64), axis=0)))
@@ -136,7 +136,7 @@ def load_frames(path, fps=0, clip=None, object=(), scale=None, axes=None, offset
 
 
 def load_skeleton(path, clip=None, fps=0, still=False, scale=None, axes=None, offset=None):
-    """A skeleton with the poses of a clip (the first unless told; 30 per second unless told), its mesh and its skin."""
+    """A skeleton with the poses of a clip (by default the first, 30 frames per second), its mesh and its skin."""
     session = Session()
     session.set(scale=scale, axes=axes, offset=offset, clip=clip, fps=rate_text(fps))
     session.do(lib.sn_session_read_skeleton, path_text(path), still)

@@ -79,7 +79,7 @@ class _View:
 
 
 class Session:
-    """Work runs on a thread of its own while the caller's waits, so that Ctrl-C and progress callbacks get their turn."""
+    """Work runs on a separate thread while the caller's waits, so that Ctrl-C and progress callbacks get their turn."""
 
     def __init__(self, threads=0, seed=1, progress=None):
         self.handle = lib.sn_session_new()

@@ -111,9 +111,9 @@ static sn_status finished(void *user, sn_compare_row *row) {
   const compare_row *more = &job->more[row - job->rows];
   say_row(job->c, row);
   fflush(stdout);
-  json_t *told = sn_report_compare(row);
-  if (more->clamped) json_object_set(told, "clamped", more->clamped);
-  json_array_append_new(job->list, told);
+  json_t *report = sn_report_compare(row);
+  if (more->clamped) json_object_set(report, "clamped", more->clamped);
+  json_array_append_new(job->list, report);
   return SN_OK;
 }
 

@@ -74,7 +74,7 @@ static int run_lines(demo *d, const char *const *lines) {
 static const char set[] = "--rest DIR/arm/rest.obj --frames DIR/arm/frames.pc2 --skeleton DIR/arm/skeleton.glb "
                           "--torque DIR/arm/torque.csv --controls DIR/arm/controls.txt --keys every:4";
 
-// Forms of a method that are worth a row of their own.
+// Forms of a method with a separate row.
 static const char *const variants[] = {"lbs:extra=halfway", "rotreg:psd=1", NULL};
 
 // Every method of the table with its variants.

@@ -2,7 +2,7 @@
 // sinew info: what is in a file.
 #include "cli/inputs.h"
 
-// --keys auto:N: poses of a clip that nobody has sculpted or simulated yet.
+// --keys auto:N: poses of a clip to sculpt or simulate.
 static sn_status choose_poses(cli *c, const char *path) {
   const char *clip = sn_cli_text(c, "--clip");
   sn_load_options options = sn_load_options_default();

@@ -241,7 +241,7 @@ sn_status sn_assess_predict(sn_context *ctx, const sn_method_spec *spec, const s
 // ---- leave one out --------------------------------------------------------------------------------------------------
 
 typedef struct fold {
-  sn_context ctx; // of its own: folds run at the same time
+  sn_context ctx; // separate: folds run at the same time
   sn_metrics train;
   sn_errors test;
   double seconds;

@@ -16,7 +16,7 @@ typedef struct evaluation {
 } evaluation;
 
 // Joints by the model's own tree; or the palette as joints of a flat skeleton, what glTF sees of half-way joints and of drives with
-// bones of their own. Both in the poses of the examples.
+// separate bones. Both in the poses of the examples.
 static sn_status make_skeleton(evaluation *e, sn_skeleton *skeleton, sn_poses *poses) {
   const sn_rt_model *model = e->model;
   int count = (int)model->info.palette_count;
@@ -215,7 +215,7 @@ static sn_status pick_controls(evaluation *e, sn_frames *frames) {
   return SN_OK;
 }
 
-// Positions of the control points, as frames of their own.
+// Positions of the control points, as separate frames.
 static sn_status load_controls(evaluation *e) {
   const char *path = e->job->inputs->load.controls;
   int points = (int)e->model->info.control_count;

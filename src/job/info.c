@@ -119,7 +119,7 @@ static sn_status info_abc(description *o, const char *path) {
   }
   json_object_set_new(o->report, "objects", objects);
   status = sn_abc_choose(o->ctx, abc, NULL, 0);
-  if (status != SN_OK) { // an archive of something else is told, not refused
+  if (status != SN_OK) { // an archive of something else is described, not refused
     bool damaged = status == SN_BAD_FILE || status == SN_NO_MEMORY;
     if (!damaged) fprintf(o->text, "  no frames: %s\n", o->ctx->error.message);
     sn_abc_free(abc);

@@ -50,7 +50,7 @@ static sn_status read_locks(rigging *r) {
   sn_examples *e = r->job->examples;
   sn_gltf *gltf;
   sn_mesh bind = {0};
-  const char *clip; // of several skeleton files the first is everybody's
+  const char *clip; // of several skeleton files the first counts
   const char *path = sn_clip_path(r->ctx, &r->out->memory, r->job->inputs->skeletons.texts[0], &clip);
   sn_status status = path ? sn_gltf_read(r->ctx, path, &gltf) : r->ctx->error.status;
   if (status != SN_OK) return status;

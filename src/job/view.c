@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// One self-contained HTML page in which models run live: what it is told of models and their examples.
+// One self-contained HTML page in which models run live: its models and their examples as JSON.
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

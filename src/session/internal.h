@@ -19,7 +19,7 @@ struct sn_session {
   sn_arena memory;
   // Files that were named.
   sn_inputs inputs;
-  // What there is. Parts that were given have no memory of their own.
+  // What there is. Parts that were given have no memory here.
   sn_examples examples;
   bool split;
   const float (*normals)[3];

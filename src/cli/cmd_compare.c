@@ -119,63 +119,45 @@ static sn_status finished(void *user, sn_compare_row *row) {
 
 // The thesis's figures 5.4 to 5.6: what the worst vertex needs and gets against the angle, two lines per method.
 static sn_status plot_traces(const comparison *job, const char *path) {
-  cli *c = job->c;
-  int count = job->count;
-  sn_arena scratch = sn_arena_new(&c->ctx);
-  sn_plot_line *lines = SN_NEW(&c->ctx, &scratch, sn_plot_line, 2 * count);
-  char(*names)[300] = sn_arena_alloc(&c->ctx, &scratch, (size_t)(2 * count), sizeof *names);
-  sn_status status = lines && names ? SN_OK : c->ctx.error.status;
-  for (int n = 0; status == SN_OK && n < 2 * count; n++) {
+  sn_plot_line lines[2 * most_methods];
+  char names[2 * most_methods][300];
+  for (int n = 0; n < 2 * job->count; n++) {
     const sn_correct_trace *trace = &job->more[n / 2].trace;
     snprintf(names[n], sizeof *names, "%s: vertex %d, %c, %s", job->rows[n / 2].spec.text, trace->vertex,
              "xyz"[trace->axis], n % 2 ? "interpolated" : "true");
     lines[n] = (sn_plot_line){names[n], trace->frame_count, trace->angle, n % 2 ? trace->given : trace->truth};
   }
-  if (status == SN_OK) {
-    status = sn_plot_write(&c->ctx, path,
-                           &(sn_plot){"Displacement of the worst vertex in the rest pose", "angle, radians",
-                                      "displacement, file units", lines, 2 * count});
-  }
-  sn_arena_free(&scratch);
-  return status;
+  return sn_plot_write(&job->c->ctx, path,
+                       &(sn_plot){"Displacement of the worst vertex in the rest pose", "angle, radians",
+                                  "displacement, file units", lines, 2 * job->count});
 }
 
 // Error of every frame, one line per method.
 static sn_status plot(const comparison *job, const char *path) {
-  cli *c = job->c;
   const sn_examples *examples = &job->examples;
-  const sn_compare_row *rows = job->rows;
-  int count = job->count;
-  sn_arena scratch = sn_arena_new(&c->ctx);
+  sn_plot_line lines[most_methods];
   int frames = examples->frames.frame_count;
   double diagonal = sn_points_diagonal((const float(*)[3])examples->rest.positions, examples->rest.vertex_count);
-  double *x = SN_NEW(&c->ctx, &scratch, double, frames);
-  sn_plot_line *lines = SN_NEW(&c->ctx, &scratch, sn_plot_line, count);
-  sn_status status = x && lines ? SN_OK : c->ctx.error.status;
-  for (int f = 0; status == SN_OK && f < frames; f++) x[f] = f;
-  for (int m = 0; status == SN_OK && m < count; m++) {
-    for (int f = 0; f < frames; f++) rows[m].frame_rms[f] *= 100 / diagonal;
-    lines[m] = (sn_plot_line){rows[m].spec.text, frames, x, rows[m].frame_rms};
+  double *x = SN_NEW(&job->c->ctx, &job->c->memory, double, frames);
+  if (!x) return job->c->ctx.error.status;
+  for (int f = 0; f < frames; f++) x[f] = f;
+  for (int m = 0; m < job->count; m++) {
+    const sn_compare_row *row = &job->rows[m];
+    for (int f = 0; f < frames; f++) row->frame_rms[f] *= 100 / diagonal;
+    lines[m] = (sn_plot_line){row->spec.text, frames, x, row->frame_rms};
   }
-  if (status == SN_OK) {
-    status = sn_plot_write(
-      &c->ctx, path, &(sn_plot){"Error over the frames", "frame", "rms error, % of the diagonal", lines, count});
-  }
-  sn_arena_free(&scratch);
-  return status;
+  return sn_plot_write(
+    &job->c->ctx, path,
+    &(sn_plot){"Error over the frames", "frame", "rms error, % of the diagonal", lines, job->count});
 }
 
 // Test error against the size of the model, one line per method: what options such as rotreg's `bones` trade.
 static sn_status plot_bytes(const comparison *job, const char *path) {
-  cli *c = job->c;
   const sn_compare_row *rows = job->rows;
-  int count = job->count;
-  sn_arena scratch = sn_arena_new(&c->ctx);
-  double *x = SN_NEW(&c->ctx, &scratch, double, count), *y = SN_NEW(&c->ctx, &scratch, double, count);
-  sn_plot_line *lines = SN_NEW(&c->ctx, &scratch, sn_plot_line, count);
-  sn_status status = x && y && lines ? SN_OK : c->ctx.error.status;
-  int line_count = 0, at = 0;
-  for (int m = 0; status == SN_OK && m < count; m++) {
+  sn_plot_line lines[most_methods];
+  double x[most_methods], y[most_methods];
+  int count = job->count, line_count = 0, at = 0;
+  for (int m = 0; m < count; m++) {
     bool seen = false;
     for (int k = 0; k < m; k++) seen = seen || rows[k].spec.method == rows[m].spec.method;
     if (seen) continue;
@@ -190,13 +172,9 @@ static sn_status plot_bytes(const comparison *job, const char *path) {
       at += line->count - place;
     }
   }
-  if (status == SN_OK) {
-    status = sn_plot_write(
-      &c->ctx, path,
-      &(sn_plot){"Error against size", "bytes of the model", "rms error, % of the diagonal", lines, line_count});
-  }
-  sn_arena_free(&scratch);
-  return status;
+  return sn_plot_write(
+    &job->c->ctx, path,
+    &(sn_plot){"Error against size", "bytes of the model", "rms error, % of the diagonal", lines, line_count});
 }
 
 static sn_status plot_chosen(const comparison *job, const char *path) {

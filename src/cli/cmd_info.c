@@ -4,15 +4,14 @@
 
 // --keys auto:N: poses of a clip to sculpt or simulate.
 static sn_status choose_poses(cli *c, const char *path) {
-  const char *clip = sn_cli_text(c, "--clip");
-  sn_load_options options = sn_load_options_default();
+  sn_inputs inputs;
   sn_examples examples;
   sn_keys keys = {0}, others = {0};
   if (!sn_is_document(path))
     return sn_fail(&c->ctx, SN_BAD_INPUT, "--keys: poses are chosen from a skeleton's motion, and %s has none", path);
-  options.skeletons = &path, options.skeleton_count = 1;
-  options.clips = &clip, options.clip_count = clip ? 1 : 0;
-  sn_status status = sn_examples_load(&c->ctx, &options, &examples);
+  sn_status status = sn_cli_inputs(c, &inputs);
+  if (status == SN_OK) status = sn_inputs_add(&c->ctx, &inputs, "skeleton", path);
+  if (status == SN_OK) status = sn_inputs_load(&c->ctx, &inputs, &examples);
   if (status != SN_OK) return status;
   status = sn_train_keys(&c->ctx, &examples, sn_cli_text(c, "--keys"), c->seed, &keys, &others);
   if (status == SN_OK) sn_cli_say_keys(c, &keys);

@@ -56,7 +56,7 @@ static sn_status measure(sn_context *ctx, const sn_examples *e, const sn_keys *k
   sn_status status = sn_method_parse(ctx, text, &spec);
   if (status == SN_OK) status = sn_train(ctx, &spec, e, keys, &bytes, &report);
   if (status == SN_OK) status = sn_model_open(ctx, text, bytes.bytes, bytes.size, &model);
-  if (status == SN_OK) status = sn_assess(ctx, &model, e, keys, others, &scores, NULL);
+  if (status == SN_OK) status = sn_assess(ctx, &model, e, &(sn_scored_frames){keys, others, NULL}, &scores);
   if (status == SN_OK) status = neighbour_variation(ctx, &model, e, others, diagonal, &variation);
   if (status == SN_OK) {
     *test = scores.test.rms_pct_diag;
@@ -211,8 +211,9 @@ int main(int argc, char **argv) {
     lines[s] = (sn_plot_line){argv[4 + 3 * s], count_count, x, y[s]};
   }
   if (status == SN_OK) {
-    status = sn_plot_write(&ctx, argv[1], "affine: error against control points", "control points chosen",
-                           "rms error of the test frames, % of the diagonal", lines, sets);
+    status = sn_plot_write(&ctx, argv[1],
+                           &(sn_plot){"affine: error against control points", "control points chosen",
+                                      "rms error of the test frames, % of the diagonal", lines, sets});
   }
   if (status != SN_OK) fprintf(stderr, "%s\n", ctx.error.message);
   return status == SN_OK ? 0 : 1;

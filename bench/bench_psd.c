@@ -29,7 +29,8 @@ static sn_status train(sn_context *ctx, const sn_examples *examples, const char 
   if (status == SN_OK) status = sn_keys_parse(ctx, keys, examples->frames.frame_count, 1, &train_keys, &others);
   if (status == SN_OK) status = sn_train(ctx, &spec, examples, &train_keys, &out->bytes, NULL);
   if (status == SN_OK) status = sn_model_open(ctx, text, out->bytes.bytes, out->bytes.size, &out->model);
-  if (status == SN_OK) status = sn_assess(ctx, &out->model, examples, &train_keys, &others, &out->scores, NULL);
+  if (status == SN_OK)
+    status = sn_assess(ctx, &out->model, examples, &(sn_scored_frames){&train_keys, &others, NULL}, &out->scores);
   sn_keys_free(&train_keys), sn_keys_free(&others);
   return status;
 }

@@ -2,6 +2,7 @@
 // Error, time and memory of `sn_rig` on a set:
 //   bench_rig REST FRAMES BONES [tree|free|affine|published|schaefer|aguiar|hasler|all] [influences] [smooth]
 // `all`: our own tree, the methods of others, and their errors over ours.
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,8 +47,10 @@ static double run(sn_context *ctx, const sn_mesh *rest, const sn_frames *frames,
   double data = 12.0 * frames->frame_count * frames->vertex_count / 1048576, rms = rig.report.rms_pct_diag;
   printf("%d bones %-8s e_rms %8.4f  rms %.4f %%  gap %.1e %%  %5.2f s wall %5.2f s cpu  rounds %d  thinnest %.3f  "
          "peak %ld MB (frames %.1f)",
-         rig.report.bones, kind, rig.report.e_rms, rms, rig.report.joint_gap_pct_diag, wall, cpu,
-         rig.report.iterations, thinnest(&rig), usage.ru_maxrss / 1024, data);
+         rig.report.bones, kind, 1000 * rig.report.rms / sqrt(3), rms,
+         100 * sn_joint_gap(&rig.skeleton, &rig.poses) /
+           sn_points_diagonal((const float(*)[3])rest->positions, rest->vertex_count),
+         wall, cpu, rig.report.iterations, thinnest(&rig), usage.ru_maxrss / 1024, data);
   if (own > 0) printf("  over ours %.2f", rms / own);
   printf("\n");
   if (rig.report.reason[0]) printf("  %s\n", rig.report.reason);

@@ -5,7 +5,8 @@
 
 #include "check.h"
 
-#include "rig/internal.h"
+#include "rig/solve.h"
+#include "sinew/fit.h"
 #include "sinew/rig.h"
 
 // ---- a rig with a known answer: a tube along x, bent at evenly spaced joints --------------------------------------
@@ -154,7 +155,8 @@ static inline void check_result(const sn_mesh *rest, const sn_frames *frames, co
       square += sn_vec3_dot(d, d);
     }
   assert_true(isfinite(square));
-  assert_near(r->report.rms, sqrt(square / n / frames->frame_count), 1e-9 + 1e-6 * r->report.rms);
+  // The solver works in single precision; positions are of unit size.
+  assert_near(r->report.rms, sqrt(square / n / frames->frame_count), 1e-6 * (1 + diagonal) + 1e-4 * r->report.rms);
   for (int j = 0; j < r->skeleton.joint_count; j++) {
     roots += r->skeleton.parents[j] < 0;
     for (int f = 0; f < frames->frame_count && o->bone_type == SN_RIG_RIGID; f++) {
@@ -166,7 +168,7 @@ static inline void check_result(const sn_mesh *rest, const sn_frames *frames, co
   }
   if (o->given == SN_RIG_NOTHING && o->structure == SN_RIG_TREE) {
     assert_int_equal(roots, 1);
-    assert_below(r->report.joint_gap_pct_diag, diagonal > 0 ? 0.01 : 0);
+    assert_below(100 * sn_joint_gap(&r->skeleton, &r->poses), 0.01 * diagonal);
   }
   if (o->given == SN_RIG_NOTHING && r->skeleton.joint_count > 1) assert_true(thinnest_bone(r) >= 1);
   assert_true((r->report.reason[0] != 0) == (r->report.bones < r->report.bones_wanted));

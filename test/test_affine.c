@@ -5,7 +5,7 @@
 #include <lapacke.h>
 
 #include "runtime/format.h"
-#include "sinew/rig.h"
+#include "sinew/fit.h"
 #include "train/affine/affine.h"
 
 static double diagonal(const sn_examples *e) {

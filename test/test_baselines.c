@@ -329,7 +329,7 @@ static void test_rows(void **state) {
     sn_model model;
     assert_ok(&ctx, sn_method_parse(&ctx, specs[k], &spec));
     assert_fails(&ctx, sn_train(&ctx, &spec, &e, &keys, &model, &report), "only `compare` evaluates it");
-    assert_ok(&ctx, sn_assess_predict(&ctx, &spec, &e, &keys, &others, &scores, NULL, &report));
+    assert_ok(&ctx, sn_assess_predict(&ctx, &spec, &e, &(sn_scored_frames){&keys, &others, NULL}, &scores, &report));
     print_message("%s %.3f, lbs %.3f\n", specs[k], scores.test.ee, lbs);
     if (k == 4) {
       assert_below(lbs, scores.test.ee); // it turns about the origin

@@ -51,7 +51,7 @@ static void new_motion_gains(void **state) {
   for (int n = 0; n < 2; n++) {
     trained t = train(&ctx, &rom, specs[n], "all");
     sn_scores scores;
-    assert_ok(&ctx, sn_assess(&ctx, &t.model, &mixed, &all, &none, &scores, NULL));
+    assert_ok(&ctx, sn_assess(&ctx, &t.model, &mixed, &(sn_scored_frames){&all, &none, NULL}, &scores));
     ee[n] = scores.train.ee;
     if (n == 1) assert_true(t.report.cross_validated > 0);
     release(&t);

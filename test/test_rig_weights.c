@@ -5,10 +5,10 @@
 typedef struct bench {
   sn_arena memory;
   tube t;
-  rig_problem p;
-  rig_units units;
-  rig_model m;
-  rig_smooth smooth;
+  fit_problem p;
+  fit_units units;
+  fit_model m;
+  fit_smooth smooth;
 } bench;
 
 // A tube that bends like its true bones, but for `noise`: no weights are exact then, and a fourth influence always helps a little.
@@ -25,36 +25,36 @@ static void make_bench(sn_context *ctx, int bones, double noise, bench *b) {
     }
   }
   assert_ok(ctx,
-            sn_rig_problem_build(ctx, &b->memory, &b->t.rest, &b->t.frames, NULL, order, frames, &b->units, &b->p));
-  assert_ok(ctx, sn_rig_model_new(ctx, &b->memory, &b->p, bones, limit, &b->m));
-  assert_ok(ctx, sn_rig_smooth_build(ctx, &b->memory, &b->t.rest, &b->p, 1, &b->smooth));
+            sn_fit_problem_build(ctx, &b->memory, &b->t.rest, &b->t.frames, NULL, order, frames, &b->units, &b->p));
+  assert_ok(ctx, sn_fit_model_new(ctx, &b->memory, &b->p, bones, limit, &b->m));
+  assert_ok(ctx, sn_fit_smooth_build(ctx, &b->memory, &b->t.rest, &b->p, 1, &b->smooth));
 }
 
 static void solve_bench(sn_context *ctx, bench *b) {
   b->m.bones = b->t.skeleton.joint_count, b->smooth.steady = true;
   for (int f = 0; f < b->p.f; f++)
     for (int j = 0; j < b->m.bones; j++)
-      sn_rig_set_bone(&b->m, j, f, sn_rig_to_units(&b->units, f, sn_pose(&b->t.poses, f)[j]));
+      sn_fit_set_bone(&b->m, j, f, sn_fit_to_units(&b->units, f, sn_pose(&b->t.poses, f)[j]));
   for (int i = 0; i < b->p.n; i++) b->m.weight[i * b->m.limit] = 1;
-  sn_rig_model_refresh(ctx, &b->m);
-  assert_ok(ctx, sn_rig_pass(ctx, &b->m, RIG_EXHAUST, NULL));
-  sn_rig_smooth_by_error(&b->m, &b->smooth);
-  for (int round = 0; round < 3; round++) assert_ok(ctx, sn_rig_pass(ctx, &b->m, RIG_ADJUST, &b->smooth));
+  sn_fit_model_refresh(ctx, &b->m);
+  assert_ok(ctx, sn_fit_pass(ctx, &b->m, FIT_EXHAUST, NULL));
+  sn_fit_smooth_by_error(&b->m, &b->smooth);
+  for (int round = 0; round < 3; round++) assert_ok(ctx, sn_fit_pass(ctx, &b->m, FIT_ADJUST, &b->smooth));
 }
 
 static void free_bench(bench *b) {
-  sn_rig_problem_free(&b->p);
+  sn_fit_problem_free(&b->p);
   sn_arena_free(&b->memory);
   free_tube(&b->t);
 }
 
-static double mean_influences(const rig_model *m) {
+static double mean_influences(const fit_model *m) {
   int count = 0;
   for (int e = 0; e < m->p->n * m->limit; e++) count += m->weight[e] > 0;
   return (double)count / m->p->n;
 }
 
-static double weight_of(const rig_model *m, int i, int j) {
+static double weight_of(const fit_model *m, int i, int j) {
   for (int q = 0; q < m->limit; q++)
     if (m->joint[i * m->limit + q] == j && m->weight[i * m->limit + q] > 0) return m->weight[i * m->limit + q];
   return 0;
@@ -123,7 +123,7 @@ static void thin_links_are_no_slivers(void **state) {
     b.m.joint[i * b.m.limit] = right ? 2 : 0;
   }
   b.m.joint[1] = 1, b.m.weight[0] = 0.99, b.m.weight[1] = 0.01;
-  assert_ok(&ctx, sn_rig_pass(&ctx, &b.m, RIG_KEEP, NULL));
+  assert_ok(&ctx, sn_fit_pass(&ctx, &b.m, FIT_KEEP, NULL));
   tree.bones = 3, tree.root = 0, tree.parent[0] = -1, tree.parent[1] = 0, tree.parent[2] = 1;
   assert_near(sn_rig_share(&b.m, 1), 1e-4, 1e-12);
   assert_true(sn_rig_is_sliver(&b.m, NULL, 1, RIG_THINNEST));

@@ -223,7 +223,7 @@ static void a_pose_is_added_to_a_plain_skin(void **state) {
     assert_ok(&ctx, sn_keys_parse(&ctx, "0", 12, 1, &still, NULL));
     assert_ok(&ctx, sn_correct_add(&ctx, &t.model, &e, &one, &more));
     assert_ok(&ctx, sn_model_open(&ctx, "more", more.bytes, more.size, &grown));
-    assert_ok(&ctx, sn_assess(&ctx, &grown, &e, &one, &still, &scores, NULL));
+    assert_ok(&ctx, sn_assess(&ctx, &grown, &e, &(sn_scored_frames){&one, &still, NULL}, &scores));
     assert_below(scores.train.rms_pct_diag, 0.02);
     assert_below(scores.test.rms_pct_diag, 0.02);
     sn_keys_free(&one), sn_keys_free(&still), sn_model_free(&more), release(&t);

@@ -55,10 +55,13 @@ static int fill(void **state) {
 static sn_session *new_session(bool skeleton) {
   sn_session *s = sn_session_new();
   assert_non_null(s);
-  sn_session_give_mesh(s, vertices, &rest[0][0], triangles, &corners[0][0], false, NULL);
-  assert_int_equal(sn_session_give_frames(s, frames, vertices, &moved[0][0][0], 1, clips, 0), SN_OK);
+  sn_session_give_mesh(s,
+                       &(sn_session_mesh){vertices, triangles, .positions = &rest[0][0], .corners = &corners[0][0]});
+  assert_int_equal(sn_session_give_frames(s, &(sn_session_frames){frames, vertices, &moved[0][0][0], 1, 0, clips}),
+                   SN_OK);
   if (skeleton) {
-    assert_int_equal(sn_session_give_skeleton(s, 2, names, parents, &joint_rest[0][0][0], frames, &poses[0][0][0][0]),
+    assert_int_equal(sn_session_give_skeleton(s, &(sn_session_skeleton){2, frames, names, parents,
+                                                                        &joint_rest[0][0][0], &poses[0][0][0][0]}),
                      SN_OK);
   }
   assert_int_equal(sn_session_load_given(s), SN_OK);
@@ -72,7 +75,8 @@ static void test_training_and_arrays(void **state) {
   assert_true(sn_session_get(s, "frames", &a));
   assert_ptr_equal(a.data, moved);
   assert_false(sn_session_get(s, "model", &a));
-  assert_int_equal(sn_session_train(s, "lbs", "every:2", true), SN_OK);
+  assert_int_equal(sn_session_option(s, "keys", "every:2"), SN_OK);
+  assert_int_equal(sn_session_train(s, "lbs", true), SN_OK);
   assert_true(sn_session_get(s, "model", &a));
   assert_int_equal(a.dimensions, 1);
   assert_non_null(strstr(sn_session_report(s), "\"ee\""));
@@ -97,12 +101,14 @@ static void test_training_and_arrays(void **state) {
 static void test_messages(void **state) {
   (void)state;
   sn_session *s = new_session(true);
-  assert_int_equal(sn_session_train(s, "lbz", "all", true), SN_BAD_INPUT);
+  assert_int_equal(sn_session_train(s, "lbz", true), SN_BAD_INPUT);
   assert_non_null(strstr(sn_session_message(s), "did you mean lbs"));
-  assert_int_equal(sn_session_train(s, "lbs", "every:x", true), SN_BAD_INPUT);
-  assert_int_equal(sn_session_rig(s, "bonez=3", false, ""), SN_BAD_INPUT);
-  assert_int_equal(sn_session_file(s, "nothing", "x"), SN_BAD_INPUT);
-  assert_int_equal(sn_session_read_frames(s, "/nowhere/x.pc2", 0), SN_IO);
+  assert_int_equal(sn_session_option(s, "keys", "every:x"), SN_OK);
+  assert_int_equal(sn_session_train(s, "lbs", true), SN_BAD_INPUT);
+  assert_int_equal(sn_session_rig(s, "bonez=3"), SN_BAD_INPUT);
+  assert_int_equal(sn_session_option(s, "nothing", "x"), SN_BAD_INPUT);
+  assert_int_equal(sn_session_option(s, "max-time", "fast"), SN_BAD_INPUT);
+  assert_int_equal(sn_session_read_frames(s, "/nowhere/x.pc2"), SN_IO);
   sn_session_free(s);
 }
 
@@ -124,8 +130,8 @@ typedef struct work {
 } work;
 
 static sn_status run(sn_session *s, const work *w) {
-  if (!w->method) return sn_session_rig(s, "bones=6", true, "");
-  return sn_session_train(s, w->method, "all", true);
+  if (!w->method) return sn_session_rig(s, "bones=6");
+  return sn_session_train(s, w->method, true);
 }
 
 // Whenever it comes, a stop ends the work with SN_STOPPED (or too late), and nothing is lost, broken or leaked.
@@ -142,6 +148,7 @@ static void test_stop_at_any_time(void **state) {
       pthread_t thread;
       sn_session *s = new_session(works[k].skeleton);
       if (works[k].controls) assert_int_equal(sn_session_give_controls(s, 0, NULL, 6), SN_OK);
+      assert_int_equal(sn_session_option(s, "keep-bones", "1"), SN_OK);
       sn_session_run_with(s, 2, 1, &clock.stop);
       assert_int_equal(pthread_create(&thread, NULL, ring, &clock), 0);
       sn_status status = run(s, &works[k]);
@@ -162,10 +169,10 @@ static void test_stopped_before(void **state) {
   int stop = 1;
   sn_session *s = new_session(true);
   sn_session_run_with(s, 1, 1, &stop);
-  assert_int_equal(sn_session_train(s, "lbs", "all", true), SN_STOPPED);
-  assert_int_equal(sn_session_rig(s, "", false, ""), SN_STOPPED);
+  assert_int_equal(sn_session_train(s, "lbs", true), SN_STOPPED);
+  assert_int_equal(sn_session_rig(s, ""), SN_STOPPED);
   stop = 0;
-  assert_int_equal(sn_session_train(s, "lbs", "all", true), SN_OK);
+  assert_int_equal(sn_session_train(s, "lbs", true), SN_OK);
   sn_session_free(s);
 }
 

@@ -521,9 +521,9 @@ static void test_full_form(void **state) {
   e = generate(&ctx, "arm", 16, 600);
   assert_ok(&ctx, sn_keys_parse(&ctx, "every:2", 16, 1, &keys, &others));
   assert_ok(&ctx, sn_method_parse(&ctx, "torque:full=1", &spec));
-  assert_ok(&ctx, sn_assess_predict(&ctx, &spec, &e, &keys, &others, &full, NULL, &report));
+  assert_ok(&ctx, sn_assess_predict(&ctx, &spec, &e, &(sn_scored_frames){&keys, &others, NULL}, &full, &report));
   assert_ok(&ctx, sn_method_parse(&ctx, "rotreg:full=1", &spec));
-  assert_ok(&ctx, sn_assess_predict(&ctx, &spec, &e, &keys, &others, &without, NULL, &report));
+  assert_ok(&ctx, sn_assess_predict(&ctx, &spec, &e, &(sn_scored_frames){&keys, &others, NULL}, &without, &report));
   assert_below(full.test.rms_pct_diag, 0.6 * without.test.rms_pct_diag);
   sn_keys_free(&keys), sn_keys_free(&others), sn_examples_free(&e);
 }

@@ -71,7 +71,7 @@ static double free_error(sn_context *ctx, const sn_examples *examples, int influ
   assert_ok(ctx, sn_free_weights(ctx, &options, examples, &examples->poses, &keys, &skin));
   assert_ok(ctx, sn_model_build(ctx, &desc, &bytes));
   assert_ok(ctx, sn_model_open(ctx, "free", bytes.bytes, bytes.size, &model));
-  assert_ok(ctx, sn_assess(ctx, &model, examples, &keys, &(sn_keys){0}, &scores, NULL));
+  assert_ok(ctx, sn_assess(ctx, &model, examples, &(sn_scored_frames){&keys, &(sn_keys){0}, NULL}, &scores));
   sn_skin_free(&skin), sn_model_free(&bytes), sn_keys_free(&keys);
   return scores.train.ee;
 }

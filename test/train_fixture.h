@@ -31,7 +31,7 @@ static inline trained train(sn_context *ctx, const sn_examples *examples, const 
   assert_ok(ctx, sn_keys_parse(ctx, keys, examples->frames.frame_count, 1, &t.keys, &t.others));
   assert_ok(ctx, sn_train(ctx, &spec, examples, &t.keys, &t.bytes, &t.report));
   assert_ok(ctx, sn_model_open(ctx, spec_text, t.bytes.bytes, t.bytes.size, &t.model));
-  assert_ok(ctx, sn_assess(ctx, &t.model, examples, &t.keys, &t.others, &t.scores, NULL));
+  assert_ok(ctx, sn_assess(ctx, &t.model, examples, &(sn_scored_frames){&t.keys, &t.others, NULL}, &t.scores));
   return t;
 }
 

@@ -107,12 +107,12 @@ static inline double test_error(sn_context *ctx, const char *spec_text, const sn
   assert_ok(ctx, sn_method_parse(ctx, spec_text, &spec));
   if (sn_method_has_no_model(&spec)) {
     sn_train_report report;
-    assert_ok(ctx, sn_assess_predict(ctx, &spec, e, &keys, &others, &scores, NULL, &report));
+    assert_ok(ctx, sn_assess_predict(ctx, &spec, e, &(sn_scored_frames){&keys, &others, NULL}, &scores, &report));
   } else {
     sn_model model;
     sn_rt_model rt;
     train_model(ctx, spec_text, e, keys_text, &model, &rt);
-    assert_ok(ctx, sn_assess(ctx, &rt, e, &keys, &others, &scores, NULL));
+    assert_ok(ctx, sn_assess(ctx, &rt, e, &(sn_scored_frames){&keys, &others, NULL}, &scores));
     sn_model_free(&model);
   }
   sn_keys_free(&keys), sn_keys_free(&others);

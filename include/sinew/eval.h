@@ -24,8 +24,8 @@ typedef struct sn_metrics {
   double normal_deg;   // mean angle between normals and those of the frames' meshes
 } sn_metrics;
 
-// Frames that can be evaluated: those of the poses, of the values where there are no joints; where control points drive the model, those of the meshes, or, without a
-// rest mesh, frames that hold the control points alone.
+// Frames that can be evaluated: those of the poses, of the values where there are no joints; where control points drive the
+// model, those of the meshes, or, without a rest mesh, frames that hold the control points alone.
 int sn_assess_frame_count(const sn_rt_model *model, const sn_examples *examples);
 
 // The runtime's input for a frame of the examples, joints matched by name.
@@ -81,6 +81,21 @@ typedef struct sn_visible {
 } sn_visible;
 sn_status sn_assess_visible(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples, sn_visible *out);
 
+// A rig as written, evaluated by the runtime.
+typedef struct sn_rig_figures {
+  sn_metrics error; // of all frames
+  sn_visible visible;
+  double joint_gap_pct_diag;      // largest distance between the two ends of a joint over all frames
+  double joints_inside_pct;       // joints with a parent inside the rest mesh, in percent
+  double joint_outside_pct_diag;  // the largest distance of one of the others to the surface
+  int pieces;                     // of the rest mesh that share no vertices
+  int influences[9];              // vertices by number of influences
+  double *frame_rms, *vertex_rms; // root mean squared distances
+} sn_rig_figures;
+// `rigged` has the skeleton and poses of the file, `skin` the weights of its vertices; `memory` owns the arrays.
+sn_status sn_assess_rig(sn_context *ctx, const sn_rt_model *model, const sn_examples *rigged, const sn_skin *skin,
+                        sn_arena *memory, sn_rig_figures *out);
+
 // Sums from which the figures of any union of frames follow. Zeroed: no frames.
 typedef struct sn_errors {
   int vertex_count, frame_count; // every vertex of the rest file counts
@@ -98,8 +113,8 @@ sn_status sn_errors_measure(sn_context *ctx, const sn_examples *examples, const 
 // The same in windows: from none of `frame_count` frames, those of `keys` are added as the `first` and following ones. The
 // figures are those of one window, bit for bit.
 sn_status sn_errors_begin(sn_context *ctx, const sn_examples *examples, int frame_count, sn_errors *out);
-sn_status sn_errors_window(sn_context *ctx, const sn_examples *examples, const sn_keys *keys, int first,
-                           const sn_frames *positions, const sn_frames *normals, sn_errors *errors);
+sn_status sn_errors_window(sn_context *ctx, const sn_keys *keys, int first, const sn_frames *positions,
+                           const sn_frames *normals, sn_errors *errors);
 // Adds the frames of b (same mesh, same joints) to a; a zeroed `a` becomes a copy.
 sn_status sn_errors_add(sn_context *ctx, sn_errors *a, const sn_errors *b);
 void sn_errors_free(sn_errors *errors);
@@ -112,23 +127,28 @@ typedef struct sn_scores {
   sn_metrics train, test, between, all;
 } sn_scores;
 
-// `test` has ascending frames. `frame_rms` (may be NULL): the root mean squared distance of each of the examples' frames.
-sn_status sn_assess(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples, const sn_keys *train,
-                    const sn_keys *test, sn_scores *out, double *frame_rms);
+// Frames of the examples that scores are of; those of `test` ascend.
+typedef struct sn_scored_frames {
+  const sn_keys *train, *test;
+  double *frame_rms; // filled in: root mean squared distance of each of the examples' frames; NULL: not wanted
+} sn_scored_frames;
+
+sn_status sn_assess(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples,
+                    const sn_scored_frames *frames, sn_scores *out);
 
 // The same for a spec without a model (sn_method_has_no_model): training and evaluation are one step.
 sn_status sn_assess_predict(sn_context *ctx, const sn_method_spec *spec, const sn_examples *examples,
-                            const sn_keys *train, const sn_keys *test, sn_scores *out, double *frame_rms,
-                            sn_train_report *report);
+                            const sn_scored_frames *frames, sn_scores *out, sn_train_report *report);
 
-// Leave-one-out cross-validation over the frames of `keys`: `test` has each frame predicted by the model trained on the
-// others (`between` where clips are only tested on); `train` is the mean over the folds of their training figures. Folds run in parallel.
+// Leave-one-out cross-validation over the frames of `keys`: `test` has each frame predicted by the model trained on the others
+// (`between` where clips are only tested on); `train` is the mean over the folds of their training figures. Folds run in
+// parallel.
 sn_status sn_assess_loocv(sn_context *ctx, const sn_method_spec *spec, const sn_examples *examples,
                           const sn_keys *keys, sn_scores *out, double *seconds);
 
 // ---- the choice of a method ----------------------------------------------------------------------------------------
 
-// A method that was tried: what it says about poses left out of its training.
+// A method that was tried: its error on held-out poses.
 typedef struct sn_candidate {
   sn_method_spec spec;
   sn_metrics left_out; // zeroed where it was refused
@@ -139,16 +159,19 @@ typedef struct sn_candidate {
 } sn_candidate;
 
 typedef struct sn_choice_table {
+  sn_limits limits; // given
+  sn_arena memory;
   int count;
   sn_candidate *candidates;
   const sn_candidate *chosen; // NULL: none, and sn_train_chosen failed
 } sn_choice_table;
 
-// Tries the methods that the examples allow on poses left out, by similarity, of their training, and trains the best within the limits on all
-// frames of `keys`. report->cross_validated is the larger of its enveloping error on held-out poses and the one its training found. `memory`
-// owns the table, which is filled as far as it came where this fails.
-sn_status sn_train_chosen(sn_context *ctx, const sn_examples *examples, const sn_keys *keys, const sn_limits *limits,
-                          sn_arena *memory, sn_choice_table *table, sn_model *out, sn_train_report *report);
+// Cross-validates the methods that the examples allow, and trains the best within table->limits on all frames of `keys`.
+// report->cross_validated is the larger of its enveloping error on held-out poses and the one its training found. The table is filled
+// as far as it came where this fails.
+sn_status sn_train_chosen(sn_context *ctx, const sn_examples *examples, const sn_keys *keys, sn_choice_table *table,
+                          sn_model *out, sn_train_report *report);
+void sn_choice_table_free(sn_choice_table *table);
 
 // Time of one evaluation (positions and normals, one thread), in microseconds.
 typedef struct sn_timing {
@@ -183,9 +206,14 @@ typedef struct sn_plot_line {
   const double *x, *y; // points that are not finite are left out
 } sn_plot_line;
 
-// A line chart as SVG, readable in black and white: every line has a dash pattern of its own.
-sn_status sn_plot_write(sn_context *ctx, const char *path, const char *title, const char *x_title,
-                        const char *y_title, const sn_plot_line *lines, int line_count);
+typedef struct sn_plot {
+  const char *title, *x_title, *y_title;
+  const sn_plot_line *lines;
+  int line_count;
+} sn_plot;
+
+// A line chart as SVG, readable in black and white: every line has a separate dash pattern.
+sn_status sn_plot_write(sn_context *ctx, const char *path, const sn_plot *plot);
 
 // The models of other sizes that a training report has; lines across end in the choice.
 sn_status sn_plot_rates(sn_context *ctx, const char *path, const sn_train_report *report);

@@ -38,8 +38,8 @@ typedef struct sn_model_section {
   bool required; // a runtime that does not know the section refuses the model
 } sn_model_section;
 
-// Bases from `common` on are of groups of rows, if there are any: those of group g, first[g] to first[g + 1] - 1, move the rows of that group
-// alone, so that the groups' displacements share places.
+// Bases from `common` on are of groups of rows, if there are any: those of group g, first[g] to first[g + 1] - 1, move the rows
+// of that group alone, so that the groups' displacements share places.
 typedef struct sn_basis_groups {
   int common;
   const int *first, *group_of; // of every group, and one more; of every row. NULL: no groups
@@ -84,7 +84,7 @@ typedef struct sn_model_desc {
   const sn_skin *skin;         // `joints` are palette indices; 1 to 8 influences; rows need not be normalised
   int extra_count;
   const sn_extra_joint *extra;
-  int palette_count; // 0: joints and extras; drives with bones of their own give their number
+  int palette_count; // 0: joints and extras; drives with separate bones give their number
   int control_count;
   int value_count; // named values of the pose spaces
   const char *const *value_names;
@@ -112,8 +112,8 @@ typedef struct sn_model {
 sn_status sn_model_build(sn_context *ctx, const sn_model_desc *desc, sn_model *out);
 void sn_model_free(sn_model *model);
 
-// The same model in fewer bytes: rest positions, normals, weights, corrections and triangles rounded as docs/reference/model-file.md
-// tells. Fails for one that is packed already.
+// The same model in fewer bytes: rest positions, normals, weights, corrections and triangles rounded as
+// docs/reference/model-file.md tells. Fails for one that is packed already.
 sn_status sn_model_pack(sn_context *ctx, const sn_rt_model *model, sn_model *out);
 
 // How the vertices of a model are numbered: as in the rest file, or in the order in which the runtime computes them, which it

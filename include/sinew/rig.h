@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Rigging from mesh sequences (Le and Deng 2014): skeleton, skinning weights and motion from a rest mesh and frames
-// without a skeleton; and the solver of skinning weights that training shares with it.
+// without a skeleton.
 #ifndef SINEW_RIG_H
 #define SINEW_RIG_H
 
@@ -11,23 +11,6 @@
 extern "C" {
 #endif
 #pragma GCC visibility push(default) // what shared libraries export
-
-// ---- weights for known poses -----------------------------------------------------------------------------------------
-
-typedef struct sn_weights_options {
-  int influences; // most joints of a vertex, 1 to 8
-  double omega;   // weight of the rigidness Laplacian, 0 for none; 1e-4 is Dem Bones' choice
-  double rho;     // of the weight smoothing of Kim 2010 (section 4), for a mesh of unit radius; 0 for none
-  int rounds;     // passes over the data; a few are enough, more only matter with smoothing
-} sn_weights_options;
-
-sn_weights_options sn_weights_options_default(void); // 4, 0, 0, 3
-
-// The skinning weights that take `rest` to the frames best for given poses, in the sense of least squares: not negative,
-// summing to 1, at most `influences` per vertex, chosen by error. Row f of poses belongs to frame f. `keys` (may be
-// NULL: all) chooses frames.
-sn_status sn_solve_weights(sn_context *ctx, const sn_mesh *rest, const sn_frames *frames, const sn_poses *poses,
-                           const sn_keys *keys, const sn_weights_options *options, sn_skin *out);
 
 // ---- rigging -----------------------------------------------------------------------------------------------------------
 
@@ -92,7 +75,7 @@ typedef struct sn_rig_options {
 extern const sn_option_group sn_rig_option_groups[]; // of sn_rig_options; what is given is not in it
 sn_rig_options sn_rig_options_default(void);
 
-// Everything is that of the result as written: single-precision weights, rotations and translations.
+// What the solver decided. The error is that of its own arithmetic; figures of the rig as written are sn_assess_rig's (sinew/eval.h).
 typedef struct sn_rig_report {
   int bones, bones_wanted; // wanted: 0 where none were asked for
   int pruned;              // bones asked for that do not pay
@@ -101,20 +84,7 @@ typedef struct sn_rig_report {
   char reason[256];        // why there are fewer bones than wanted; empty otherwise
   int iterations;          // rounds over all the data
   double rms;              // root mean squared distance, file units
-  double rms_pct_diag, max_pct_diag;
-  double p99_pct_diag; // the distance that 99 of 100 vertices and frames stay below, to one percent of itself
-  double
-    roughness; // bumps of new poses: every joint turned alone by 30 degrees about each axis, rms change of a vertex's
-               // distance to the middle of its neighbours, in percent of the mean edge
-  double e_rms;              // 1000 |X - Y|_F / sqrt(3 N F)
-  double joint_gap_pct_diag; // largest distance between the two ends of a joint over all frames
-  double
-    joints_inside_pct; // joints with a parent that lie inside the rest mesh (winding number above 1/2), in percent
-  double joint_outside_pct_diag; // the largest distance of one of the others to the surface
-  int pieces;                    // of the rest mesh that share no vertices
-  int influences[9];             // vertices by number of influences
-  double *frame_rms;             // frame_count
-  double *vertex_rms;            // vertex_count
+  double rms_pct_diag;
   int curve_count, curve_choice; // numbers of bones tried; 0 where their number was given
   double *
     curve; // cross-validated error of 1, 2, ... free bones, in percent of the diagonal: on frames not used to find them
@@ -134,9 +104,9 @@ sn_status sn_rig(sn_context *ctx, const sn_mesh *rest, const sn_frames *frames, 
 void sn_rig_result_free(sn_rig_result *result);
 
 // The part of the joints with a parent that is inside the rest mesh (winding number above 1/2; 100 where there are none), and the
-// largest distance of one of the others to the surface.
+// largest distance of one of the others to the surface. `pieces` (may be NULL): parts of the mesh that share no vertices.
 sn_status sn_rig_joints_inside(sn_context *ctx, const sn_mesh *rest, const sn_skeleton *skeleton, double *inside_pct,
-                               double *outside_pct_diag);
+                               double *outside_pct_diag, int *pieces);
 
 // The frame from which the others are reached with the least bending: a rest pose where none is given.
 int sn_rig_rest_frame(const sn_frames *frames);

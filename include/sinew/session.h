@@ -28,27 +28,44 @@ double sn_session_progress(sn_session *session, char *task);
 const char *sn_session_message(const sn_session *session); // of the last failure
 const char *sn_session_report(const sn_session *session);  // JSON of the last success; "" where there is none
 
-// Files of examples, by the command line's options without their dashes ("rest", "frames", "skeleton", "test-frames", ...; those
-// that may be repeated there may be here), and "scale", "axes" and "offset" of those and of single files.
-// sn_session_load_files reads them as the command line does.
-sn_status sn_session_file(sn_session *session, const char *option, const char *text);
-sn_status sn_session_load_files(sn_session *session, double fps, bool still_skeleton);
+// Options by the command line's names without their dashes, before the call that they are for: files of examples ("rest",
+// "frames", "skeleton", "test-frames", ...; those that may be repeated there may be here), "scale", "axes", "offset" and "fps" of
+// those and of single files, and "keys", "mirror", "max-bytes", "max-time", "error", "solve", "lock", "rest-frame", "keep-bones",
+// "keep-weights", "heat" and "unordered" (the last four are switches: any text sets them).
+sn_status sn_session_option(sn_session *session, const char *name, const char *text);
+// Reads the files of examples as the command line does. `still`: no motion is needed.
+sn_status sn_session_load_files(sn_session *session, bool still);
 
 // A single file: a mesh, frames, or a skeleton with its poses, the mesh in its bind pose and that mesh's skin.
 sn_status sn_session_read_mesh(sn_session *session, const char *path);
-sn_status sn_session_read_frames(sn_session *session, const char *path, double fps);
-sn_status sn_session_read_skeleton(sn_session *session, const char *path, const char *clip, double fps, bool still);
+sn_status sn_session_read_frames(sn_session *session, const char *path);
+sn_status sn_session_read_skeleton(sn_session *session, const char *path, bool still);
 
 // Examples that are in memory, in the order of the mesh. `split`: vertices that are split at seams, as glTF has them, become
 // one; `normals` (may be NULL) are the mesh's own.
-void sn_session_give_mesh(sn_session *session, int vertices, const float *positions, int triangles,
-                          const int *corners, bool split, const float *normals);
+typedef struct sn_session_mesh {
+  int vertices, triangles;
+  const float *positions, *normals;
+  const int *corners;
+  bool split;
+} sn_session_mesh;
+void sn_session_give_mesh(sn_session *session, const sn_session_mesh *mesh);
 // Clip c is frames clip_start[c] .. clip_start[c + 1]; the last `test_clips` are only tested on.
-sn_status sn_session_give_frames(sn_session *session, int frames, int vertices, const float *positions, int clips,
-                                 const int *clip_start, int test_clips);
+typedef struct sn_session_frames {
+  int frames, vertices;
+  const float *positions;
+  int clips, test_clips;
+  const int *clip_start;
+} sn_session_frames;
+sn_status sn_session_give_frames(sn_session *session, const sn_session_frames *frames);
 // `rest` and `poses` are 3x4 matrices, row-major: joint to world in the rest pose; rest pose to pose, a row per frame.
-sn_status sn_session_give_skeleton(sn_session *session, int joints, const char *const *names, const int *parents,
-                                   const double *rest, int frames, const double *poses);
+typedef struct sn_session_skeleton {
+  int joints, frames;
+  const char *const *names;
+  const int *parents;
+  const double *rest, *poses;
+} sn_session_skeleton;
+sn_status sn_session_give_skeleton(sn_session *session, const sn_session_skeleton *skeleton);
 void sn_session_give_skin(sn_session *session, int vertices, int influences, const uint16_t *joints,
                           const float *weights);
 void sn_session_give_torques(sn_session *session, int frames, const double *values, const bool *has);
@@ -59,24 +76,30 @@ sn_status sn_session_give_controls(sn_session *session, int count, const int *ve
 // After all of them: seams are welded, everything is checked.
 sn_status sn_session_load_given(sn_session *session);
 
-// The frames of a --keys spec: array "keys".
-sn_status sn_session_keys(sn_session *session, const char *spec, int frame_count);
-// What `sinew train` has more: limits of the method "auto" (0: none), mirror images of the training frames ('x', 'y' or 'z'), and a
-// finished model that the files of "pose" are added to.
-void sn_session_limit(sn_session *session, double bytes, double time, double error);
-void sn_session_mirror(sn_session *session, char axis);
+// The frames of "keys": array "keys".
+sn_status sn_session_keys(sn_session *session, int frame_count);
+// A finished model that the files of "pose" are added to, instead of training one.
 void sn_session_from(sn_session *session, const void *model, size_t size);
 // Arrays "model"; report as of `sinew train`. Without `measure` nothing is evaluated.
-sn_status sn_session_train(sn_session *session, const char *method, const char *keys, bool measure);
+sn_status sn_session_train(sn_session *session, const char *method, bool measure);
 // Arrays "skeleton...", "poses", "skin...", "model" (linear blend skinning with the weights), "frame_rms", "vertex_rms"; report
-// as of `sinew rig`. `options` are "bones=20,..."; `solve`: "" (no skeleton given), "weights", "motion" or "both".
-sn_status sn_session_rig(sn_session *session, const char *options, bool keep_bones, const char *solve);
+// as of `sinew rig`. `options` are "bones=20,...". A skeleton that was given is used where "solve" is.
+sn_status sn_session_rig(sn_session *session, const char *options);
 sn_status sn_session_write_rig(sn_session *session, const char *path, double fps);
 // One row for each method; report as of `sinew compare`.
-sn_status sn_session_compare(sn_session *session, int methods, const char *const *specs, const char *keys,
-                             bool loocv);
-// The model's error at every vertex over all frames of the examples (root mean squared distance): array "vertex_rms".
-sn_status sn_session_vertex_errors(sn_session *session, const void *model, size_t size);
+sn_status sn_session_compare(sn_session *session, int methods, const char *const *specs, bool loocv);
+// The model's error over all frames of the examples: arrays "vertex_rms" and "frame_rms"; the report has the figures under "all".
+sn_status sn_session_errors(sn_session *session, const void *model, size_t size);
+
+// Files as `sinew eval`, `info`, `convert` and `pack` read and write them; reports as theirs. Array "model" of pack: `order` may
+// be NULL.
+sn_status sn_session_eval(sn_session *session, const void *model, size_t size, const char *path);
+sn_status sn_session_info(sn_session *session, const char *path);
+sn_status sn_session_convert(sn_session *session, const char *from, const char *to);
+sn_status sn_session_pack(sn_session *session, const void *model, size_t size, const char *order);
+// A line chart as SVG: struct sn_plot is that of sinew/eval.h.
+struct sn_plot;
+sn_status sn_session_plot(sn_session *session, const char *path, const struct sn_plot *plot);
 // Bytes as a file that appears whole or not at all.
 sn_status sn_session_write_file(sn_session *session, const char *path, const void *bytes, size_t size);
 // Frames by the extension, as sn_frames_write, with the given mesh's triangles.
@@ -91,7 +114,7 @@ typedef struct sn_session_array {
 } sn_session_array;
 bool sn_session_get(const sn_session *session, const char *name, sn_session_array *out);
 const char *sn_session_joint_name(const sn_session *session, int joint);
-double sn_session_rate(const sn_session *session); // frames per second of the frames; 0 where nobody knows
+double sn_session_rate(const sn_session *session); // frames per second of the frames; 0 where unknown
 bool sn_session_is_split(const sn_session *session);
 
 // The names of all methods with their summaries and options, as JSON. To be freed with sn_session_text_free.
@@ -101,7 +124,7 @@ void sn_session_text_free(char *text);
 // ---- evaluation ----------------------------------------------------------------------------------------------------------
 
 // A model opened by the runtime. Vertices are in the order of the rest file, also where the model was renumbered. Its bytes
-// stay the caller's. Any number of threads may use it, each with a scratch of its own.
+// stay the caller's. Any number of threads may use it, each with separate scratch memory.
 typedef struct sn_evaluator sn_evaluator;
 
 // NULL, with the reason in `message`, where the bytes are no model.
@@ -129,13 +152,13 @@ int sn_evaluator_run(sn_evaluator_call *call);
 double sn_evaluator_time(sn_evaluator_call *call, int repeats);
 // The palette alone: its matrices into `out`, 12 floats each.
 int sn_evaluator_palette(sn_evaluator_call *call, float *out);
-// As sn_rt_get_rest, NULL arrays are left out; triangles are those of the file, 0 where it has none.
-int sn_evaluator_rest(const sn_evaluator *evaluator, float *positions, float *normals, uint16_t *joints,
-                      float *weights, uint32_t influences, char *message);
+// Which matrices of the palette move every vertex, and how much: `influences` of them for each, as sn_rt_get_rest.
+int sn_evaluator_weights(const sn_evaluator *evaluator, uint16_t *joints, float *weights, uint32_t influences,
+                         char *message);
 // As sn_rt_bind without `space`.
 int sn_evaluator_bind(const sn_evaluator *evaluator, const float *bind, float *to_rest, char *message);
-// The motion of the session's skeleton, which need not be the model's, for the model's: arrays "poses", ... `map` (may be NULL) is a file
-// with two names on every line, a joint of the model and one of the skeleton.
+// The motion of the session's skeleton, which need not be the model's, for the model's: arrays "poses", ... `map` (may be NULL)
+// is a file with two names on every line, a joint of the model and one of the skeleton.
 sn_status sn_session_retarget(sn_session *session, const sn_evaluator *evaluator, const char *map);
 sn_status sn_session_read_model_mesh(sn_session *session, const sn_evaluator *evaluator);
 // Joint-to-world matrices in the rest pose, joint_count x 12: arrays "skeleton...".

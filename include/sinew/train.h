@@ -115,8 +115,8 @@ void sn_methods_add(const sn_method *method);
 // Fails with a suggestion on unknown methods, keys and values.
 sn_status sn_method_parse(sn_context *ctx, const char *text, sn_method_spec *out);
 
-// The frames of `spec` (as in --keys: those of sn_keys_parse, or auto:N, the ones that leave least to be guessed in the others), and
-// all others: those between them, then those of the clips that are only tested on. Of examples without frames: poses.
+// The frames of `spec` (as in --keys: those of sn_keys_parse, or auto:N, the ones that leave least to be guessed in the others),
+// and all others: those between them, then those of the clips that are only tested on. Of examples without frames: poses.
 sn_status sn_train_keys(sn_context *ctx, const sn_examples *examples, const char *spec, uint64_t seed, sn_keys *keys,
                         sn_keys *others);
 
@@ -125,10 +125,10 @@ sn_status sn_train(sn_context *ctx, const sn_method_spec *spec, const sn_example
                    sn_model *out, sn_train_report *report);
 
 // One vertex over all frames: the displacement in the rest pose that it needs, and the one that the model's corrections
-// give it (Murtagh 2008, figures 5.4 to 5.6). It is the vertex that the skinning alone misses most.
+// give it (Murtagh 2008, figures 5.4 to 5.6). It is the vertex with the largest residual of the skinning alone.
 typedef struct sn_correct_trace {
   int frame_count, vertex;
-  int axis;                      // 0 x, 1 y, 2 z: the component told, the one that is needed most
+  int axis;                      // 0 x, 1 y, 2 z: the component with the largest displacement
   double *angle, *truth, *given; // frame_count each; the largest turn of a joint against its parent, in radians
   sn_arena memory;
 } sn_correct_trace;
@@ -138,8 +138,8 @@ sn_status sn_correct_trace_make(sn_context *ctx, const sn_rt_model *model, const
                                 sn_correct_trace *out);
 void sn_correct_trace_free(sn_correct_trace *trace);
 
-// Adds poses (the frames of `keys`) to a finished model without what it was trained on: corrections that are zero in the rest pose and
-// at the poses it remembers. For models on joints or values; examples->sigmas are the widths.
+// Adds poses (the frames of `keys`) to a finished model without what it was trained on: corrections that are zero in the rest
+// pose and at the poses it remembers. For models on joints or values; examples->sigmas are the widths.
 sn_status sn_correct_add(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples, const sn_keys *keys,
                          sn_model *out);
 

@@ -19,7 +19,7 @@ typedef struct part {
 } part;
 
 typedef struct merge_job {
-  const rig_problem *p;
+  const fit_problem *p;
   const sn_topology *topology;
   int frames;
   part *parts;
@@ -80,14 +80,14 @@ static void look(const merge_job *job, int a, int gone, bool tell) {
 }
 
 static void begin(const merge_job *job) {
-  const rig_problem *p = job->p;
+  const fit_problem *p = job->p;
   for (int i = 0; i < p->n; i++) {
     part *of = &job->parts[i];
     of->n = 1, of->last = i, of->next = -1, job->part_of[i] = i, job->seen[i] = -1;
     for (int c = 0; c < 3; c++) of->u[c] = p->u[i][c], of->uu += p->u[i][c] * p->u[i][c];
     for (int f = 0; f < job->frames; f++) {
       float room[3];
-      const float *x = rig_point(p, i, (int)((int64_t)f * p->f / job->frames), room);
+      const float *x = fit_point(p, i, (int)((int64_t)f * p->f / job->frames), room);
       frame_moments *m = moments_of(job, i) + f;
       for (int r = 0; r < 3; r++) {
         m->x[r] = (double)x[r], m->xx += m->x[r] * m->x[r];
@@ -147,7 +147,7 @@ static void next_merge(const merge_job *job, int *a, int *b, double *cost) {
   *b = small, *cost = merge_cost(job, *a, small);
 }
 
-sn_status sn_rig_merged_segments(sn_context *ctx, const rig_problem *p, const sn_topology *topology, int count,
+sn_status sn_rig_merged_segments(sn_context *ctx, const fit_problem *p, const sn_topology *topology, int count,
                                  int *of) {
   sn_arena scratch = sn_arena_new(ctx);
   merge_job job = {.p = p, .topology = topology, .frames = p->f < most_frames ? p->f : most_frames, .part_of = of};

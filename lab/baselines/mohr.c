@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "sinew/rig.h"
+#include "sinew/fit.h"
 
 // Pull to the rest position where the poses leave a direction open, relative to as many poses that do not.
 static const double open_ridge = 1e-6;

@@ -19,17 +19,17 @@ enum {
 
 typedef struct published_job {
   sn_context *ctx;
-  rig_model *m;
+  fit_model *m;
   rig_tree *tree; // NULL: no skeleton yet
-  const rig_smooth *smooth;
+  const fit_smooth *smooth;
   double omega, lambda;
 } published_job;
 
 // "Initialization": motion-driven vertex clustering, one bone per cluster.
-static sn_status initialise(const published_job *job, sn_arena *memory, const rig_problem *p, int count, int limit) {
-  rig_model clusters, *m = job->m;
-  sn_status status = sn_rig_model_new(job->ctx, memory, p, count, 1, &clusters);
-  if (status == SN_OK) status = sn_rig_model_new(job->ctx, memory, p, count, limit, m);
+static sn_status initialise(const published_job *job, sn_arena *memory, const fit_problem *p, int count, int limit) {
+  fit_model clusters, *m = job->m;
+  sn_status status = sn_fit_model_new(job->ctx, memory, p, count, 1, &clusters);
+  if (status == SN_OK) status = sn_fit_model_new(job->ctx, memory, p, count, limit, m);
   if (status == SN_OK) status = sn_rig_cluster(job->ctx, &clusters, count, cluster_rounds);
   if (status != SN_OK) return status;
   m->bones = clusters.bones;
@@ -37,7 +37,7 @@ static sn_status initialise(const published_job *job, sn_arena *memory, const ri
   for (int i = 0; i < p->n; i++) {
     m->joint[(size_t)i * (size_t)limit] = clusters.joint[i], m->weight[(size_t)i * (size_t)limit] = 1;
   }
-  sn_rig_model_refresh(job->ctx, m);
+  sn_fit_model_refresh(job->ctx, m);
   return SN_OK;
 }
 
@@ -52,7 +52,7 @@ static sn_status lower_energy(const published_job *job, int rounds) {
   double before = INFINITY;
   sn_status status = SN_OK;
   for (int round = 0; round < rounds && status == SN_OK; round++) {
-    status = sn_rig_pass(job->ctx, job->m, RIG_EXHAUST, job->smooth);
+    status = sn_fit_pass(job->ctx, job->m, FIT_EXHAUST, job->smooth);
     double now = energy(job);
     if (status != SN_OK || now > pays * before) break;
     before = now;
@@ -67,7 +67,7 @@ static sn_status lower_energy(const published_job *job, int rounds) {
 
 // Marks the bones that the rule takes out, and of those that are more than `wanted` (0: the rule alone decides) half of them at a time,
 // those with the least sum_i w_ij^2. Returns how many.
-static int choose_pruned(const rig_model *m, int wanted, bool *gone) {
+static int choose_pruned(const fit_model *m, int wanted, bool *gone) {
   int count = sn_published_prune(m, gone);
   int surplus = wanted > 0 ? m->bones - wanted : 0, target = (surplus + 1) / 2;
   for (; count < target; count++) {
@@ -84,7 +84,7 @@ static sn_status prune(const published_job *job, int wanted) {
   enum { settle = 3 };
   sn_status status = lower_energy(job, settle);
   while (status == SN_OK) {
-    bool gone[RIG_MOST_BONES];
+    bool gone[FIT_MOST_BONES];
     if (choose_pruned(job->m, wanted, gone) == 0) break;
     sn_rig_remove_bones(job->ctx, job->m, gone);
     status = lower_energy(job, settle);
@@ -100,23 +100,23 @@ static void close_joints(const published_job *job) {
     if (k < 0) continue;
     sn_vec3 c = {tree->joint[j][0], tree->joint[j][1], tree->joint[j][2]};
     for (int f = 0; f < job->m->p->f; f++) {
-      sn_mat3 r = sn_affine_linear(sn_rig_bone(job->m, j, f));
-      sn_vec3 psi = sn_affine_apply(sn_rig_bone(job->m, k, f), c);
-      sn_rig_set_bone(job->m, j, f, sn_affine_make(r, sn_vec3_sub(psi, sn_mat3_apply(r, c))));
+      sn_mat3 r = sn_affine_linear(sn_fit_bone(job->m, j, f));
+      sn_vec3 psi = sn_affine_apply(sn_fit_bone(job->m, k, f), c);
+      sn_fit_set_bone(job->m, j, f, sn_affine_make(r, sn_vec3_sub(psi, sn_mat3_apply(r, c))));
     }
   }
-  sn_rig_model_refresh(job->ctx, job->m);
+  sn_fit_model_refresh(job->ctx, job->m);
 }
 
-sn_status sn_published_solve(sn_context *ctx, sn_arena *memory, const rig_problem *p, const rig_plan *plan,
-                             rig_model *m, rig_tree *tree) {
+sn_status sn_published_solve(sn_context *ctx, sn_arena *memory, const fit_problem *p, const rig_plan *plan,
+                             fit_model *m, rig_tree *tree) {
   int count = plan->bones > 0 ? (int)(over_complete * plan->bones) : plan->most;
-  rig_smooth smooth = {0};
+  fit_smooth smooth = {0};
   published_job job = {.ctx = ctx, .m = m, .smooth = &smooth};
   double strength = plan->omega < 0 ? omega_vertices : plan->omega;
   job.omega = strength / p->n;
   sn_status status = sn_rig_tree_new(ctx, memory, count, tree);
-  if (status == SN_OK) status = sn_rig_smooth_build(ctx, memory, plan->rest, p, strength, &smooth);
+  if (status == SN_OK) status = sn_fit_smooth_build(ctx, memory, plan->rest, p, strength, &smooth);
   smooth.steady = true;
   if (status == SN_OK) status = initialise(&job, memory, p, count, plan->limit);
   if (status == SN_OK) status = prune(&job, plan->bones);
@@ -130,5 +130,5 @@ sn_status sn_published_solve(sn_context *ctx, sn_arena *memory, const rig_proble
   }
   if (status != SN_OK) return status;
   close_joints(&job);
-  return sn_rig_pass(ctx, m, RIG_EXHAUST, &smooth);
+  return sn_fit_pass(ctx, m, FIT_EXHAUST, &smooth);
 }

@@ -9,32 +9,32 @@
 #ifndef SINEW_LAB_BASELINES_PUBLISHED_H
 #define SINEW_LAB_BASELINES_PUBLISHED_H
 
-#include "rig/internal.h"
+#include "rig/solve.h"
 
 // ---- "Objective function" ----------------------------------------------------------------------------------------------
 
 // E_D = 1/(N F) sum_i sum_f |sum_j w_ij [R_j^f | T_j^f] u~_i - v_i^f|^2. Needs the errors of m.
-double sn_published_data_term(const rig_model *m);
+double sn_published_data_term(const fit_model *m);
 // E_S = sum_j w_j^T L w_j, L symmetric (see docs/rig.md). `smooth` was built with a strength of omega N.
-double sn_published_smoothness_term(const rig_model *m, const rig_smooth *smooth, double omega);
+double sn_published_smoothness_term(const fit_model *m, const fit_smooth *smooth, double omega);
 // sum_f |([R_j^f | T_j^f] - [R_k^f | T_k^f]) C~|^2
-double sn_published_joint_value(const rig_model *m, int j, int k, const double c[3]);
+double sn_published_joint_value(const fit_model *m, int j, int k, const double c[3]);
 // E_J = 1/F sum_((j, k) in S) of the joint values
-double sn_published_joint_term(const rig_model *m, const rig_tree *tree);
+double sn_published_joint_term(const fit_model *m, const rig_tree *tree);
 
 // ---- "Skeletal topology reconstruction" ----------------------------------------------------------------------------------
 
 // The C_jk with the least joint value.
-void sn_published_joint_position(const rig_model *m, int j, int k, double c[3]);
+void sn_published_joint_position(const fit_model *m, int j, int k, double c[3]);
 // g(j, k): the joint value over sum_i w_ij w_ik; infinite where the two share no vertex.
-double sn_published_edge_cost(const rig_model *m, int j, int k, const double c[3]);
+double sn_published_edge_cost(const fit_model *m, int j, int k, const double c[3]);
 // The minimum spanning tree of g.
-sn_status sn_published_topology(sn_context *ctx, const rig_model *m, rig_tree *tree);
+sn_status sn_published_topology(sn_context *ctx, const fit_model *m, rig_tree *tree);
 
 // ---- "Skeleton pruning" ------------------------------------------------------------------------------------------------------
 
 // gone[j]: sum_i w_ij^2 < 1e-2 M, M = max_k sum_i w_ik^2. Returns how many.
-int sn_published_prune(const rig_model *m, bool *gone);
+int sn_published_prune(const fit_model *m, bool *gone);
 
 // ---- "Bone transformations update" ---------------------------------------------------------------------------------------------
 
@@ -52,12 +52,12 @@ void sn_published_centres(const published_bone *b, sn_vec3 *p, sn_vec3 *q);
 // The rotation that takes p-bar_i and C-bar_jk to q-bar_i and Psi-bar_k best, and T = q* - R p*.
 sn_affine sn_published_update(const published_bone *b);
 // Updates every bone of every frame in turn, `sweeps` times. Needs the moments of m, which are void afterwards.
-sn_status sn_published_bones(sn_context *ctx, rig_model *m, const rig_tree *tree, double lambda, int sweeps);
+sn_status sn_published_bones(sn_context *ctx, fit_model *m, const rig_tree *tree, double lambda, int sweeps);
 
 // ---- "Optimization pipeline" ---------------------------------------------------------------------------------------------------
 
 // All of it. plan->bones 0: pruning alone decides how many, from plan->most.
-sn_status sn_published_solve(sn_context *ctx, sn_arena *memory, const rig_problem *p, const rig_plan *plan,
-                             rig_model *m, rig_tree *tree);
+sn_status sn_published_solve(sn_context *ctx, sn_arena *memory, const fit_problem *p, const rig_plan *plan,
+                             fit_model *m, rig_tree *tree);
 
 #endif

@@ -32,7 +32,7 @@ sn_affine sn_published_update(const published_bone *b) {
 }
 
 typedef struct sweep_job {
-  rig_model *m;
+  fit_model *m;
   const rig_tree *tree;
   double lambda;
   int sweeps;
@@ -44,8 +44,8 @@ typedef struct sweep_job {
 // Adds the sum over i of w_ij w_ik ([R_k | T_k] u~_i) u~_i^T, `sign` times.
 static void add_bone(const sweep_job *job, int j, int k, int f, double sign, double to[3][4]) {
   double s[4][4];
-  sn_affine t = sn_rig_bone(job->m, k, f);
-  rig_unpack(rig_pair(job->m, j, k), s);
+  sn_affine t = sn_fit_bone(job->m, k, f);
+  fit_unpack(fit_pair(job->m, j, k), s);
   for (int r = 0; r < 3; r++)
     for (int c = 0; c < 4; c++)
       for (int d = 0; d < 4; d++) to[r][c] += sign * t.m[r][d] * s[d][c];
@@ -65,7 +65,7 @@ static void gather_joints(const sweep_job *job, int j, int f, published_bone *b,
     if (child < 0) continue;
     const double *at = tree->joint[child];
     c[b->joints] = (sn_vec3){at[0], at[1], at[2]};
-    psi[b->joints] = sn_affine_apply(sn_rig_bone(job->m, k, f), c[b->joints]);
+    psi[b->joints] = sn_affine_apply(sn_fit_bone(job->m, k, f), c[b->joints]);
     b->joints++;
   }
 }
@@ -73,14 +73,14 @@ static void gather_joints(const sweep_job *job, int j, int f, published_bone *b,
 static void update_bone(const sweep_job *job, int j, int f, int worker) {
   size_t first = (size_t)worker * (size_t)job->m->bones;
   published_bone b = {.vertices = job->m->p->n, .lambda = job->lambda, .c = job->c + first, .psi = job->psi + first};
-  rig_unpack(rig_pair(job->m, j, j), b.uu);
+  fit_unpack(fit_pair(job->m, j, j), b.uu);
   if (!(b.uu[3][3] > 0)) return;
   for (int r = 0; r < 3; r++)
     for (int c = 0; c < 4; c++) b.qu[r][c] = job->vu[first + (size_t)j][r][c];
   for (int e = job->start[j]; e < job->start[j + 1]; e++)
     if (job->overlap[e] != j) add_bone(job, j, job->overlap[e], f, -1, b.qu);
   if (job->tree && job->lambda > 0) gather_joints(job, j, f, &b, job->c + first, job->psi + first);
-  sn_rig_set_bone(job->m, j, f, sn_published_update(&b));
+  sn_fit_set_bone(job->m, j, f, sn_published_update(&b));
 }
 
 static void sweep_frames(void *user, int64_t begin, int64_t end, int worker) {
@@ -93,7 +93,7 @@ static void sweep_frames(void *user, int64_t begin, int64_t end, int worker) {
   }
 }
 
-sn_status sn_published_bones(sn_context *ctx, rig_model *m, const rig_tree *tree, double lambda, int sweeps) {
+sn_status sn_published_bones(sn_context *ctx, fit_model *m, const rig_tree *tree, double lambda, int sweeps) {
   sn_arena scratch = sn_arena_new(ctx);
   size_t room = (size_t)m->bones * (size_t)sn_threads(ctx);
   sweep_job job = {.m = m, .tree = tree, .lambda = lambda, .sweeps = sweeps};
@@ -102,7 +102,7 @@ sn_status sn_published_bones(sn_context *ctx, rig_model *m, const rig_tree *tree
   bool good = job.vu && job.c && job.psi && sn_rig_overlaps(ctx, &scratch, m, &job.start, &job.overlap);
   if (good) {
     sn_parallel_for(ctx, m->p->f, 1, sweep_frames, &job);
-    sn_rig_model_refresh(ctx, m);
+    sn_fit_model_refresh(ctx, m);
   }
   sn_arena_free(&scratch);
   return good ? SN_OK : ctx->error.status;

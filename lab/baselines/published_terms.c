@@ -5,30 +5,30 @@
 
 #include "lab/baselines/published.h"
 
-double sn_published_data_term(const rig_model *m) { return m->error / ((double)m->p->n * m->p->f); }
+double sn_published_data_term(const fit_model *m) { return m->error / ((double)m->p->n * m->p->f); }
 
-double sn_published_smoothness_term(const rig_model *m, const rig_smooth *smooth, double omega) {
-  return omega > 0 ? sn_rig_smooth_energy(m, smooth) / (omega * m->p->n * m->p->f) : 0;
+double sn_published_smoothness_term(const fit_model *m, const fit_smooth *smooth, double omega) {
+  return omega > 0 ? sn_fit_smooth_energy(m, smooth) / (omega * m->p->n * m->p->f) : 0;
 }
 
-double sn_published_joint_value(const rig_model *m, int j, int k, const double c[3]) {
+double sn_published_joint_value(const fit_model *m, int j, int k, const double c[3]) {
   double sum = 0;
   sn_vec3 at = {c[0], c[1], c[2]};
   for (int f = 0; f < m->p->f; f++) {
-    sn_vec3 gap = sn_vec3_sub(sn_affine_apply(sn_rig_bone(m, j, f), at), sn_affine_apply(sn_rig_bone(m, k, f), at));
+    sn_vec3 gap = sn_vec3_sub(sn_affine_apply(sn_fit_bone(m, j, f), at), sn_affine_apply(sn_fit_bone(m, k, f), at));
     sum += sn_vec3_dot(gap, gap);
   }
   return sum;
 }
 
-double sn_published_joint_term(const rig_model *m, const rig_tree *tree) {
+double sn_published_joint_term(const fit_model *m, const rig_tree *tree) {
   double sum = 0;
   for (int j = 0; j < tree->bones; j++)
     if (tree->parent[j] >= 0) sum += sn_published_joint_value(m, j, tree->parent[j], tree->joint[j]);
   return sum / m->p->f;
 }
 
-void sn_published_joint_position(const rig_model *m, int j, int k, double c[3]) {
+void sn_published_joint_position(const fit_model *m, int j, int k, double c[3]) {
   static const double mu =
     1e-5; // of the middle of the shared vertices, for the directions that the motion leaves open
   double middle[3];
@@ -36,8 +36,8 @@ void sn_published_joint_position(const rig_model *m, int j, int k, double c[3]) 
   sn_rig_joint_position(m, j, k, mu, middle, c);
 }
 
-double sn_published_edge_cost(const rig_model *m, int j, int k, const double c[3]) {
-  double shared = rig_pair(m, j, k)[9];
+double sn_published_edge_cost(const fit_model *m, int j, int k, const double c[3]) {
+  double shared = fit_pair(m, j, k)[9];
   return shared > 0 ? sn_published_joint_value(m, j, k, c) / shared : INFINITY;
 }
 
@@ -47,7 +47,7 @@ typedef struct edge {
   int parent;
 } edge;
 
-static edge make_edge(const rig_model *m, int j, int k) {
+static edge make_edge(const fit_model *m, int j, int k) {
   edge out = {.parent = k};
   sn_published_joint_position(m, j, k, out.c);
   out.cost = sn_published_edge_cost(m, j, k, out.c), out.value = sn_published_joint_value(m, j, k, out.c);
@@ -58,7 +58,7 @@ static bool is_cheaper(const edge *a, const edge *b) {
   return a->cost < b->cost || (a->cost == b->cost && a->value < b->value);
 }
 
-sn_status sn_published_topology(sn_context *ctx, const rig_model *m, rig_tree *tree) {
+sn_status sn_published_topology(sn_context *ctx, const fit_model *m, rig_tree *tree) {
   sn_arena scratch = sn_arena_new(ctx);
   edge *edges = SN_NEW(ctx, &scratch, edge, m->bones);
   bool *joined = SN_NEW(ctx, &scratch, bool, m->bones);
@@ -85,7 +85,7 @@ sn_status sn_published_topology(sn_context *ctx, const rig_model *m, rig_tree *t
   return edges && joined ? SN_OK : ctx->error.status;
 }
 
-int sn_published_prune(const rig_model *m, bool *gone) {
+int sn_published_prune(const fit_model *m, bool *gone) {
   double most = 0;
   int count = 0;
   for (int k = 0; k < m->bones; k++) most = fmax(most, sn_rig_share(m, k));

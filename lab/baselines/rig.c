@@ -19,18 +19,18 @@ typedef struct baseline_job {
   sn_context *ctx;
   sn_arena *memory;
   const sn_mesh *rest;
-  const rig_problem *p;
+  const fit_problem *p;
   const sn_topology *topology;
-  rig_model *m;
+  fit_model *m;
   rig_tree *tree;
 } baseline_job;
 
 // One rigid bone for every part of three vertices or more; the others lose theirs.
 static sn_status fit_parts(const baseline_job *job, int count, int *of) {
-  const rig_problem *p = job->p;
+  const fit_problem *p = job->p;
   sn_arena scratch = sn_arena_new(job->ctx);
   int *members = SN_NEW(job->ctx, &scratch, int, p->n), *name = SN_NEW(job->ctx, &scratch, int, count);
-  rig_model *m = job->m;
+  fit_model *m = job->m;
   m->bones = 0;
   for (int k = 0; members && name && k < count; k++) {
     int found = 0;
@@ -52,16 +52,16 @@ static sn_status fit_parts(const baseline_job *job, int count, int *of) {
     m->joint[at] = (uint16_t)(of[i] >= 0 ? of[i] : 0), m->weight[at] = 1;
   }
   sn_arena_free(&scratch);
-  if (status == SN_OK) sn_rig_model_refresh(job->ctx, m);
+  if (status == SN_OK) sn_fit_model_refresh(job->ctx, m);
   return status;
 }
 
 // The tree of the parts, their motion with exact joints. Needs weights that overlap.
 static sn_status join(const baseline_job *job) {
-  sn_status status = sn_rig_pass(job->ctx, job->m, RIG_KEEP, NULL);
+  sn_status status = sn_fit_pass(job->ctx, job->m, FIT_KEEP, NULL);
   if (status == SN_OK) status = sn_rig_tree_build(job->ctx, job->m, job->tree);
   if (status == SN_OK) status = sn_rig_tree_fit(job->ctx, job->m, job->tree, joint_steps, NULL);
-  return status == SN_OK ? sn_rig_pass(job->ctx, job->m, RIG_KEEP, NULL) : status;
+  return status == SN_OK ? sn_fit_pass(job->ctx, job->m, FIT_KEEP, NULL) : status;
 }
 
 // ---- Schaefer and Yuksel 2007 ---------------------------------------------------------------------------------------------
@@ -71,11 +71,11 @@ static sn_status schaefer(const baseline_job *job, int count, int *of) {
   sn_context *ctx = job->ctx;
   sn_status status = sn_rig_merged_segments(ctx, job->p, job->topology, count, of);
   if (status == SN_OK) status = fit_parts(job, count, of);
-  if (status == SN_OK) status = sn_rig_pass(ctx, job->m, RIG_EXHAUST, NULL);
+  if (status == SN_OK) status = sn_fit_pass(ctx, job->m, FIT_EXHAUST, NULL);
   if (status == SN_OK) status = sn_rig_bones_rigid(ctx, job->m, 5, NULL);
-  if (status == SN_OK) sn_rig_model_refresh(ctx, job->m);
+  if (status == SN_OK) sn_fit_model_refresh(ctx, job->m);
   if (status == SN_OK) status = join(job);
-  return status == SN_OK ? sn_rig_pass(ctx, job->m, RIG_EXHAUST, NULL) : status;
+  return status == SN_OK ? sn_fit_pass(ctx, job->m, FIT_EXHAUST, NULL) : status;
 }
 
 // ---- de Aguiar and others 2008 ---------------------------------------------------------------------------------------------
@@ -100,7 +100,7 @@ static sn_status factor_diffusion(const baseline_job *job, sn_cholesky *out) {
 }
 
 // Enters a weight among the largest of a vertex.
-static void enter(rig_model *m, int i, int bone, double weight) {
+static void enter(fit_model *m, int i, int bone, double weight) {
   uint16_t *joint = m->joint + (size_t)i * (size_t)m->limit;
   double *w = m->weight + (size_t)i * (size_t)m->limit;
   int at = m->limit - 1;
@@ -111,7 +111,7 @@ static void enter(rig_model *m, int i, int bone, double weight) {
 
 static sn_status diffuse(const baseline_job *job, const int *of) {
   static const double least = 1e-3; // weights below are none
-  rig_model *m = job->m;
+  fit_model *m = job->m;
   int n = job->p->n;
   sn_arena scratch = sn_arena_new(job->ctx);
   sn_cholesky factor = {0};
@@ -146,28 +146,28 @@ static sn_status aguiar(const baseline_job *job, int count, int *of) {
 
 // Joints from the parts' motion, smooth weights by least squares for what the joints allow; and both once more.
 static sn_status hasler(const baseline_job *job, int count, int *of) {
-  rig_smooth smooth = {0};
+  fit_smooth smooth = {0};
   sn_status status = sn_rig_rotation_segments(job->ctx, job->p, job->topology, count, of);
   if (status == SN_OK) status = fit_parts(job, count, of);
   if (status == SN_OK) status = diffuse(job, of);
   if (status == SN_OK) status = join(job);
-  if (status == SN_OK) status = sn_rig_smooth_build(job->ctx, job->memory, job->rest, job->p, smoothness, &smooth);
+  if (status == SN_OK) status = sn_fit_smooth_build(job->ctx, job->memory, job->rest, job->p, smoothness, &smooth);
   for (int round = 0; status == SN_OK && round < rounds; round++) {
-    status = sn_rig_pass(job->ctx, job->m, RIG_EXHAUST, &smooth);
+    status = sn_fit_pass(job->ctx, job->m, FIT_EXHAUST, &smooth);
     if (status == SN_OK && round + 1 < rounds) status = join(job);
   }
   return status;
 }
 
-static sn_status solve(sn_context *ctx, sn_arena *memory, const rig_problem *p, const rig_plan *plan,
-                       sn_rig_solver solver, rig_model *m, rig_tree *tree) {
+static sn_status solve(sn_context *ctx, sn_arena *memory, const fit_problem *p, const rig_plan *plan,
+                       sn_rig_solver solver, fit_model *m, rig_tree *tree) {
   if (solver == SN_RIG_PUBLISHED) return sn_published_solve(ctx, memory, p, plan, m, tree);
   int bones = plan->bones;
   sn_topology topology = {0};
   int *of = SN_NEW(ctx, memory, int, p->n);
   baseline_job job = {ctx, memory, plan->rest, p, &topology, m, tree};
   sn_status status = of ? sn_topology_build(ctx, plan->rest, &topology) : ctx->error.status;
-  if (status == SN_OK) status = sn_rig_model_new(ctx, memory, p, bones, plan->limit, m);
+  if (status == SN_OK) status = sn_fit_model_new(ctx, memory, p, bones, plan->limit, m);
   if (status == SN_OK) status = sn_rig_tree_new(ctx, memory, bones, tree);
   if (status == SN_OK) {
     tree->body = plan->body;

@@ -3,17 +3,17 @@
 #ifndef SINEW_LAB_BASELINES_SEGMENTS_H
 #define SINEW_LAB_BASELINES_SEGMENTS_H
 
-#include "rig/internal.h"
+#include "rig/solve.h"
 
 // Schaefer and Yuksel 2007: neighbours are merged in the order of what one rigid motion for both costs.
-sn_status sn_rig_merged_segments(sn_context *ctx, const rig_problem *p, const sn_topology *topology, int count,
+sn_status sn_rig_merged_segments(sn_context *ctx, const fit_problem *p, const sn_topology *topology, int count,
                                  int *of);
 
 // De Aguiar and others 2008: spectral clustering of vertices whose distances to each other change alike.
-sn_status sn_rig_distance_segments(sn_context *ctx, const rig_problem *p, int count, int *of);
+sn_status sn_rig_distance_segments(sn_context *ctx, const fit_problem *p, int count, int *of);
 
 // Hasler and others 2010: spectral clustering of the surface's rotation sequences.
-sn_status sn_rig_rotation_segments(sn_context *ctx, const rig_problem *p, const sn_topology *topology, int count,
+sn_status sn_rig_rotation_segments(sn_context *ctx, const fit_problem *p, const sn_topology *topology, int count,
                                    int *of);
 
 // Normalised spectral clustering of n things with these distances (n x n), each seen at the scale of its own neighbourhood

@@ -110,7 +110,7 @@ sn_status sn_rig_spectral(sn_context *ctx, int n, const double *distances, int c
 typedef double (*unlike_fn)(const void *user, int i, int k);
 
 typedef struct spread_job {
-  const rig_problem *p;
+  const fit_problem *p;
   const int *sample;
   int sample_count;
   const int *sample_of;
@@ -151,7 +151,7 @@ static void spread_range(void *user, int64_t begin, int64_t end, int worker) {
   }
 }
 
-static sn_status cluster_all(sn_context *ctx, const rig_problem *p, unlike_fn unlike, const void *user, int count,
+static sn_status cluster_all(sn_context *ctx, const fit_problem *p, unlike_fn unlike, const void *user, int count,
                              int *of) {
   sn_arena scratch = sn_arena_new(ctx);
   int n = p->n < samples ? p->n : samples;
@@ -172,7 +172,7 @@ static sn_status cluster_all(sn_context *ctx, const rig_problem *p, unlike_fn un
 // ---- de Aguiar and others: distances that change ------------------------------------------------------------------------
 
 typedef struct frame_choice {
-  const rig_problem *p;
+  const fit_problem *p;
   int frames;
   const float *rotation; // [vertex][frame][9]: Hasler and others
 } frame_choice;
@@ -182,11 +182,11 @@ static int frame_at(const frame_choice *c, int f) { return (int)((int64_t)f * c-
 // Deviation of their distance over the frames; the distance itself counts a little, so that parts hang together.
 static double distance_changes(const void *user, int i, int k) {
   const frame_choice *c = user;
-  const rig_problem *p = c->p;
+  const fit_problem *p = c->p;
   double sum = 0, square = 0;
   for (int f = 0; f < c->frames; f++) {
     float room[2][3];
-    const float *x = rig_point(p, i, frame_at(c, f), room[0]), *y = rig_point(p, k, frame_at(c, f), room[1]);
+    const float *x = fit_point(p, i, frame_at(c, f), room[0]), *y = fit_point(p, k, frame_at(c, f), room[1]);
     double a = (double)(x[0] - y[0]), b = (double)(x[1] - y[1]), d = (double)(x[2] - y[2]);
     double length2 = a * a + b * b + d * d;
     sum += sqrt(length2), square += length2;
@@ -195,7 +195,7 @@ static double distance_changes(const void *user, int i, int k) {
   return sqrt(fmax(0, square / c->frames - mean * mean)) + 0.02 * mean;
 }
 
-sn_status sn_rig_distance_segments(sn_context *ctx, const rig_problem *p, int count, int *of) {
+sn_status sn_rig_distance_segments(sn_context *ctx, const fit_problem *p, int count, int *of) {
   frame_choice choice = {p, p->f < most_frames ? p->f : most_frames, NULL};
   return cluster_all(ctx, p, distance_changes, &choice, count, of);
 }
@@ -212,16 +212,16 @@ typedef struct rotation_job {
 static void rotation_range(void *user, int64_t begin, int64_t end, int worker) {
   (void)worker;
   const rotation_job *job = user;
-  const rig_problem *p = job->choice->p;
+  const fit_problem *p = job->choice->p;
   for (int64_t i = begin; i < end; i++)
     for (int f = 0; f < job->choice->frames; f++) {
       sn_mat3 h = sn_mat3_diagonal(1e-12, 1e-12, 1e-12);
       int frame = frame_at(job->choice, f);
       float room[2][3];
-      const float *x = rig_point(p, (int)i, frame, room[0]);
+      const float *x = fit_point(p, (int)i, frame, room[0]);
       for (int k = job->topology->ring_start[i]; k < job->topology->ring_start[i + 1]; k++) {
         int other = job->topology->ring[k];
-        const float *y = rig_point(p, other, frame, room[1]);
+        const float *y = fit_point(p, other, frame, room[1]);
         for (int c = 0; c < 3; c++)
           for (int r = 0; r < 3; r++) h.m[c][r] += (p->u[other][c] - p->u[i][c]) * (double)(y[r] - x[r]);
       }
@@ -243,7 +243,7 @@ static double rotation_differs(const void *user, int i, int k) {
   return sqrt(sum / 2 / c->frames + apart * apart * gap(c->p->u[i], c->p->u[k], 3));
 }
 
-sn_status sn_rig_rotation_segments(sn_context *ctx, const rig_problem *p, const sn_topology *topology, int count,
+sn_status sn_rig_rotation_segments(sn_context *ctx, const fit_problem *p, const sn_topology *topology, int count,
                                    int *of) {
   sn_arena scratch = sn_arena_new(ctx);
   frame_choice choice = {p, p->f < most_frames ? p->f : most_frames, NULL};

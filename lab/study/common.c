@@ -42,14 +42,16 @@ study_row study_try(study *s, const sn_examples *examples, const char *spec_text
   study_must(s, sn_keys_parse(&s->ctx, keys_text, frames, 1, &keys, &others));
   study_must(s, sn_keys_parse(&s->ctx, text, frames, 1, &one, NULL));
   if (sn_method_has_no_model(&spec)) {
-    study_must(s, sn_assess_predict(&s->ctx, &spec, examples, &keys, &others, &row.scores, row.frame_pct, &report));
+    study_must(s, sn_assess_predict(&s->ctx, &spec, examples, &(sn_scored_frames){&keys, &others, row.frame_pct},
+                                    &row.scores, &report));
     study_must(s, sn_train_predict(&s->ctx, &spec, examples, &keys, &one, &row.shown, &report));
   } else {
     sn_model bytes;
     sn_rt_model model;
     study_must(s, sn_train(&s->ctx, &spec, examples, &keys, &bytes, &report));
     study_must(s, sn_model_open(&s->ctx, spec_text, bytes.bytes, bytes.size, &model));
-    study_must(s, sn_assess(&s->ctx, &model, examples, &keys, &others, &row.scores, row.frame_pct));
+    study_must(s,
+               sn_assess(&s->ctx, &model, examples, &(sn_scored_frames){&keys, &others, row.frame_pct}, &row.scores));
     study_must(s, sn_assess_evaluate(&s->ctx, &model, examples, &one, &row.shown, NULL));
     sn_model_free(&bytes);
   }
@@ -93,6 +95,7 @@ void study_write_frames(study *s, const char *name, const char *title, const stu
   for (int f = 0; f < frames; f++) x[f] = f;
   for (int m = 0; m < count; m++) lines[m] = (sn_plot_line){rows[m].spec, frames, x, rows[m].frame_pct};
   snprintf(path, sizeof path, "%s/%s.svg", s->folder, name);
-  study_must(s, sn_plot_write(&s->ctx, path, title, "frame", "rms error, % of the diagonal", lines, count));
+  study_must(s,
+             sn_plot_write(&s->ctx, path, &(sn_plot){title, "frame", "rms error, % of the diagonal", lines, count}));
   free(x), free(lines);
 }

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "sinew/rig.h"
+#include "sinew/fit.h"
 #include "lab/study/study.h"
 #include "train/rotreg/poisson.h"
 #include "train/rotreg/published.h"

@@ -12,8 +12,8 @@ from ._library import lib as _lib
 from ._data import Frames, Mesh, Skeleton, load, load_frames, load_mesh, load_skeleton
 from ._model import Model
 from ._session import Error, Stopped
-from ._solve import Rig, compare, keys, methods, rig, train, vertex_errors
+from ._solve import Chart, Rig, compare, convert, info, keys, methods, plot, rig, train, vertex_errors
 
 __version__ = _lib.sn_version().decode()
-__all__ = ["Error", "Frames", "Mesh", "Model", "Rig", "Skeleton", "Stopped", "compare", "keys", "load", "load_frames",
-           "load_mesh", "load_skeleton", "methods", "rig", "train", "vertex_errors"]
+__all__ = ["Chart", "Error", "Frames", "Mesh", "Model", "Rig", "Skeleton", "Stopped", "compare", "convert", "info",
+           "keys", "load", "load_frames", "load_mesh", "load_skeleton", "methods", "plot", "rig", "train", "vertex_errors"]

@@ -20,6 +20,7 @@ Inputs = Union[npt.ArrayLike, Dict[str, npt.ArrayLike], None]
 Values = Union[Path, Dict[str, npt.ArrayLike], None]
 Poses = Union[Dict[int, Path], Sequence[str], None]
 Names = Union[str, Sequence[str], None]
+Keys = Union[str, Sequence[int], npt.NDArray[np.int32]]
 Out = Union[Floats, Tuple[Floats, Floats], Tuple[Floats, Floats, Floats]]
 
 class Error(RuntimeError):
@@ -110,6 +111,47 @@ class Model:
     @property
     def skeleton(self) -> Skeleton: ...
     def save(self, path: Path) -> None: ...
+    def packed(self, order: Optional[str] = ...) -> "Model": ...
+    def error(
+        self,
+        frames: Clips,
+        skeleton: Skeletons = ...,
+        *,
+        rest: Optional[Rest] = ...,
+        torques: Union[Path, npt.ArrayLike, None] = ...,
+        values: Values = ...,
+        clip: Names = ...,
+        fps: float = ...,
+        object: Names = ...,
+        match: Optional[Path] = ...,
+        map: Optional[Path] = ...,
+        scale: Adjust = ...,
+        axes: Adjust = ...,
+        offset: Adjust = ...,
+        threads: int = ...,
+    ) -> Report: ...
+    def evaluate(
+        self,
+        path: Path,
+        skeleton: Union[Path, Sequence[Path], None] = ...,
+        *,
+        values: Optional[Path] = ...,
+        controls: Optional[Path] = ...,
+        torques: Optional[Path] = ...,
+        rest: Optional[Path] = ...,
+        frames: Union[Path, Sequence[Path], None] = ...,
+        clip: Names = ...,
+        fps: float = ...,
+        object: Names = ...,
+        match: Optional[Path] = ...,
+        map: Optional[Path] = ...,
+        scale: Adjust = ...,
+        axes: Adjust = ...,
+        offset: Adjust = ...,
+        unordered: bool = ...,
+        threads: int = ...,
+        progress: Progress = ...,
+    ) -> Report: ...
     def weights(self) -> Tuple[npt.NDArray[np.uint16], Floats]: ...
     def retarget(self, skeleton: Skeleton, map: Optional[Path] = ...) -> Skeleton: ...
     def joints(self, skeleton: Skeleton) -> Floats: ...
@@ -170,8 +212,12 @@ def rig(
     *,
     skeleton: Skeletons = ...,
     solve: str = ...,
+    lock: Names = ...,
+    keep_weights: bool = ...,
+    rest_frame: Union[int, str, None] = ...,
     keep_bones: bool = ...,
-    keys: str = ...,
+    heat: bool = ...,
+    keys: Keys = ...,
     clip: Names = ...,
     fps: float = ...,
     object: Names = ...,
@@ -189,7 +235,7 @@ def train(
     rest: Optional[Rest] = ...,
     frames: Optional[Clips] = ...,
     skeleton: Skeletons = ...,
-    keys: str = ...,
+    keys: Keys = ...,
     *,
     torques: Union[Path, npt.ArrayLike, None] = ...,
     values: Values = ...,
@@ -220,7 +266,7 @@ def compare(
     rest: Rest,
     frames: Optional[Clips] = ...,
     skeleton: Skeletons = ...,
-    keys: str = ...,
+    keys: Keys = ...,
     *,
     loocv: bool = ...,
     torques: Union[Path, npt.ArrayLike, None] = ...,
@@ -257,3 +303,20 @@ def vertex_errors(
     offset: Adjust = ...,
     threads: int = ...,
 ) -> Doubles: ...
+class Chart:
+    def save(self, path: Path) -> None: ...
+
+def info(path: Path) -> Report: ...
+def convert(
+    source: Path,
+    target: Path,
+    *,
+    rest: Optional[Path] = ...,
+    clip: Names = ...,
+    fps: float = ...,
+    object: Names = ...,
+    scale: Adjust = ...,
+    axes: Adjust = ...,
+    offset: Adjust = ...,
+) -> None: ...
+def plot(lines: Dict[str, Any], title: str = ..., x: str = ..., y: str = ...) -> Chart: ...

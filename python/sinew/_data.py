@@ -7,14 +7,15 @@ from pathlib import Path
 import numpy as np
 
 from ._arrays import DOUBLE, FLOAT, INT, MOST, SHORT, checked, checked_rate, is_path, path_text, text, whole
+from . import _library as c
 from ._library import lib
-from ._session import Error, Session
+from ._session import Error, Session, listed
 
 DOCUMENTS = {".glb", ".gltf", ".fbx", ".dae", ".bvh", ".blend"}
 
 
 class Frames(np.ndarray):
-    """Vertex positions over time: float32, frames x vertices x 3. `rate` is frames per second, 0 where nobody knows."""
+    """Vertex positions over time: float32, frames x vertices x 3. `rate` is frames per second, 0 where unknown."""
 
     rate = 0.0
 
@@ -60,7 +61,7 @@ class Mesh:
 
     @property
     def diagonal(self):
-        """Of the bounding box: errors are told in percent of it."""
+        """Of the bounding box: errors are given in percent of it."""
         if len(self.positions) == 0:
             return 0.0
         return float(np.linalg.norm(np.ptp(self.positions.astype(np.float64), axis=0)))
@@ -120,28 +121,25 @@ def load_mesh(path, object=(), scale=None, axes=None):
     """A mesh from .obj, .glb, .gltf, .fbx or the first frame of an .abc (`object`: which of its meshes), in the unit and axes of
     `scale` and `axes`, as of the command line."""
     session = Session()
-    name_files(session, "object", object)
-    adjust(session, scale, axes)
+    session.set(object=object, scale=scale, axes=axes)
     session.do(lib.sn_session_read_mesh, path_text(path))
     return mesh_of(session)
 
 
 def load_frames(path, fps=0, clip=None, object=(), scale=None, axes=None, offset=None):
-    """Frames from .pc2, .mdd, .abc, a folder or glob of .obj, .glb, .gltf or .ply, or an animated .glb; the file's memory, not a copy of it,
-    and read-only: load_frames(path).copy() may be changed."""
+    """Frames from .pc2, .mdd, .abc, a folder or glob of .obj, .glb, .gltf or .ply, or an animated .glb; the file's
+    memory, not a copy of it, and read-only: load_frames(path).copy() may be changed."""
     session = Session()
-    name_files(session, "object", object)
-    adjust(session, scale, axes, offset)
-    name_files(session, "clip", clip)
-    session.do(lib.sn_session_read_frames, path_text(path), checked_rate(fps))
+    session.set(object=object, scale=scale, axes=axes, offset=offset, clip=clip, fps=rate_text(fps))
+    session.do(lib.sn_session_read_frames, path_text(path))
     return Frames(session.view("frames"), lib.sn_session_rate(session.handle))
 
 
 def load_skeleton(path, clip=None, fps=0, still=False, scale=None, axes=None, offset=None):
-    """A skeleton with the poses of a clip (the first unless told; 30 per second unless told), its mesh and its skin."""
+    """A skeleton with the poses of a clip (by default the first, 30 frames per second), its mesh and its skin."""
     session = Session()
-    adjust(session, scale, axes, offset)
-    session.do(lib.sn_session_read_skeleton, path_text(path), None if clip is None else text(clip), checked_rate(fps), still)
+    session.set(scale=scale, axes=axes, offset=offset, clip=clip, fps=rate_text(fps))
+    session.do(lib.sn_session_read_skeleton, path_text(path), still)
     has_mesh = session.view("joints") is not None and len(session.view("joints")) > 0
     if not has_mesh:
         parents = session.array("parents")
@@ -173,30 +171,21 @@ def load(path, **options):
 # ---- examples into a session --------------------------------------------------------------------------------------------
 
 
-def listed(value):
-    """One or several of something, as a list; None is none. An array is one thing."""
-    if value is None:
-        return []
-    return list(value) if isinstance(value, (list, tuple)) else [value]
+def rate_text(fps):
+    return repr(checked_rate(fps)) if fps else None
 
 
-def name_files(session, option, value):
-    for part in listed(value):
-        session.check(lib.sn_session_file(session.handle, option.encode(), path_text(part) if is_path(part) else text(part)))
-
-
-def adjust(session, scale=None, axes=None, offset=None):
-    """What the command line's options of these names do to files: 0.01, "frames=0.01", or several of the latter in a list."""
-    for option, value in (("scale", scale), ("axes", axes), ("offset", offset)):
-        name_files(session, option, value)
+def keys_text(keys):
+    """What --keys has: texts are left alone, frames become a list."""
+    return keys if isinstance(keys, str) else ",".join(str(whole(frame, MOST, "keys")) for frame in np.asarray(keys).tolist())
 
 
 def give_mesh(session, mesh):
     """Gives a copy, and returns what was given."""
     mesh = mesh._checked()
     normals = None if mesh.normals is None else session.own(mesh.normals)
-    lib.sn_session_give_mesh(session.handle, len(mesh.positions), session.own(mesh.positions), len(mesh.triangles),
-                             session.own(mesh.triangles), mesh.split, normals)
+    lib.sn_session_give_mesh(session.handle, c.Mesh(len(mesh.positions), len(mesh.triangles), session.own(mesh.positions), normals,
+                                                    session.own(mesh.triangles), mesh.split))
     return mesh
 
 
@@ -207,8 +196,8 @@ def give_frames(session, clips, tests):
         raise ValueError("clips of frames have different numbers of vertices")
     start = checked(np.cumsum([0] + [len(clip) for clip in clips]), INT, (-1,), "frames")
     frames = clips[0] if len(clips) == 1 else np.concatenate(clips)
-    session.check(lib.sn_session_give_frames(session.handle, len(frames), frames.shape[1], session.keep(frames), len(clips),
-                                             session.keep(start), tests))
+    given = c.Frames(len(frames), frames.shape[1], session.keep(frames), len(clips), tests, session.keep(start))
+    session.check(lib.sn_session_give_frames(session.handle, given))
     return start
 
 
@@ -233,17 +222,17 @@ def give_skeleton(session, skeletons, start, mesh):
         raise TypeError("a skeleton is a file or a sinew.Skeleton")
     skeletons = [skeleton._checked() for skeleton in skeletons]
     first, clips = skeletons[0], []
-    for c, skeleton in enumerate(skeletons):
+    for k, skeleton in enumerate(skeletons):
         if skeleton.names != first.names:
-            raise Error(f"the skeleton of clip {c} has other joints than that of clip 0")
-        wanted = len(skeleton.poses) if start is None else int(start[c + 1] - start[c])
+            raise Error(f"the skeleton of clip {k} has other joints than that of clip 0")
+        wanted = len(skeleton.poses) if start is None else int(start[k + 1] - start[k])
         if len(skeleton.poses) < wanted:
-            raise Error(f"clip {c} has {wanted} frames, but its skeleton {len(skeleton.poses)} poses")
+            raise Error(f"clip {k} has {wanted} frames, but its skeleton {len(skeleton.poses)} poses")
         clips.append(skeleton.poses[:wanted])
     poses = clips[0] if len(clips) == 1 else np.concatenate(clips)
     names = (ctypes.c_char_p * len(first))(*map(text, first.names))  # the library copies them
-    session.check(lib.sn_session_give_skeleton(session.handle, len(first), names, session.own(first.parents),
-                                               session.own(first.rest), len(poses), session.own(poses)))
+    given = c.Skeleton(len(first), len(poses), names, session.own(first.parents), session.own(first.rest), session.own(poses))
+    session.check(lib.sn_session_give_skeleton(session.handle, given))
     if first.joints is not None and mesh is not None:
         _check_bind(first, mesh)
         lib.sn_session_give_skin(session.handle, *first.joints.shape, session.own(first.joints), session.own(first.weights))
@@ -273,14 +262,12 @@ def give_examples(session, rest, frames, skeleton=None, torques=None, controls=N
     test_frames, test_skeletons = listed(test_frames), listed(test_skeleton)
     parts = listed(rest) + frames + skeletons + test_frames + test_skeletons
     if parts and all(is_path(part) for part in parts + [part for part in (torques, values) if part is not None]):
-        for option, value in (("rest", rest), ("frames", frames), ("skeleton", skeletons), ("test-frames", test_frames),
-                              ("test-skeleton", test_skeletons), ("clip", clip), ("object", object), ("match", match),
-                              ("torque", torques), ("values", values), ("pose", pose_texts(pose))):
-            name_files(session, option, value)
-        adjust(session, scale, axes, offset)
-        if controls is not None:
-            name_files(session, "controls", controls if isinstance(controls, str) else ",".join(str(int(i)) for i in controls))
-        session.do(lib.sn_session_load_files, checked_rate(fps), still)
+        if controls is not None and not is_path(controls):
+            controls = ",".join(str(int(i)) for i in controls)
+        session.set(rest=rest, frames=frames, skeleton=skeletons, test_frames=test_frames, test_skeleton=test_skeletons, clip=clip,
+                    object=object, match=match, torque=torques, values=values, pose=pose_texts(pose), controls=controls,
+                    scale=scale, axes=axes, offset=offset, fps=rate_text(fps))
+        session.do(lib.sn_session_load_files, still)
         return
     if match is not None or pose is not None:
         raise Error("match and pose go with files; in memory, order the arrays and replace frames")

@@ -7,6 +7,7 @@ import platform
 from ctypes import POINTER, c_bool, c_char_p, c_double, c_int, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
 from pathlib import Path
 
+
 class Array(ctypes.Structure):
     _fields_ = [("data", c_void_p), ("kind", ctypes.c_char), ("dimensions", c_int), ("shape", c_int64 * 4)]
 
@@ -16,6 +17,29 @@ class Call(ctypes.Structure):
                 ("state", c_void_p), ("scratch", c_void_p), ("positions", c_void_p), ("position_stride", c_size_t),
                 ("normals", c_void_p), ("normal_stride", c_size_t), ("tangents", c_void_p),
                 ("tangent_stride", c_size_t), ("message", ctypes.c_char * 240)]
+
+
+class Mesh(ctypes.Structure):
+    _fields_ = [("vertices", c_int), ("triangles", c_int), ("positions", c_void_p), ("normals", c_void_p), ("corners", c_void_p),
+                ("split", c_bool)]
+
+
+class Frames(ctypes.Structure):
+    _fields_ = [("frames", c_int), ("vertices", c_int), ("positions", c_void_p), ("clips", c_int), ("test_clips", c_int),
+                ("clip_start", c_void_p)]
+
+
+class Skeleton(ctypes.Structure):
+    _fields_ = [("joints", c_int), ("frames", c_int), ("names", POINTER(c_char_p)), ("parents", c_void_p), ("rest", c_void_p),
+                ("poses", c_void_p)]
+
+
+class Line(ctypes.Structure):
+    _fields_ = [("name", c_char_p), ("count", c_int), ("x", c_void_p), ("y", c_void_p)]
+
+
+class Plot(ctypes.Structure):
+    _fields_ = [("title", c_char_p), ("x_title", c_char_p), ("y_title", c_char_p), ("lines", POINTER(Line)), ("line_count", c_int)]
 
 
 # Pointers go as plain addresses: c_void_p takes an int, and None for NULL.
@@ -28,29 +52,32 @@ FUNCTIONS = {
     "sn_session_progress": (c_double, [c_void_p, c_char_p]),
     "sn_session_message": (c_char_p, [c_void_p]),
     "sn_session_report": (c_char_p, [c_void_p]),
-    "sn_session_file": (c_int, [c_void_p, c_char_p, c_char_p]),
-    "sn_session_load_files": (c_int, [c_void_p, c_double, c_bool]),
+    "sn_session_option": (c_int, [c_void_p, c_char_p, c_char_p]),
+    "sn_session_load_files": (c_int, [c_void_p, c_bool]),
     "sn_session_read_mesh": (c_int, [c_void_p, c_char_p]),
-    "sn_session_read_frames": (c_int, [c_void_p, c_char_p, c_double]),
-    "sn_session_read_skeleton": (c_int, [c_void_p, c_char_p, c_char_p, c_double, c_bool]),
-    "sn_session_give_mesh": (None, [c_void_p, c_int, c_void_p, c_int, c_void_p, c_bool, c_void_p]),
-    "sn_session_give_frames": (c_int, [c_void_p, c_int, c_int, c_void_p, c_int, c_void_p, c_int]),
-    "sn_session_give_skeleton": (c_int, [c_void_p, c_int, POINTER(c_char_p), c_void_p, c_void_p, c_int, c_void_p]),
+    "sn_session_read_frames": (c_int, [c_void_p, c_char_p]),
+    "sn_session_read_skeleton": (c_int, [c_void_p, c_char_p, c_bool]),
+    "sn_session_give_mesh": (None, [c_void_p, POINTER(Mesh)]),
+    "sn_session_give_frames": (c_int, [c_void_p, POINTER(Frames)]),
+    "sn_session_give_skeleton": (c_int, [c_void_p, POINTER(Skeleton)]),
     "sn_session_give_skin": (None, [c_void_p, c_int, c_int, c_void_p, c_void_p]),
     "sn_session_give_torques": (None, [c_void_p, c_int, c_void_p, c_void_p]),
     "sn_session_give_values": (c_int, [c_void_p, c_int, POINTER(c_char_p), c_int, c_void_p, c_void_p]),
-    "sn_session_limit": (None, [c_void_p, c_double, c_double, c_double]),
-    "sn_session_mirror": (None, [c_void_p, ctypes.c_char]),
-    "sn_session_from": (None, [c_void_p, c_void_p, c_size_t]),
-    "sn_session_retarget": (c_int, [c_void_p, c_void_p, c_char_p]),
     "sn_session_give_controls": (c_int, [c_void_p, c_int, c_void_p, c_int]),
     "sn_session_load_given": (c_int, [c_void_p]),
-    "sn_session_keys": (c_int, [c_void_p, c_char_p, c_int]),
-    "sn_session_train": (c_int, [c_void_p, c_char_p, c_char_p, c_bool]),
-    "sn_session_rig": (c_int, [c_void_p, c_char_p, c_bool, c_char_p]),
+    "sn_session_keys": (c_int, [c_void_p, c_int]),
+    "sn_session_from": (None, [c_void_p, c_void_p, c_size_t]),
+    "sn_session_train": (c_int, [c_void_p, c_char_p, c_bool]),
+    "sn_session_rig": (c_int, [c_void_p, c_char_p]),
     "sn_session_write_rig": (c_int, [c_void_p, c_char_p, c_double]),
-    "sn_session_compare": (c_int, [c_void_p, c_int, POINTER(c_char_p), c_char_p, c_bool]),
-    "sn_session_vertex_errors": (c_int, [c_void_p, c_void_p, c_size_t]),
+    "sn_session_compare": (c_int, [c_void_p, c_int, POINTER(c_char_p), c_bool]),
+    "sn_session_errors": (c_int, [c_void_p, c_void_p, c_size_t]),
+    "sn_session_eval": (c_int, [c_void_p, c_void_p, c_size_t, c_char_p]),
+    "sn_session_info": (c_int, [c_void_p, c_char_p]),
+    "sn_session_convert": (c_int, [c_void_p, c_char_p, c_char_p]),
+    "sn_session_pack": (c_int, [c_void_p, c_void_p, c_size_t, c_char_p]),
+    "sn_session_plot": (c_int, [c_void_p, c_char_p, POINTER(Plot)]),
+    "sn_session_retarget": (c_int, [c_void_p, c_void_p, c_char_p]),
     "sn_session_write_file": (c_int, [c_void_p, c_char_p, c_void_p, c_size_t]),
     "sn_session_write_frames": (c_int, [c_void_p, c_char_p, c_double]),
     "sn_session_get": (c_bool, [c_void_p, c_char_p, POINTER(Array)]),
@@ -68,7 +95,7 @@ FUNCTIONS = {
     "sn_evaluator_time": (c_double, [c_void_p, c_int]),
     "sn_evaluator_palette": (c_int, [c_void_p, c_void_p]),
     "sn_evaluator_bind": (c_int, [c_void_p] * 3 + [c_char_p]),
-    "sn_evaluator_rest": (c_int, [c_void_p] * 5 + [c_uint32, c_char_p]),
+    "sn_evaluator_weights": (c_int, [c_void_p] * 3 + [c_uint32, c_char_p]),
     "sn_session_read_model_mesh": (c_int, [c_void_p, c_void_p]),
     "sn_session_read_model_skeleton": (c_int, [c_void_p, c_void_p]),
 }

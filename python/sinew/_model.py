@@ -4,8 +4,8 @@ import ctypes
 
 import numpy as np
 
-from ._arrays import BYTE, FLOAT, INT, MOST, address, checked, is_path, is_plain, path_text, whole
-from ._data import Skeleton, give_skeleton, mesh_of, skeleton_of
+from ._arrays import BYTE, FLOAT, INT, MOST, address, checked, is_path, is_plain, path_text, text, whole
+from ._data import Skeleton, give_examples, give_skeleton, mesh_of, rate_text, skeleton_of
 from ._library import Call, lib, take_text
 from ._session import Error, Session
 
@@ -112,6 +112,38 @@ class Model:
         session = Session()
         session.do(lib.sn_session_write_file, path_text(path), session.keep(self._bytes), len(self._bytes))
 
+    def packed(self, order=None):
+        """The model in about half the bytes, as `sinew pack` writes it: a Model. `order` is "blocks" or "file"."""
+        session = Session()
+        session.do(lib.sn_session_pack, session.keep(self._bytes), len(self._bytes), None if order is None else text(order))
+        return Model(session.view("model"), self.report)
+
+    def error(self, frames, skeleton=None, *, rest=None, torques=None, values=None, clip=None, fps=0, object=None, match=None,
+              map=None, scale=None, axes=None, offset=None, threads=0):
+        """How far the model is from frames: the figures of docs/reference/metrics.md ("rms_pct_diag", "max_pct_diag", "ee", ...),
+        and root mean squared distances in file units, "frame_rms" of every frame and "vertex_rms" of every vertex. Arguments are
+        as of `train`; `rest` is the model's own mesh unless it is given."""
+        session = Session(threads)
+        give_examples(session, self.mesh if rest is None else rest, frames, skeleton, torques, None, None, None, clip, fps, object,
+                      match, scale=scale, axes=axes, offset=offset, values=values)
+        session.set(map=map)
+        session.do(lib.sn_session_errors, session.keep(self._bytes), len(self._bytes))
+        vertex_rms, source = session.array("vertex_rms"), session.array("source")
+        return {**session.report()["all"], "frame_rms": session.array("frame_rms"),
+                "vertex_rms": vertex_rms if source is None else vertex_rms[source]}
+
+    def evaluate(self, path, skeleton=None, *, values=None, controls=None, torques=None, rest=None, frames=None, clip=None, fps=0,
+                 object=None, match=None, map=None, scale=None, axes=None, offset=None, unordered=False, threads=0, progress=None):
+        """Writes what the model makes of a clip, as `sinew eval` does: deformed vertices (.pc2, .mdd, .abc, a folder of .obj), or a
+        skin with its animation (.glb, .gltf, .fbx). Everything is a file; the report is returned, with the error under "all" where
+        `rest` and `frames` are given. For arrays call the model."""
+        session = Session(threads, 1, progress)
+        session.set(skeleton=skeleton, values=values, controls=controls, torque=torques, rest=rest, frames=frames, clip=clip,
+                    fps=rate_text(fps), object=object, match=match, map=map, scale=scale, axes=axes, offset=offset,
+                    unordered=unordered)
+        session.do(lib.sn_session_eval, session.keep(self._bytes), len(self._bytes), path_text(path))
+        return session.report()
+
     def _session(self):
         session = Session()
         session.kept.append(self)  # also where Ctrl-C leaves the library at work
@@ -138,25 +170,26 @@ class Model:
         shape = (self._vertices, self._influences)
         joints, weights = np.zeros(shape, np.uint16), np.zeros(shape, np.float32)
         message = ctypes.create_string_buffer(MESSAGE_SIZE)
-        if lib.sn_evaluator_rest(self._handle, None, None, address(joints), address(weights), shape[1], message):
+        if lib.sn_evaluator_weights(self._handle, address(joints), address(weights), shape[1], message):
             raise Error(message.value.decode(errors="replace"), "SN_BAD_INPUT")
         return joints, weights
 
     def retarget(self, skeleton, map=None):
-        """The motion of another skeleton for this model's: a Skeleton. Joints are matched by their names, or by `map`: a file with two
-        names on every line, a joint of the model and one of the skeleton."""
+        """The motion of another skeleton for this model's: a Skeleton. Joints are matched by their names, or by `map`: a file with
+        two names on every line, a joint of the model and one of the skeleton."""
         session = self._session()
         give_skeleton(session, [skeleton], None, None)
         session.do(lib.sn_session_retarget, self._handle, None if map is None else path_text(map))
         return skeleton_of(session)
 
     def joints(self, skeleton):
-        """The poses of a skeleton as what this model takes: float32, frames x joints x 3 x 4, matched by name. A skeleton whose joints
-        are elsewhere in its rest pose is refused: retarget its motion."""
+        """The poses of a skeleton as what this model takes: float32, frames x joints x 3 x 4, matched by name. A skeleton whose
+        joints are elsewhere in its rest pose is refused: retarget its motion."""
         skeleton = skeleton._checked()
         missing = [name for name in self.names if name not in skeleton.names]
         if missing:
-            raise Error(f"the skeleton has no joint called '{missing[0]}'" + (f", nor {len(missing) - 1} others" if missing[1:] else ""))
+            others = f", nor {len(missing) - 1} others" if missing[1:] else ""
+            raise Error(f"the skeleton has no joint called '{missing[0]}'{others}")
         twice = [name for name in self.names if skeleton.names.count(name) > 1]
         if twice and skeleton.names != self.names:
             raise Error(f"the skeleton has several joints called '{twice[0]}': rename them, or order its joints as model.names")
@@ -279,5 +312,6 @@ class Model:
         """The matrices that the vertices are blended from: float32, n x 3 x 4. Those of the joints come first where it has
         joints; extra bones and proxy bones follow."""
         out = np.empty((self._palette, 3, 4), FLOAT)
-        self._run(lib.sn_evaluator_palette, self._one_pose(joints, controls, torques, values), state=state, arguments=(address(out),))
+        given = self._one_pose(joints, controls, torques, values)
+        self._run(lib.sn_evaluator_palette, given, state=state, arguments=(address(out),))
         return out

@@ -8,11 +8,18 @@ import time
 
 import numpy as np
 
-from ._arrays import address, text, whole
+from ._arrays import address, is_path, path_text, text, whole
 from ._library import Array, lib
 
 MOST_THREADS = 1024
 DTYPES = {b"f": np.float32, b"d": np.float64, b"i": np.int32, b"H": np.uint16, b"B": np.uint8}
+
+
+def listed(value):
+    """One or several of something, as a list; None is none. An array is one thing."""
+    if value is None:
+        return []
+    return list(value) if isinstance(value, (list, tuple)) else [value]
 
 
 class Error(RuntimeError):
@@ -28,30 +35,33 @@ class Stopped(Error):
 
 
 class Bar:
-    """progress=True: a bar with the time left on a terminal, sparse lines elsewhere; nothing in the first two seconds."""
+    """progress=True: a bar with the time left on a terminal and in a notebook, sparse lines elsewhere; nothing in the first two
+    seconds."""
 
     def __init__(self, stream=None):
         self.stream = stream or sys.stderr
         self.start = self.last = time.monotonic()
         self.shown = False
+        notebook = type(self.stream).__module__.startswith("ipykernel")
+        self.live = notebook or self.stream.isatty()  # a line may be written over
+        self.clear = "\r" + " " * 79 + "\r" if notebook else "\r\033[K"
 
     def __call__(self, task, done):
         now = time.monotonic()
-        terminal = self.stream.isatty()
-        if now - self.start < 2 or now - self.last < (0.1 if terminal else 10):
+        if now - self.start < 2 or now - self.last < (0.1 if self.live else 10):
             return
         self.last, self.shown = now, True
         left = f", about {(now - self.start) * (1 - done) / done:.0f} s left" if done > 0.01 else ""
-        if terminal:
+        if self.live:
             filled = "#" * int(30 * done)
-            self.stream.write(f"\r\033[K{task:<10} [{filled:.<30}] {100 * done:3.0f} %{left}")
+            self.stream.write(f"{self.clear}{task:<10} [{filled:.<30}] {100 * done:3.0f} %{left}")
         else:
             self.stream.write(f"{task}: {100 * done:.0f} %{left}\n")
         self.stream.flush()
 
     def close(self):
-        if self.shown and self.stream.isatty():
-            self.stream.write("\r\033[K")
+        if self.shown and self.live:
+            self.stream.write(self.clear)
 
 
 class _View:
@@ -69,7 +79,7 @@ class _View:
 
 
 class Session:
-    """Work runs on a thread of its own while the caller's waits, so that Ctrl-C and progress callbacks get their turn."""
+    """Work runs on a separate thread while the caller's waits, so that Ctrl-C and progress callbacks get their turn."""
 
     def __init__(self, threads=0, seed=1, progress=None):
         self.handle = lib.sn_session_new()
@@ -139,6 +149,15 @@ class Session:
         if name == "SN_NO_MEMORY":
             raise MemoryError(message)
         raise (Stopped if name == "SN_STOPPED" else Error)(message or name, name)
+
+    def set(self, **options):
+        """Options by the command line's names, with _ for -: None and False are left out, True is a switch, a list is
+        several of one."""
+        for name, value in options.items():
+            for part in listed(value):
+                given = b"1" if part is True else path_text(part) if is_path(part) else text(part)
+                if part is not False:
+                    self.check(lib.sn_session_option(self.handle, name.replace("_", "-").encode(), given))
 
     def keep(self, array):
         """The address of a checked array that lives as long as this session. Nobody may change it while a solve runs."""

@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: MIT
-"""Rigging, training, comparing."""
+"""Rigging, training, comparing, files and charts."""
 import ctypes
+import tempfile
+from pathlib import Path
 
 import numpy as np
 
-from ._arrays import MOST, checked_rate, is_path, path_text, text, whole
-from ._data import Frames, give_examples, listed, load_frames, name_files, skeleton_of
-from ._library import lib, take_text
+from ._arrays import DOUBLE, MOST, checked, checked_rate, path_text, text, whole
+from ._data import give_examples, keys_text, rate_text, skeleton_of
+from ._library import Line, Plot, lib, take_text
 from ._model import Model
-from ._session import Error, Session
+from ._session import Error, Session, listed
 
 
 def _value(value):
@@ -38,7 +40,8 @@ def methods():
 def keys(spec, count, seed=1):
     """The frames of a spec as the command line's --keys has it ("every:4", "0,5,10-20", "random:8"), of `count`."""
     session = Session(seed=seed)
-    session.check(lib.sn_session_keys(session.handle, text(spec), whole(count, MOST, "count")))
+    session.set(keys=spec)
+    session.check(lib.sn_session_keys(session.handle, whole(count, MOST, "count")))
     return session.array("keys")
 
 
@@ -59,8 +62,7 @@ class Rig:
         self.model = Model(session.view("model"), self.report)
 
     def __repr__(self):
-        rms = self.report["rms_pct_diag"]  # None for a mesh without size
-        return f"<sinew.Rig of {self.report['bones']} bones" + ("" if rms is None else f", rms {rms:.3g} % of the diagonal") + ">"
+        return f"<sinew.Rig of {self.report['bones']} bones, rms {self.report['rms_pct_diag']:.3g} % of the diagonal>"
 
     def save(self, path, fps=None):
         """Writes .glb, .gltf or .fbx: skeleton, skin and animation."""
@@ -68,30 +70,27 @@ class Rig:
         self._session.do(lib.sn_session_write_rig, path_text(path), checked_rate(fps or self._fps))
 
 
-def rig(rest, frames, bones="auto", *, skeleton=None, solve="weights", keep_bones=False, keys="all", clip=None, fps=0,
-        object=None, match=None, scale=None, axes=None, offset=None, threads=0, seed=1, progress=None, **options):
+def rig(rest, frames, bones="auto", *, skeleton=None, solve="weights", lock=None, keep_weights=False, rest_frame=None,
+        keep_bones=False, heat=False, keys="all", clip=None, fps=0, object=None, match=None, scale=None, axes=None, offset=None,
+        threads=0, seed=1, progress=None, **options):
     """A skeleton, weights and motion from frames without a skeleton.
 
-    `rest` is a Mesh or a file, `frames` an array (frames x vertices x 3), a file, or a list of clips. `bones` is the most to
-    use, or "auto". With `skeleton` its joints are kept, and `solve` says what is looked for: "weights", "motion" or "both".
+    `rest` is a Mesh or a file, `frames` an array (frames x vertices x 3), a file, or a list of clips; `keys` chooses among them.
+    `bones` is the most to use, or "auto". With `skeleton` its joints are kept, and `solve` says what is looked for: "weights",
+    "motion" or "both"; joints of `lock` (names) keep their motion, and keep_weights=True keeps weights where the file's vertex
+    colours are white. `rest_frame` is a frame that is the rest pose, or "auto". heat=True writes the error of every vertex as colours.
     Other options are those of `sinew rig` (influences, smooth, joints, error, most, iterations, helpers, bone_type).
     `progress` is True for a bar, or a function of (task, done) that returns False to stop.
     """
     session = Session(threads, seed, progress)
-    if keys != "all":
-        clips = [load_frames(part, fps, clip, object, scale, axes, offset) if is_path(part) else part for part in listed(frames)]
-        if len(clips) != 1 or skeleton is not None:
-            raise Error("keys go with one clip and no skeleton; choose frames by indexing the arrays")
-        frames = Frames(np.asarray(clips[0])[_keys(keys, len(clips[0]), seed)], getattr(clips[0], "rate", 0))
+    given, keys = skeleton is not None, keys_text(keys)
     give_examples(session, rest, frames, skeleton, clip=clip, fps=fps, object=object, match=match,
-                  still=skeleton is not None and solve != "weights", scale=scale, axes=axes, offset=offset)
-    session.do(lib.sn_session_rig, text(_pairs({"bones": bones, **options})), keep_bones,
-               b"" if skeleton is None else text(solve))
+                  still=given and solve != "weights", scale=scale, axes=axes, offset=offset)
+    session.set(solve=solve if given else None, lock=",".join(map(str, listed(lock))) or None, keep_weights=keep_weights,
+                rest_frame=rest_frame, keep_bones=keep_bones, heat=heat, keys=keys)
+    session.do(lib.sn_session_rig, text(_pairs({"bones": bones, **options})))
     rate = getattr(listed(frames)[0], "rate", 0) or lib.sn_session_rate(session.handle)
     return Rig(session, fps or rate or 30)
-
-
-_keys = keys
 
 
 def train(method, rest=None, frames=None, skeleton=None, keys="all", *, torques=None, values=None, controls=None, pose=None,
@@ -101,27 +100,26 @@ def train(method, rest=None, frames=None, skeleton=None, keys="all", *, torques=
 
     `method` is a name ("lbs", "psd", "rotreg", ...; see methods()) or a spec with options, "rotreg:bones=60"; options may also
     be given as arguments. `rest` is a Mesh or a file; `frames` an array (frames x vertices x 3), a file, or a list of clips;
-    `skeleton` a Skeleton with as many poses, a file, or a list that pairs up with the clips. `torques` is frames x joints,
-    or a .csv; `controls` a list of vertices, or "auto:N". Where everything is a file, the model's bytes are those that
-    `sinew train` writes. `test_frames` and `test_skeleton` are clips that are only tested on. measure=False saves the
-    time of measuring. `values` is {name: a number for every frame} or a .csv; `pose` {frame: file of a sculpted mesh}, where
-    everything is a file; `mirror` ("x", "y" or "z") adds every training frame's mirror image. The method "auto" is the best within
-    max_bytes, max_time (times linear blend skinning) and max_error (percent of the diagonal; 0: no limit). With a Model instead of a
-    method, the meshes of `pose` are added to it, and `map` names the joints of another skeleton. `scale`, `axes` and `offset` adjust files that disagree, as on the command line: 0.01 for all of them,
-    "frames=0.01" for one kind, a list for several. `progress` is True for a bar, or a function of (task, done) that returns False to stop.
+    `skeleton` a Skeleton with as many poses, a file, or a list that pairs up with the clips. `torques` is frames x joints, or a
+    .csv; `controls` a list of vertices, or "auto:N". Where everything is a file, the model's bytes are those that `sinew train`
+    writes. `keys` are frames, [0, 5, 10], or a spec as of --keys. `test_frames` and `test_skeleton` are clips that are only
+    tested on. measure=False does not measure. `values` is {name: a number for every frame} or a .csv; `pose` {frame: file of a
+    sculpted mesh}, where everything is a file; `mirror` ("x", "y" or "z") adds every training frame's mirror image. The method
+    "auto" is the best within max_bytes, max_time (times linear blend skinning) and max_error (percent of the diagonal; 0: no
+    limit). With a Model instead of a method, the meshes of `pose` are added to it, and `map` names the joints of another
+    skeleton. `scale`, `axes` and `offset` adjust files that disagree, as on the command line: 0.01 for all of them,
+    "frames=0.01" for one kind, a list for several. `progress` is True for a bar, or a function of (task, done) that returns
+    False to stop.
     """
     session = Session(threads, seed, progress)
     added = isinstance(method, Model)
     give_examples(session, rest, frames, skeleton, torques, controls, test_frames, test_skeleton, clip, fps, object, match,
                   frames is None and pose is None, scale, axes, offset, values, pose)
-    if map is not None:
-        name_files(session, "map", map)
-    if mirror is not None:
-        lib.sn_session_mirror(session.handle, text(mirror)[:1] if len(mirror) == 1 else b"?")
-    lib.sn_session_limit(session.handle, max_bytes, max_time, max_error)
+    session.set(map=map, mirror=mirror, keys=keys_text(keys), max_bytes=max_bytes or None, max_time=max_time or None,
+                error=max_error or None)
     if added:
         lib.sn_session_from(session.handle, session.keep(method._bytes), len(method._bytes))
-    session.do(lib.sn_session_train, b"from" if added else text(_spec(method, options)), text(keys), measure)
+    session.do(lib.sn_session_train, b"" if added else text(_spec(method, options)), measure)
     return Model(session.view("model"), session.report() if measure else None)
 
 
@@ -133,8 +131,9 @@ def compare(methods, rest, frames=None, skeleton=None, keys="all", *, loocv=Fals
     session = Session(threads, seed, progress)
     give_examples(session, rest, frames, skeleton, torques, controls, test_frames, test_skeleton, clip, fps, object, match,
                   scale=scale, axes=axes, offset=offset, values=values, pose=pose)
+    session.set(keys=keys_text(keys))
     specs = [text(spec) for spec in listed(methods)]
-    session.do(lib.sn_session_compare, len(specs), (ctypes.c_char_p * len(specs))(*specs), text(keys), loocv)
+    session.do(lib.sn_session_compare, len(specs), (ctypes.c_char_p * len(specs))(*specs), loocv)
     return session.report()
 
 
@@ -144,6 +143,48 @@ def vertex_errors(model, rest, frames, skeleton=None, *, torques=None, controls=
     session = Session(threads)
     give_examples(session, rest, frames, skeleton, torques, controls, None, None, clip, fps, object, match,
                   scale=scale, axes=axes, offset=offset)
-    session.do(lib.sn_session_vertex_errors, session.keep(model._bytes), len(model._bytes))
+    session.do(lib.sn_session_errors, session.keep(model._bytes), len(model._bytes))
     errors, source = session.array("vertex_rms"), session.array("source")
     return errors if source is None else errors[source]
+
+
+def info(path):
+    """What is in a file: the report of `sinew info`."""
+    session = Session()
+    session.do(lib.sn_session_info, path_text(path))
+    return {name: value for name, value in session.report().items() if name != "input"}
+
+
+def convert(source, target, *, rest=None, clip=None, fps=0, object=None, scale=None, axes=None, offset=None):
+    """Writes a mesh, sequence or scene in another format, as `sinew convert` does. `rest` has the triangles of frames."""
+    session = Session()
+    session.set(rest=rest, clip=clip, fps=rate_text(fps), object=object, scale=scale, axes=axes, offset=offset)
+    session.do(lib.sn_session_convert, path_text(source), path_text(target))
+
+
+class Chart:
+    """What `plot` draws: a notebook shows it, `save` writes an .svg."""
+
+    def __init__(self, lines, title, x, y):
+        self._lines = {}
+        for name, points in lines.items():
+            across, up = points if isinstance(points, tuple) else (np.arange(len(points)), points)
+            up = checked(up, DOUBLE, (-1,), name)
+            self._lines[name] = checked(across, DOUBLE, up.shape, name), up
+        self._titles = tuple(map(text, (title, x, y)))
+
+    def save(self, path):
+        session = Session()
+        lines = (Line * len(self._lines))(*(Line(text(name), len(up), session.keep(across), session.keep(up))
+                                            for name, (across, up) in self._lines.items()))
+        session.do(lib.sn_session_plot, path_text(path), Plot(*self._titles, lines, len(lines)))
+
+    def _repr_svg_(self):
+        with tempfile.TemporaryDirectory() as folder:
+            self.save(Path(folder) / "chart.svg")
+            return (Path(folder) / "chart.svg").read_text()
+
+
+def plot(lines, title="", x="frame", y="rms error, % of the diagonal"):
+    """A chart of lines, {name: numbers} or {name: (x, y)}: a Chart, as the command line's --plot draws it."""
+    return Chart(lines, title, x, y)

@@ -61,16 +61,26 @@ static char *canonical(sn_context *ctx, sn_arena *memory, const char *path) {
 
 // ---- the list ---------------------------------------------------------------------------------------------------------
 
-static sn_status bad_job(cli *c, const char *list, int k, const char *what) {
-  return sn_fail(&c->ctx, SN_BAD_FILE, "%s: job %d: %s", list, k + 1, what);
+// One job of a list as it is read.
+typedef struct job_reader {
+  sn_context *ctx;
+  sn_arena *memory;
+  const char *list;
+  int k;
+  batch_job *job;
+} job_reader;
+
+static sn_status bad_job(const job_reader *r, const char *what) {
+  return sn_fail(r->ctx, SN_BAD_FILE, "%s: job %d: %s", r->list, r->k + 1, what);
 }
 
 static bool is_text(const json_t *value) { return json_is_string(value) && *json_string_value(value); }
 
 // A command in one line: words between spaces, with quotes around what has spaces itself.
-static bool split_words(cli *c, batch *b, const char *line, batch_job *job) {
-  char *out = sn_arena_text(&c->ctx, &b->memory, line);
-  job->words = SN_NEW(&c->ctx, &b->memory, char *, strlen(line) / 2 + 2);
+static bool split_words(const job_reader *r, const char *line) {
+  batch_job *job = r->job;
+  char *out = sn_arena_text(r->ctx, r->memory, line);
+  job->words = SN_NEW(r->ctx, r->memory, char *, strlen(line) / 2 + 2);
   if (!out || !job->words) return false;
   for (const char *at = line; *(at += strspn(at, " \t\n"));) {
     char quote = 0;
@@ -88,68 +98,71 @@ static bool split_words(cli *c, batch *b, const char *line, batch_job *job) {
   return true;
 }
 
-static sn_status read_command(cli *c, batch *b, const char *list, int k, const json_t *json, batch_job *job) {
+static sn_status read_command(const job_reader *r, const json_t *json) {
+  batch_job *job = r->job;
   size_t count = json_array_size(json), first;
   if (json_is_string(json)) {
-    if (!split_words(c, b, json_string_value(json), job)) return bad_job(c, list, k, "a quote without its end");
+    if (!split_words(r, json_string_value(json))) return bad_job(r, "a quote without its end");
   } else if (json_is_array(json)) {
-    job->words = SN_NEW(&c->ctx, &b->memory, char *, count + 1);
-    if (!job->words) return c->ctx.error.status;
+    job->words = SN_NEW(r->ctx, r->memory, char *, count + 1);
+    if (!job->words) return r->ctx->error.status;
     for (size_t w = 0; w < count; w++) {
       const json_t *word = json_array_get(json, w);
-      if (!json_is_string(word)) return bad_job(c, list, k, "every word of the command must be text");
+      if (!json_is_string(word)) return bad_job(r, "every word of the command must be text");
       job->words[job->word_count++] = (char *)(uintptr_t)json_string_value(word);
     }
   } else {
-    return bad_job(c, list, k, "needs a \"command\", as \"train --method lbs ...\" or a list of words");
+    return bad_job(r, "needs a \"command\", as \"train --method lbs ...\" or a list of words");
   }
   first = job->word_count > 0 && strcmp(job->words[0], "sinew") == 0;
   job->words += first, job->word_count -= (int)first;
-  if (job->word_count == 0) return bad_job(c, list, k, "the command is empty");
-  if (strcmp(job->words[0], "batch") == 0) return bad_job(c, list, k, "a batch within a batch; put its jobs here");
+  if (job->word_count == 0) return bad_job(r, "the command is empty");
+  if (strcmp(job->words[0], "batch") == 0) return bad_job(r, "a batch within a batch; put its jobs here");
   for (int w = 1; w < job->word_count; w++)
-    if (strcmp(job->words[w], "--json=-") == 0) return bad_job(c, list, k, "--json needs a file here");
+    if (strcmp(job->words[w], "--json=-") == 0) return bad_job(r, "--json needs a file here");
   return SN_OK;
 }
 
-static sn_status read_files(cli *c, batch *b, const char *list, int k, const json_t *job, const char *key,
-                            batch_file **out, int *out_count) {
+static sn_status read_files(const job_reader *r, const json_t *job, const char *key, batch_file **out,
+                            int *out_count) {
   char what[80];
   const json_t *json = json_object_get(job, key);
   size_t count = json_array_size(json);
-  *out = SN_NEW(&c->ctx, &b->memory, batch_file, count);
-  if (!*out) return c->ctx.error.status;
+  *out = SN_NEW(r->ctx, r->memory, batch_file, count);
+  if (!*out) return r->ctx->error.status;
   for (size_t f = 0; f < count; f++) {
     const json_t *text = json_array_get(json, f);
     snprintf(what, sizeof what, "\"%s\" must be a list of file names", key);
-    if (!is_text(text)) return bad_job(c, list, k, what);
-    (*out)[f] = (batch_file){json_string_value(text), canonical(&c->ctx, &b->memory, json_string_value(text)), k};
-    if (!(*out)[f].path) return c->ctx.error.status;
+    if (!is_text(text)) return bad_job(r, what);
+    (*out)[f] = (batch_file){json_string_value(text), canonical(r->ctx, r->memory, json_string_value(text)), r->k};
+    if (!(*out)[f].path) return r->ctx->error.status;
   }
   *out_count = (int)count;
   snprintf(what, sizeof what, "needs \"%s\": a list of the files that it %s", key, *key == 'i' ? "reads" : "writes");
   bool needed = *key == 'o' && count == 0;
-  return !json_is_array(json) || needed ? bad_job(c, list, k, what) : SN_OK;
+  return !json_is_array(json) || needed ? bad_job(r, what) : SN_OK;
 }
 
-static sn_status read_name(cli *c, batch *b, const char *list, int k, const json_t *json, batch_job *job) {
+static sn_status read_name(const job_reader *r, const json_t *json) {
+  batch_job *job = r->job;
   char number[16];
-  snprintf(number, sizeof number, "%d", k + 1);
+  snprintf(number, sizeof number, "%d", r->k + 1);
   if (!json) {
-    job->name = sn_arena_text(&c->ctx, &b->memory, number);
-    return job->name ? SN_OK : c->ctx.error.status;
+    job->name = sn_arena_text(r->ctx, r->memory, number);
+    return job->name ? SN_OK : r->ctx->error.status;
   }
   job->name = json_string_value(json);
   bool plain = is_text(json) && strlen(job->name) <= most_name && job->name[0] != '.' && !strchr(job->name, '/');
-  return plain ? SN_OK : bad_job(c, list, k, "\"name\" must be a short text without slashes: it names its log");
+  return plain ? SN_OK : bad_job(r, "\"name\" must be a short text without slashes: it names its log");
 }
 
 static sn_status read_job(cli *c, batch *b, const char *list, int k, const json_t *json) {
   static const char *const known[] = {"name", "command", "inputs", "outputs", NULL};
   batch_job *job = &b->jobs[k];
+  const job_reader reader = {&c->ctx, &b->memory, list, k, job}, *r = &reader;
   const char *key;
   json_t *value;
-  if (!json_is_object(json)) return bad_job(c, list, k, "must be an object with command, inputs and outputs");
+  if (!json_is_object(json)) return bad_job(r, "must be an object with command, inputs and outputs");
   json_object_foreach((json_t *)(uintptr_t)json, key, value) {
     int at = 0;
     while (known[at] && strcmp(known[at], key) != 0) at++;
@@ -158,10 +171,10 @@ static sn_status read_job(cli *c, batch *b, const char *list, int k, const json_
     return sn_fail(&c->ctx, SN_BAD_FILE, "%s: job %d: unknown key \"%s\"%s%s", list, k + 1, key,
                    meant ? "; did you mean " : "", meant ? meant : "");
   }
-  sn_status status = read_name(c, b, list, k, json_object_get(json, "name"), job);
-  if (status == SN_OK) status = read_command(c, b, list, k, json_object_get(json, "command"), job);
-  if (status == SN_OK) status = read_files(c, b, list, k, json, "inputs", &job->inputs, &job->input_count);
-  if (status == SN_OK) status = read_files(c, b, list, k, json, "outputs", &job->outputs, &job->output_count);
+  sn_status status = read_name(r, json_object_get(json, "name"));
+  if (status == SN_OK) status = read_command(r, json_object_get(json, "command"));
+  if (status == SN_OK) status = read_files(r, json, "inputs", &job->inputs, &job->input_count);
+  if (status == SN_OK) status = read_files(r, json, "outputs", &job->outputs, &job->output_count);
   return status;
 }
 

@@ -6,7 +6,7 @@
 
 #include "cli/memory.h"
 #include "lab/cli/degrees.h"
-#include "cli/models.h"
+#include "cli/inputs.h"
 
 enum { most_methods = 64 };
 
@@ -20,7 +20,7 @@ typedef struct compare_row {
 typedef struct comparison {
   cli *c;
   sn_examples examples;
-  sn_keys keys, others;
+  sn_compare_job job;
   int count;
   sn_compare_row rows[most_methods];
   compare_row more[most_methods];
@@ -62,12 +62,13 @@ static bool plot_corrections(const cli *c) {
 static sn_status measure_vertices(comparison *job, const sn_rt_model *model, const sn_compare_row *row,
                                   compare_row *more) {
   cli *c = job->c;
+  const sn_training *data = &job->job.data;
   int n = job->examples.rest.vertex_count;
   double diagonal = sn_points_diagonal((const float(*)[3])job->examples.rest.positions, n);
   more->vertex_rms = SN_NEW(&c->ctx, &c->memory, double, n);
   if (!more->vertex_rms) return c->ctx.error.status;
   sn_status status = sn_assess_vertices(&c->ctx, model, &job->examples,
-                                        job->others.count > 0 ? &job->others : &job->keys, more->vertex_rms);
+                                        data->others.count > 0 ? &data->others : &data->keys, more->vertex_rms);
   bool squared = sn_cli_is_published(&row->spec);
   for (int i = 0; status == SN_OK && i < n; i++) {
     more->vertex_rms[i] *= squared ? more->vertex_rms[i] : 100 / diagonal;
@@ -80,7 +81,7 @@ static sn_status keep_model(cli *c, const char *folder, const sn_method_spec *sp
   sn_arena scratch = sn_arena_new(&c->ctx);
   size_t size = strlen(folder) + sizeof spec->text + sizeof "/.sinew";
   char *path = SN_NEW(&c->ctx, &scratch, char, size), name[sizeof spec->text];
-  sn_cli_spec_name(spec->text, name, sizeof name);
+  sn_spec_name(spec->text, name, sizeof name);
   sn_status status = path ? sn_make_folder(&c->ctx, folder) : c->ctx.error.status;
   if (status == SN_OK) {
     snprintf(path, size, "%s/%s.sinew", folder, name);
@@ -97,7 +98,7 @@ static sn_status with_model(void *user, sn_compare_row *row, const sn_rt_model *
   compare_row *more = &job->more[row - job->rows];
   sn_status status = more->degrees ? measure_vertices(job, model, row, more) : SN_OK;
   if (status == SN_OK && model->info.torque_count + model->info.value_count > 0) {
-    more->clamped = sn_cli_note_clamped(c, row->spec.text, model, &job->examples);
+    more->clamped = sn_report_clamped(job->job.data.inputs, row->spec.text, model, &job->examples);
   }
   if (status == SN_OK && plot_corrections(c))
     status = sn_correct_trace_make(&c->ctx, model, &job->examples, &more->trace);
@@ -110,70 +111,53 @@ static sn_status finished(void *user, sn_compare_row *row) {
   const compare_row *more = &job->more[row - job->rows];
   say_row(job->c, row);
   fflush(stdout);
-  json_t *told = sn_report_compare(row);
-  if (more->clamped) json_object_set(told, "clamped", more->clamped);
-  json_array_append_new(job->list, told);
+  json_t *report = sn_report_compare(row);
+  if (more->clamped) json_object_set(report, "clamped", more->clamped);
+  json_array_append_new(job->list, report);
   return SN_OK;
 }
 
 // The thesis's figures 5.4 to 5.6: what the worst vertex needs and gets against the angle, two lines per method.
 static sn_status plot_traces(const comparison *job, const char *path) {
-  cli *c = job->c;
-  int count = job->count;
-  sn_arena scratch = sn_arena_new(&c->ctx);
-  sn_plot_line *lines = SN_NEW(&c->ctx, &scratch, sn_plot_line, 2 * count);
-  char(*names)[300] = sn_arena_alloc(&c->ctx, &scratch, (size_t)(2 * count), sizeof *names);
-  sn_status status = lines && names ? SN_OK : c->ctx.error.status;
-  for (int n = 0; status == SN_OK && n < 2 * count; n++) {
+  sn_plot_line lines[2 * most_methods];
+  char names[2 * most_methods][300];
+  for (int n = 0; n < 2 * job->count; n++) {
     const sn_correct_trace *trace = &job->more[n / 2].trace;
     snprintf(names[n], sizeof *names, "%s: vertex %d, %c, %s", job->rows[n / 2].spec.text, trace->vertex,
              "xyz"[trace->axis], n % 2 ? "interpolated" : "true");
     lines[n] = (sn_plot_line){names[n], trace->frame_count, trace->angle, n % 2 ? trace->given : trace->truth};
   }
-  if (status == SN_OK) {
-    status = sn_plot_write(&c->ctx, path, "Displacement of the worst vertex in the rest pose", "angle, radians",
-                           "displacement, file units", lines, 2 * count);
-  }
-  sn_arena_free(&scratch);
-  return status;
+  return sn_plot_write(&job->c->ctx, path,
+                       &(sn_plot){"Displacement of the worst vertex in the rest pose", "angle, radians",
+                                  "displacement, file units", lines, 2 * job->count});
 }
 
 // Error of every frame, one line per method.
 static sn_status plot(const comparison *job, const char *path) {
-  cli *c = job->c;
   const sn_examples *examples = &job->examples;
-  const sn_compare_row *rows = job->rows;
-  int count = job->count;
-  sn_arena scratch = sn_arena_new(&c->ctx);
+  sn_plot_line lines[most_methods];
   int frames = examples->frames.frame_count;
   double diagonal = sn_points_diagonal((const float(*)[3])examples->rest.positions, examples->rest.vertex_count);
-  double *x = SN_NEW(&c->ctx, &scratch, double, frames);
-  sn_plot_line *lines = SN_NEW(&c->ctx, &scratch, sn_plot_line, count);
-  sn_status status = x && lines ? SN_OK : c->ctx.error.status;
-  for (int f = 0; status == SN_OK && f < frames; f++) x[f] = f;
-  for (int m = 0; status == SN_OK && m < count; m++) {
-    for (int f = 0; f < frames; f++) rows[m].frame_rms[f] *= 100 / diagonal;
-    lines[m] = (sn_plot_line){rows[m].spec.text, frames, x, rows[m].frame_rms};
+  double *x = SN_NEW(&job->c->ctx, &job->c->memory, double, frames);
+  if (!x) return job->c->ctx.error.status;
+  for (int f = 0; f < frames; f++) x[f] = f;
+  for (int m = 0; m < job->count; m++) {
+    const sn_compare_row *row = &job->rows[m];
+    for (int f = 0; f < frames; f++) row->frame_rms[f] *= 100 / diagonal;
+    lines[m] = (sn_plot_line){row->spec.text, frames, x, row->frame_rms};
   }
-  if (status == SN_OK) {
-    status =
-      sn_plot_write(&c->ctx, path, "Error over the frames", "frame", "rms error, % of the diagonal", lines, count);
-  }
-  sn_arena_free(&scratch);
-  return status;
+  return sn_plot_write(
+    &job->c->ctx, path,
+    &(sn_plot){"Error over the frames", "frame", "rms error, % of the diagonal", lines, job->count});
 }
 
 // Test error against the size of the model, one line per method: what options such as rotreg's `bones` trade.
 static sn_status plot_bytes(const comparison *job, const char *path) {
-  cli *c = job->c;
   const sn_compare_row *rows = job->rows;
-  int count = job->count;
-  sn_arena scratch = sn_arena_new(&c->ctx);
-  double *x = SN_NEW(&c->ctx, &scratch, double, count), *y = SN_NEW(&c->ctx, &scratch, double, count);
-  sn_plot_line *lines = SN_NEW(&c->ctx, &scratch, sn_plot_line, count);
-  sn_status status = x && y && lines ? SN_OK : c->ctx.error.status;
-  int line_count = 0, at = 0;
-  for (int m = 0; status == SN_OK && m < count; m++) {
+  sn_plot_line lines[most_methods];
+  double x[most_methods], y[most_methods];
+  int count = job->count, line_count = 0, at = 0;
+  for (int m = 0; m < count; m++) {
     bool seen = false;
     for (int k = 0; k < m; k++) seen = seen || rows[k].spec.method == rows[m].spec.method;
     if (seen) continue;
@@ -188,12 +172,9 @@ static sn_status plot_bytes(const comparison *job, const char *path) {
       at += line->count - place;
     }
   }
-  if (status == SN_OK) {
-    status = sn_plot_write(&c->ctx, path, "Error against size", "bytes of the model", "rms error, % of the diagonal",
-                           lines, line_count);
-  }
-  sn_arena_free(&scratch);
-  return status;
+  return sn_plot_write(
+    &job->c->ctx, path,
+    &(sn_plot){"Error against size", "bytes of the model", "rms error, % of the diagonal", lines, line_count});
 }
 
 static sn_status plot_chosen(const comparison *job, const char *path) {
@@ -201,33 +182,41 @@ static sn_status plot_chosen(const comparison *job, const char *path) {
   return (strcmp(sn_cli_text(job->c, "--plot-of"), "bytes") == 0 ? plot_bytes : plot)(job, path);
 }
 
-static sn_status compare_all(comparison *job) {
+static sn_status ready(void *user, const sn_method_spec *spec) {
+  comparison *job = user;
+  return sn_cli_need_to_train(&job->c->ctx, spec, &job->examples, &job->job.data.keys);
+}
+
+static void begin(void *user) {
+  comparison *job = user;
   cli *c = job->c;
-  const sn_examples *examples = &job->examples;
-  sn_status status = sn_cli_keys(c, examples, &job->keys, &job->others);
-  for (int m = 0; status == SN_OK && m < job->count; m++) {
-    status = sn_cli_need_to_train(&c->ctx, &job->rows[m].spec, examples, &job->keys);
-    job->rows[m].frame_rms = SN_NEW(&c->ctx, &c->memory, double, examples->frames.frame_count);
-    if (!job->rows[m].frame_rms) status = c->ctx.error.status;
-  }
-  bool loocv = sn_cli_given(c, "--loocv"), clips = examples->test_frame_count > 0;
-  if (status == SN_OK) {
-    sn_cli_say(c, "%d vertices, %d joints, %d frames: %d for training, %d for testing%s%s\n",
-               examples->rest.vertex_count, examples->skeleton.joint_count, examples->frames.frame_count,
-               job->keys.count, loocv && !clips ? job->keys.count : job->others.count,
-               loocv ? " (leave one out)" : "",
-               clips ? "; test figures are of the clips that are only tested on" : "");
-    say_header(c, has_between(examples, &job->others, loocv), clips);
-  }
+  const sn_training *data = &job->job.data;
+  const sn_examples *examples = data->examples;
+  bool loocv = job->job.loocv, clips = examples->test_frame_count > 0;
+  sn_cli_say_keys(c, &data->keys);
+  c->input = sn_report_examples(examples);
+  sn_cli_say(c, "%d vertices, %d joints, %d frames: %d for training, %d for testing%s%s\n",
+             examples->rest.vertex_count, examples->skeleton.joint_count, examples->frames.frame_count,
+             data->keys.count, loocv && !clips ? data->keys.count : data->others.count,
+             loocv ? " (leave one out)" : "", clips ? "; test figures are of the clips that are only tested on" : "");
+  say_header(c, has_between(examples, &data->others, loocv), clips);
+}
+
+static sn_status compare_all(comparison *job, sn_inputs *inputs) {
+  cli *c = job->c;
+  sn_status status = sn_inputs_load(&c->ctx, inputs, &job->examples);
   job->list = json_array();
-  sn_compare_job all = {.examples = examples,
-                        .keys = &job->keys,
-                        .others = &job->others,
-                        .loocv = loocv,
-                        .with_model = with_model,
-                        .finished = finished,
-                        .user = job};
-  if (status == SN_OK) status = sn_job_compare(&c->ctx, &all, job->rows, job->count);
+  job->job = (sn_compare_job){.data = {.inputs = inputs,
+                                       .examples = &job->examples,
+                                       .keys_spec = sn_cli_text(c, "--keys"),
+                                       .seed = c->seed,
+                                       .ready = ready,
+                                       .user = job},
+                              .loocv = sn_cli_given(c, "--loocv"),
+                              .begin = begin,
+                              .with_model = with_model,
+                              .finished = finished};
+  if (status == SN_OK) status = sn_job_compare(&c->ctx, &job->job, job->rows, job->count);
   c->result = json_pack("{so}", "methods", job->list);
   return status;
 }
@@ -299,9 +288,9 @@ static int compare(comparison *job) {
     return sn_cli_misuse("--plot-of %s: choose error, correction or bytes", what);
   if (svg && !sn_has_extension(svg, ".svg"))
     return sn_cli_misuse("--plot %s: the chart is an SVG; give a name that ends in .svg", svg);
-  sn_status status = sn_cli_load_frames(c, &job->examples);
-  if (status == SN_OK) c->input = sn_report_examples(&job->examples);
-  if (status == SN_OK) status = compare_all(job);
+  sn_inputs inputs;
+  sn_status status = sn_cli_inputs(c, &inputs);
+  if (status == SN_OK) status = compare_all(job, &inputs);
   if (status == SN_OK && sn_cli_given(c, "--degrees")) status = say_degrees(job);
   if (status == SN_OK && svg) status = plot_chosen(job, svg);
   return status == SN_OK ? exit_done : sn_cli_fail(c);
@@ -314,8 +303,7 @@ static int run(cli *c) {
   int result = compare(job);
   for (int m = 0; m < most_methods; m++)
     sn_correct_trace_free(&job->more[m].trace), json_decref(job->more[m].clamped);
-  sn_keys_free(&job->keys);
-  sn_keys_free(&job->others);
+  sn_compare_job_free(&job->job);
   sn_examples_free(&job->examples);
   return result;
 }

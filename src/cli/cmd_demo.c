@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/models.h"
+#include "cli/inputs.h"
 #include "cli/page.h"
 
 enum { most_words = 128 };
@@ -74,7 +74,7 @@ static int run_lines(demo *d, const char *const *lines) {
 static const char set[] = "--rest DIR/arm/rest.obj --frames DIR/arm/frames.pc2 --skeleton DIR/arm/skeleton.glb "
                           "--torque DIR/arm/torque.csv --controls DIR/arm/controls.txt --keys every:4";
 
-// Forms of a method that are worth a row of their own.
+// Forms of a method with a separate row.
 static const char *const variants[] = {"lbs:extra=halfway", "rotreg:psd=1", NULL};
 
 // Every method of the table with its variants.
@@ -95,7 +95,7 @@ static void add_method(demo *d, const char *spec) {
 
 static void add_model(demo *d, const char *spec) {
   char name[256], path[300];
-  sn_cli_spec_name(spec, name, sizeof name);
+  sn_spec_name(spec, name, sizeof name);
   snprintf(path, sizeof path, "DIR/models/%s.sinew", name);
   add_word(d, path, strlen(path));
 }

@@ -2,11 +2,11 @@
 // sinew export: a model of `helpers` for tools that do not have Sinew.
 #include <string.h>
 
-#include "cli/models.h"
+#include "cli/inputs.h"
 #include "export/export.h"
 
 static int run(cli *c) {
-  cli_model opened;
+  sn_opened opened;
   sn_export_result done;
   sn_export_job job = {.model = &opened.model,
                        .model_name = c->arguments[0],
@@ -17,8 +17,7 @@ static int run(cli *c) {
   if (!job.skeleton) return sn_cli_misuse("export: whose joints? Give --skeleton FILE, that of the training");
   if (!job.path) return sn_cli_misuse("export: where to? Give -o FILE");
   if (!sn_cli_has_folder(c, job.path)) return sn_cli_fail(c);
-  int result = sn_cli_open_as_file(c, job.model_name, &opened);
-  if (result != exit_done) return result;
+  if (sn_open_as_file(&c->ctx, job.model_name, &opened) != SN_OK) return sn_cli_fail(c);
   sn_status status = sn_export(&c->ctx, &job, &done);
   if (status == SN_OK) {
     sn_cli_say(c, "%s: %d helpers, driven by %d joints\n", job.path, done.helpers, done.drivers);
@@ -32,7 +31,7 @@ static int run(cli *c) {
     c->result =
       json_pack("{si si sb}", "helpers", done.helpers, "drivers", done.drivers, "materials", done.has_materials);
   }
-  sn_cli_close_model(&opened);
+  sn_opened_close(&opened);
   return status == SN_OK ? exit_done : sn_cli_fail(c);
 }
 

@@ -2,15 +2,7 @@
 // sinew pack: a finished model in fewer bytes, and its vertices in another order.
 #include <string.h>
 
-#include "cli/models.h"
-
-// Packed unless it is already, where that is what was asked for; then renumbered.
-static sn_status make(cli *c, const sn_rt_model *model, const char *order, sn_model *out) {
-  sn_vertex_order wanted = order && strcmp(order, "blocks") == 0 ? SN_VERTEX_ORDER_BLOCKS : SN_VERTEX_ORDER_FILE;
-  if (order && model->info.weight_bits == 12) return sn_model_reorder(&c->ctx, model, wanted, out);
-  sn_status status = sn_model_pack(&c->ctx, model, out);
-  return status == SN_OK && order ? sn_model_set_order(&c->ctx, out, wanted) : status;
-}
+#include "cli/inputs.h"
 
 static int run(cli *c) {
   const char *from = c->arguments[0], *to = sn_cli_text(c, "-o"), *order = sn_cli_text(c, "--order");
@@ -19,11 +11,10 @@ static int run(cli *c) {
   if (order && strcmp(order, "blocks") != 0 && strcmp(order, "file") != 0)
     return sn_cli_misuse("pack: --order %s: choose blocks or file", order);
   if (!sn_cli_has_folder(c, to)) return sn_cli_fail(c);
-  cli_model opened;
-  int result = sn_cli_open_model(c, from, &opened);
-  if (result != exit_done) return result;
+  sn_opened opened;
+  if (sn_open_model(&c->ctx, from, &opened) != SN_OK) return sn_cli_fail(c);
   sn_model packed = {0};
-  sn_status status = make(c, &opened.model, order, &packed);
+  sn_status status = sn_job_pack(&c->ctx, &opened.model, order, &packed);
   if (status != SN_OK) sn_fail_prefix(&c->ctx, "%s: ", from);
   if (status == SN_OK) status = sn_model_write(&c->ctx, to, &packed);
   if (status == SN_OK) {
@@ -32,7 +23,7 @@ static int run(cli *c) {
     c->result = json_pack("{sfsf}", "bytes", after, "bytes_before", before);
   }
   sn_model_free(&packed);
-  sn_cli_close_model(&opened);
+  sn_opened_close(&opened);
   return status == SN_OK ? exit_done : sn_cli_fail(c);
 }
 

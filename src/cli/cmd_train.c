@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "cli/memory.h"
-#include "cli/models.h"
+#include "cli/inputs.h"
 
 static void say_scores(const cli *c, const char *name, const sn_metrics *m) {
   if (m->frame_count == 0) {
@@ -66,8 +66,6 @@ static void say_table(const cli *c, const sn_choice_table *table) {
   for (int n = 0; n < table->count; n++) say_candidate(c, table, &table->candidates[n]);
 }
 
-static bool is_auto(const char *method) { return strcmp(method, "auto") == 0; }
-
 static int read_limits(const cli *c, sn_limits *out) {
   const char *names[] = {"--max-bytes", "--max-time", "--error"};
   double *values[] = {&out->bytes, &out->time, &out->error};
@@ -79,99 +77,79 @@ static int read_limits(const cli *c, sn_limits *out) {
   return exit_done;
 }
 
-// ---- mirrored and added poses ----------------------------------------------------------------------------------------------
+// ---- the command ----------------------------------------------------------------------------------------------------------
 
-// --mirror x: the training frames once more, mirrored.
-static sn_status mirror(cli *c, sn_examples *examples, sn_keys *keys) {
-  const char *axis = sn_cli_text(c, "--mirror");
-  if (axis && strlen(axis) != 1)
-    return sn_fail(&c->ctx, SN_BAD_INPUT, "--mirror %s: choose x, y or z, the axis that the mirror stands across",
-                   axis);
-  return axis ? sn_examples_mirror_keys(&c->ctx, axis[0], examples, keys) : SN_OK;
+typedef struct training {
+  cli *c;
+  sn_train_job job;
+} training;
+
+static sn_status ready(void *user, const sn_method_spec *spec) {
+  training *t = user;
+  const sn_training *data = &t->job.data;
+  sn_cli_say_keys(t->c, &data->keys);
+  t->c->input = t->job.from ? NULL : sn_report_examples(data->examples);
+  return spec ? sn_cli_need_to_train(&t->c->ctx, spec, data->examples, &data->keys) : SN_OK;
 }
 
 // Trains, writes and says what came of it. The figures are those of the bytes that are written, by the runtime.
-static int finish(cli *c, const char *path, const sn_train_job *job) {
-  sn_train_result result;
-  sn_status status = sn_job_train(&c->ctx, job, &result);
+static int train(cli *c, const char *path, sn_inputs *inputs, training *t) {
+  sn_examples examples = {0};
+  sn_train_result result = {0};
+  t->job.measure = true;
+  t->job.data = (sn_training){.inputs = inputs,
+                              .examples = &examples,
+                              .keys_spec = sn_cli_text(c, "--keys"),
+                              .seed = c->seed,
+                              .mirror = sn_cli_text(c, "--mirror"),
+                              .ready = ready,
+                              .user = t};
+  sn_status status = sn_inputs_load(&c->ctx, inputs, &examples);
+  if (status == SN_OK) status = sn_job_train(&c->ctx, &t->job, &result);
   if (result.table.count > 0) say_table(c, &result.table);
-  if (status == SN_OK && job->limits.curve) status = sn_plot_rates(&c->ctx, sn_cli_text(c, "--plot"), &result.report);
+  if (status == SN_OK && t->job.limits.curve)
+    status = sn_plot_rates(&c->ctx, sn_cli_text(c, "--plot"), &result.report);
   if (status == SN_OK) status = sn_model_write(&c->ctx, path, &result.model);
   if (status == SN_OK) {
     say_result(c, path, &result);
     c->result = sn_report_training(&result);
   }
   sn_train_result_free(&result);
+  sn_training_free(&t->job.data);
+  sn_examples_free(&examples);
   return status == SN_OK ? exit_done : sn_cli_fail(c);
 }
 
-// The examples of --from: sculpted poses alone; the model's own mesh where there is no --rest.
-static sn_status load_poses(cli *c, const sn_rt_model *model, sn_examples *out) {
-  if (!sn_cli_given(c, "--pose"))
-    return sn_fail(&c->ctx, SN_BAD_INPUT, "--from needs the poses to add: --pose FRAME=MESH");
-  if (sn_cli_given(c, "--frames"))
-    return sn_fail(&c->ctx, SN_BAD_INPUT, "--from goes without --frames: the model knows what it was trained on");
-  sn_status status = sn_cli_load(c, out);
-  if (status == SN_OK && out->rest.vertex_count == 0) status = sn_model_mesh(&c->ctx, model, &out->rest);
-  if (status == SN_OK && model->info.joint_count > 0) status = sn_cli_retarget(c, model, out);
-  return status == SN_OK ? sn_cli_add_sculpts(c, out) : status;
-}
-
 // --from MODEL --pose FRAME=MESH: a pose added to a finished model.
-static int run_from(cli *c, const char *path) {
-  const char *from = sn_cli_text(c, "--from");
-  cli_model opened;
+static int run_from(cli *c, const char *path, sn_inputs *inputs) {
+  sn_opened opened;
   if (sn_cli_given(c, "--method")) return sn_cli_misuse("train: --from goes without --method: the model has one");
-  if (!sn_cli_has_folder(c, path)) return sn_cli_fail(c);
-  int result = sn_cli_open_model(c, from, &opened);
-  if (result != exit_done) return result;
-  sn_examples examples = {0};
-  sn_keys keys = {0}, none = {0};
-  sn_status status = load_poses(c, &opened.model, &examples);
-  if (status == SN_OK) status = sn_keys_parse(&c->ctx, "all", examples.frames.frame_count, 0, &keys, NULL);
-  if (status == SN_OK) status = mirror(c, &examples, &keys);
-  sn_train_job job = {.examples = &examples, .keys = &keys, .others = &none, .from = &opened.model, .measure = true};
-  result = status == SN_OK ? finish(c, path, &job) : sn_cli_fail(c);
-  sn_cli_close_model(&opened);
-  sn_keys_free(&keys);
-  sn_examples_free(&examples);
+  if (sn_open_model(&c->ctx, sn_cli_text(c, "--from"), &opened) != SN_OK) return sn_cli_fail(c);
+  int result = train(c, path, inputs, &(training){.c = c, .job.from = &opened.model});
+  sn_opened_close(&opened);
   return result;
 }
 
 static int run(cli *c) {
   const char *path = sn_cli_text(c, "-o"), *method = sn_cli_text(c, "--method");
+  training t = {.c = c};
   sn_method_spec spec;
-  sn_examples examples = {0};
-  sn_keys keys = {0}, others = {0};
+  sn_inputs inputs;
   if (!path) return sn_cli_misuse("train: where to? Give -o MODEL.sinew");
   if (!sn_has_extension(path, ".sinew")) return sn_cli_misuse("train: -o %s: a model's name ends in .sinew", path);
-  if (sn_cli_given(c, "--from")) return run_from(c, path);
-  bool choose = is_auto(method);
+  bool from = sn_cli_given(c, "--from"), choose = !from && strcmp(method, "auto") == 0;
   if (choose && c->ctx.team)
     return sn_cli_misuse("train: --method auto measures time, in which processes differ: run it alone");
-  sn_limits limits = {0};
-  if (read_limits(c, &limits) != exit_done) return exit_usage;
-  if (choose && limits.curve) return sn_cli_misuse("train: --plot goes with a method, not with auto");
-  if (!choose && sn_method_parse(&c->ctx, method, &spec) != SN_OK) return sn_cli_misuse("%s", c->ctx.error.message);
-  if (!sn_cli_has_folder(c, path)) return sn_cli_fail(c);
-  bool no_frames =
-    !choose && sn_method_needs_no_frames(&spec) && !sn_cli_given(c, "--frames") && !sn_cli_given(c, "--pose");
-  sn_status status = no_frames ? sn_cli_load_still(c, &examples) : sn_cli_load_frames(c, &examples);
-  if (status == SN_OK && examples.frames.frame_count > 0) status = sn_cli_keys(c, &examples, &keys, &others);
-  if (status == SN_OK) status = mirror(c, &examples, &keys);
-  if (status == SN_OK && !choose) status = sn_cli_need_to_train(&c->ctx, &spec, &examples, &keys);
-  if (status == SN_OK) c->input = sn_report_examples(&examples);
-  sn_train_job job = {.examples = &examples,
-                      .keys = &keys,
-                      .others = &others,
-                      .spec = choose ? NULL : &spec,
-                      .limits = limits,
-                      .measure = true};
-  int result = status == SN_OK ? finish(c, path, &job) : sn_cli_fail(c);
-  sn_keys_free(&keys);
-  sn_keys_free(&others);
-  sn_examples_free(&examples);
-  return result;
+  if (!from && read_limits(c, &t.job.limits) != exit_done) return exit_usage;
+  if (choose && t.job.limits.curve) return sn_cli_misuse("train: --plot goes with a method, not with auto");
+  if (!from && !choose && sn_method_parse(&c->ctx, method, &spec) != SN_OK)
+    return sn_cli_misuse("%s", c->ctx.error.message);
+  if (!sn_cli_has_folder(c, path) || sn_cli_inputs(c, &inputs) != SN_OK) return sn_cli_fail(c);
+  if (from) return run_from(c, path, &inputs);
+  if (!choose) t.job.spec = &spec;
+  inputs.load.still_skeleton =
+    !choose && sn_method_needs_no_frames(&spec) && inputs.frames.count == 0 && inputs.pose_count == 0;
+  return train(c, path, &inputs, &t);
 }
 
 static const cli_option options[] = {

@@ -52,26 +52,10 @@
   CLI_OPTION_POSE, CLI_OPTION_TORQUE, CLI_OPTION_VALUES, CLI_OPTION_CONTROLS, CLI_OPTIONS_FILES
 // clang-format on
 
-// The files and texts of the options above.
+// The files and texts of the options above (those the command has); notes on them are printed.
 sn_status sn_cli_inputs(cli *c, sn_inputs *out);
-// Examples from the options above (those the command has).
-sn_status sn_cli_load(cli *c, sn_examples *out);
-// The same, and there must be frames.
-sn_status sn_cli_load_frames(cli *c, sn_examples *out);
-// The same where neither frames nor a motion of the skeleton is needed, only --rest and --skeleton.
-sn_status sn_cli_load_still(cli *c, sn_examples *out);
-// Puts the meshes of --pose into the frames; without frames, the examples become these poses alone.
-sn_status sn_cli_add_sculpts(cli *c, sn_examples *examples);
-// The frames of --keys, and all others: those between them, then those of the clips that are only tested on.
-sn_status sn_cli_keys(cli *c, const sn_examples *examples, sn_keys *keys, sn_keys *others);
-double sn_cli_fps(const cli *c); // 0 where --fps is wrong
-// --fps where it is given, else the frames' own rate, else the default.
-double sn_cli_rate(const cli *c, const sn_frames *frames);
-// What --fps, --clip and --object say; the texts of --object go to `objects` (CLI_MOST_OBJECTS). Fails on a wrong --fps.
-enum { CLI_MOST_OBJECTS = 256 };
-// What --scale, --axes and --offset say of rest, frames and skeleton.
-sn_status sn_cli_adjust(cli *c, sn_adjust adjust[SN_FILE_KINDS]);
-sn_status sn_cli_choice(cli *c, const char **objects, sn_choice *out);
+// Which frames --keys auto:N chose, for whoever is to sculpt or simulate them; also for the report.
+void sn_cli_say_keys(cli *c, const sn_keys *keys);
 
 // A number as text, "-" where it is not finite.
 typedef struct cli_figure_text {
@@ -79,12 +63,7 @@ typedef struct cli_figure_text {
 } cli_figure_text;
 cli_figure_text sn_cli_figure(double value, int decimals);
 
-// False, with a message, where the folder of a file to be written does not exist: to be told before the work, not after it.
+// False, with a message, where the folder of a file to be written does not exist: checked before the work.
 bool sn_cli_has_folder(cli *c, const char *path);
-
-// Where the skeleton is not the model's (other names or lengths, or --map): its motion is carried over to the model's.
-sn_status sn_cli_retarget(cli *c, const sn_rt_model *model, sn_examples *examples);
-bool sn_cli_is_point_cache(const char *path);
-bool sn_cli_is_scene(const char *path); // a skinned mesh with its motion is written so: .glb, .gltf, .fbx
 
 #endif

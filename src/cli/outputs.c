@@ -156,8 +156,8 @@ int sn_cli_run_whole(cli *c) {
   sn_outputs_begin(&c->ctx, &outputs);
   waiting = &outputs;
   int status = c->command->run(c);
-  bool told = status == exit_done || c->report_failure;
-  int reported = told ? sn_cli_report(c) : status;
+  bool reports = status == exit_done || c->report_failure;
+  int reported = reports ? sn_cli_report(c) : status;
   if (reported == exit_done) reported = sn_cli_flush();
   if (reported != exit_done) status = reported;
   if (c->ctx.team && !c->ctx.team->agree(&c->ctx, reported == exit_done ? SN_OK : SN_IO) && reported == exit_done) {

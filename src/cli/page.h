@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The page that `sinew view` writes: web/page.html with the runtime as WebAssembly, and after it one block of JSON per
-// set (a mesh, its frames, a skeleton and the models trained on them). docs/reference/page.md describes the block.
+// The page that `sinew view` fills in: web/page.html with the runtime as WebAssembly.
 #ifndef SINEW_CLI_PAGE_H
 #define SINEW_CLI_PAGE_H
 
-#include <jansson.h>
-
-#include "sinew/scene.h"
+#include <stddef.h>
 
 // Made by web/build.mjs. Size 0: the build had no npm packages or no compiler for WebAssembly.
 extern const unsigned char sn_page_template[];
@@ -15,17 +12,5 @@ extern const size_t sn_page_template_size;
   "this sinew was built without the page: run `npm ci` in its source folder (and install clang, lld and "            \
   "wasi-libc), "                                                                                                     \
   "then build it again with `make`"
-
-// Bytes as JSON: {"n": size, "s": word, "z": base64 of zlib of the bytes}, where byte k of every `word`-byte item was
-// moved to plane k first (floats then deflate better). NULL, with ctx->error set, when memory runs out.
-json_t *sn_page_blob(sn_context *ctx, const void *bytes, size_t size, size_t word);
-
-// Frames of a mesh with 16 bits per coordinate within a box around each frame: {"boxes", "coordinates", "error", "order"};
-// `error` is the largest distance between a vertex and what the page will show for it.
-json_t *sn_page_frames(sn_context *ctx, const sn_mesh *mesh, const sn_frames *frames);
-
-// Writes the page: the template with `title`, the sets of the pages already written, and those in `sets` (objects).
-sn_status sn_page_write(sn_context *ctx, const char *path, const char *title, const char *const *pages,
-                        int page_count, const json_t *sets);
 
 #endif

@@ -10,7 +10,7 @@ struct cli_progress {
   bool terminal, shown;
   double start, last;
   char task[64];
-  double task_start; // what is left is told of the task alone
+  double task_start; // the time left is that of the task alone
 };
 
 static bool show(void *user, const char *task, double done) {

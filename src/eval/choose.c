@@ -235,10 +235,12 @@ static sn_status train_best(const chooser *c, sn_model *out, sn_train_report *re
   }
 }
 
-sn_status sn_train_chosen(sn_context *ctx, const sn_examples *examples, const sn_keys *keys, const sn_limits *limits,
-                          sn_arena *memory, sn_choice_table *table, sn_model *out, sn_train_report *report) {
-  *table = (sn_choice_table){0}, *out = (sn_model){0}, *report = (sn_train_report){0};
-  chooser c = {.ctx = ctx, .memory = memory, .examples = examples, .keys = keys, .limits = limits, .out = table};
+sn_status sn_train_chosen(sn_context *ctx, const sn_examples *examples, const sn_keys *keys, sn_choice_table *table,
+                          sn_model *out, sn_train_report *report) {
+  *table = (sn_choice_table){.limits = table->limits, .memory = sn_arena_new(ctx)};
+  *out = (sn_model){0}, *report = (sn_train_report){0};
+  chooser c = {
+    .ctx = ctx, .memory = &table->memory, .examples = examples, .keys = keys, .limits = &table->limits, .out = table};
   sn_status status = keys->count > 0 ? SN_OK : sn_fail(ctx, SN_BAD_INPUT, "no frames to train on; see `keys`");
   if (status == SN_OK) status = list_candidates(&c);
   if (status == SN_OK) status = sn_folds_of_keys(c.ctx, c.memory, c.examples, c.keys, &c.folds);
@@ -246,3 +248,5 @@ sn_status sn_train_chosen(sn_context *ctx, const sn_examples *examples, const sn
   for (int n = 0; n < most_candidates; n++) sn_errors_free(&c.errors[n]);
   return status == SN_OK ? train_best(&c, out, report) : status;
 }
+
+void sn_choice_table_free(sn_choice_table *table) { sn_arena_free(&table->memory); }

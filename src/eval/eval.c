@@ -25,7 +25,7 @@ static sn_status measure_windows(sn_context *ctx, const sn_rt_model *model, cons
     sn_frames positions, normals;
     status = sn_assess_evaluate(ctx, model, examples, &window, &positions, &normals);
     if (status != SN_OK) break;
-    status = sn_errors_window(ctx, examples, &window, first, &positions, &normals, out);
+    status = sn_errors_window(ctx, &window, first, &positions, &normals, out);
     sn_frames_free(&positions);
     sn_frames_free(&normals);
   }
@@ -159,14 +159,14 @@ static sn_status score(sn_context *ctx, const sn_examples *examples, parts *p, s
   return status;
 }
 
-sn_status sn_assess(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples, const sn_keys *train,
-                    const sn_keys *test, sn_scores *out, double *frame_rms) {
-  parts p = split(examples, train, test);
+sn_status sn_assess(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples,
+                    const sn_scored_frames *frames, sn_scores *out) {
+  parts p = split(examples, frames->train, frames->test);
   sn_status status = SN_OK;
   for (int k = 0; status == SN_OK && k < 3; k++) {
     status = measure(ctx, model, examples, &p.keys[k], &p.errors[k]);
   }
-  if (status == SN_OK) return score(ctx, examples, &p, out, frame_rms);
+  if (status == SN_OK) return score(ctx, examples, &p, out, frames->frame_rms);
   free_errors(&p);
   return status;
 }
@@ -230,11 +230,10 @@ static sn_status measure_predictions(sn_context *ctx, const sn_method_spec *spec
 }
 
 sn_status sn_assess_predict(sn_context *ctx, const sn_method_spec *spec, const sn_examples *examples,
-                            const sn_keys *train, const sn_keys *test, sn_scores *out, double *frame_rms,
-                            sn_train_report *report) {
-  parts p = split(examples, train, test);
+                            const sn_scored_frames *frames, sn_scores *out, sn_train_report *report) {
+  parts p = split(examples, frames->train, frames->test);
   sn_status status = measure_predictions(ctx, spec, examples, &p, report);
-  if (status == SN_OK) return score(ctx, examples, &p, out, frame_rms);
+  if (status == SN_OK) return score(ctx, examples, &p, out, frames->frame_rms);
   free_errors(&p);
   return status;
 }
@@ -242,7 +241,7 @@ sn_status sn_assess_predict(sn_context *ctx, const sn_method_spec *spec, const s
 // ---- leave one out --------------------------------------------------------------------------------------------------
 
 typedef struct fold {
-  sn_context ctx; // of its own: folds run at the same time
+  sn_context ctx; // separate: folds run at the same time
   sn_metrics train;
   sn_errors test;
   double seconds;

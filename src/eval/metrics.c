@@ -95,8 +95,9 @@ sn_status sn_errors_begin(sn_context *ctx, const sn_examples *examples, int fram
   return new_errors(ctx, examples, sn_examples_file_vertices(examples), frame_count, out);
 }
 
-sn_status sn_errors_window(sn_context *ctx, const sn_examples *examples, const sn_keys *keys, int first,
-                           const sn_frames *positions, const sn_frames *normals, sn_errors *errors) {
+sn_status sn_errors_window(sn_context *ctx, const sn_keys *keys, int first, const sn_frames *positions,
+                           const sn_frames *normals, sn_errors *errors) {
+  const sn_examples *examples = errors->examples;
   int n = errors->vertex_count;
   if (positions->vertex_count != n) {
     return sn_fail(ctx, SN_BAD_INPUT, "the model has %d vertices, the rest mesh %d", positions->vertex_count, n);
@@ -134,7 +135,7 @@ sn_status sn_errors_measure(sn_context *ctx, const sn_examples *examples, const 
                             const sn_frames *positions, const sn_frames *normals, sn_errors *out) {
   sn_status status = sn_errors_begin(ctx, examples, keys->count, out);
   if (status != SN_OK) return status;
-  status = sn_errors_window(ctx, examples, keys, 0, positions, normals, out);
+  status = sn_errors_window(ctx, keys, 0, positions, normals, out);
   if (status != SN_OK) sn_errors_free(out);
   return status;
 }

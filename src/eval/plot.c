@@ -84,8 +84,9 @@ static void write_line(sn_writer *w, range x, range y, const sn_plot_line *line,
   write_text(w, width - right + 44, at + 4, "", line->name);
 }
 
-sn_status sn_plot_write(sn_context *ctx, const char *path, const char *title, const char *x_title,
-                        const char *y_title, const sn_plot_line *lines, int line_count) {
+sn_status sn_plot_write(sn_context *ctx, const char *path, const sn_plot *plot) {
+  const sn_plot_line *lines = plot->lines;
+  int line_count = plot->line_count;
   double low_x = INFINITY, high_x = -INFINITY, high_y = 0, low_y = 0;
   for (int l = 0; l < line_count; l++)
     for (int k = 0; k < lines[l].count; k++) {
@@ -103,11 +104,11 @@ sn_status sn_plot_write(sn_context *ctx, const char *path, const char *title, co
             "font-family=\"sans-serif\" font-size=\"12\" fill=\"#222\">\n<rect width=\"%d\" height=\"%d\" "
             "fill=\"#fff\"/>\n",
             width, height, width, height, width, height);
-  write_text(&w, left, 22, "font-size=\"15\"", title);
+  write_text(&w, left, 22, "font-size=\"15\"", plot->title);
   write_axes(&w, x, y);
-  write_text(&w, (left + width - right) / 2.0, height - 12, "text-anchor=\"middle\"", x_title);
+  write_text(&w, (left + width - right) / 2.0, height - 12, "text-anchor=\"middle\"", plot->x_title);
   sn_writef(&w, "<g transform=\"translate(18 %d) rotate(-90)\">", (top + height - bottom) / 2);
-  write_text(&w, 0, 0, "text-anchor=\"middle\"", y_title);
+  write_text(&w, 0, 0, "text-anchor=\"middle\"", plot->y_title);
   sn_writef(&w, "</g>\n");
   for (int l = 0; l < line_count; l++) write_line(&w, x, y, &lines[l], l);
   sn_writef(&w, "</svg>\n");
@@ -122,6 +123,6 @@ sn_status sn_plot_rates(sn_context *ctx, const char *path, const sn_train_report
     if (r->is_chosen) across[1] = across[2] = r->bytes, down[0] = down[1] = r->cross_validated;
   }
   const sn_plot_line lines[] = {{"models", report->rate_count, x, y}, {"the choice", 3, across, down}};
-  return sn_plot_write(ctx, path, "Error against size", "bytes of the model", "cross-validated enveloping error",
-                       lines, 2);
+  return sn_plot_write(
+    ctx, path, &(sn_plot){"Error against size", "bytes of the model", "cross-validated enveloping error", lines, 2});
 }

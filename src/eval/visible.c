@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What people see besides the mean error: how far off all but one in a hundred vertices stay, and how rough the surface is in
-// poses that nobody gave.
+// poses that were not given.
 #include <math.h>
 #include <string.h>
 

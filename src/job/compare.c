@@ -18,57 +18,82 @@ static sn_status time_row(comparison *c, const sn_rt_model *model, sn_compare_ro
   sn_status status = SN_OK;
   if (c->lbs.bytes) status = sn_model_open(c->ctx, "lbs", c->lbs.bytes, c->lbs.size, &lbs);
   if (status != SN_OK) return status;
-  return sn_assess_time_beside(c->ctx, model, c->lbs.bytes ? &lbs : NULL, c->job->examples, &row->us, &row->ratio);
+  return sn_assess_time_beside(c->ctx, model, c->lbs.bytes ? &lbs : NULL, c->job->data.examples, &row->us,
+                               &row->ratio);
 }
 
 static sn_status compare_model(comparison *c, sn_compare_row *row) {
   const sn_compare_job *job = c->job;
+  const sn_training *data = &job->data;
   sn_model bytes = {0};
   sn_rt_model model;
   sn_train_report report = {0};
-  sn_status status = sn_train(c->ctx, &row->spec, job->examples, job->keys, &bytes, &report);
+  sn_status status = sn_train(c->ctx, &row->spec, data->examples, &data->keys, &bytes, &report);
   if (status == SN_OK) status = sn_model_open(c->ctx, row->spec.text, bytes.bytes, bytes.size, &model);
   if (status == SN_OK)
-    status = sn_assess(c->ctx, &model, job->examples, job->keys, job->others, &row->scores, row->frame_rms);
+    status = sn_assess(c->ctx, &model, data->examples,
+                       &(sn_scored_frames){&data->keys, &data->others, row->frame_rms}, &row->scores);
   bool keep = status == SN_OK && is_lbs(row) && !c->lbs.bytes;
   if (keep) c->lbs = bytes;
   if (status == SN_OK) status = time_row(c, &model, row);
   row->bytes = (double)bytes.size, row->flops = status == SN_OK ? (double)model.info.flops : 0;
   row->seconds = report.seconds;
-  if (status == SN_OK && job->with_model) status = job->with_model(job->user, row, &model);
+  if (status == SN_OK && job->with_model) status = job->with_model(data->user, row, &model);
   if (!keep) sn_model_free(&bytes);
   return status;
 }
 
 // A form of a method that no model holds: errors only.
 static sn_status compare_prediction(comparison *c, sn_compare_row *row) {
-  const sn_compare_job *job = c->job;
+  const sn_training *data = &c->job->data;
   sn_train_report report = {0};
-  sn_status status = sn_assess_predict(c->ctx, &row->spec, job->examples, job->keys, job->others, &row->scores,
-                                       row->frame_rms, &report);
+  sn_status status =
+    sn_assess_predict(c->ctx, &row->spec, data->examples,
+                      &(sn_scored_frames){&data->keys, &data->others, row->frame_rms}, &row->scores, &report);
   row->bytes = row->flops = row->us = row->ratio = NAN, row->seconds = report.seconds;
   return status;
 }
 
 static sn_status compare_row(comparison *c, sn_compare_row *row) {
   sn_status status = (sn_method_has_no_model(&row->spec) ? compare_prediction : compare_model)(c, row);
+  const sn_training *data = &c->job->data;
   if (status == SN_OK && c->job->loocv)
-    status = sn_assess_loocv(c->ctx, &row->spec, c->job->examples, c->job->keys, &row->scores, &row->seconds);
+    status = sn_assess_loocv(c->ctx, &row->spec, data->examples, &data->keys, &row->scores, &row->seconds);
   return status;
 }
 
-sn_status sn_job_compare(sn_context *ctx, const sn_compare_job *job, sn_compare_row *rows, int count) {
+static sn_status prepare(sn_context *ctx, sn_compare_job *job, sn_compare_row *rows, int count) {
+  sn_training *data = &job->data;
+  sn_status status = sn_inputs_sculpt(ctx, data->inputs, data->examples);
+  if (status == SN_OK)
+    status = sn_train_keys(ctx, data->examples, data->keys_spec, data->seed, &data->keys, &data->others);
+  job->memory = sn_arena_new(ctx);
+  for (int m = 0; status == SN_OK && m < count; m++) {
+    if (data->ready) status = data->ready(data->user, &rows[m].spec);
+    rows[m].frame_rms = SN_NEW(ctx, &job->memory, double, data->examples->frames.frame_count);
+    if (!rows[m].frame_rms) status = ctx->error.status;
+  }
+  return status;
+}
+
+sn_status sn_job_compare(sn_context *ctx, sn_compare_job *job, sn_compare_row *rows, int count) {
   comparison c = {.ctx = ctx, .job = job};
-  sn_status status = SN_OK;
+  sn_status status = prepare(ctx, job, rows, count);
   int lbs = 0;
+  if (status == SN_OK && job->begin) job->begin(job->data.user);
   while (lbs < count && !is_lbs(&rows[lbs])) lbs++;
-  if (lbs < count) status = compare_row(&c, &rows[lbs]);
+  if (status == SN_OK && lbs < count) status = compare_row(&c, &rows[lbs]);
   for (int m = 0; status == SN_OK && m < count; m++) {
     if (m != lbs) status = compare_row(&c, &rows[m]);
-    if (status == SN_OK && job->finished) status = job->finished(job->user, &rows[m]);
+    if (status == SN_OK && job->finished) status = job->finished(job->data.user, &rows[m]);
   }
   sn_model_free(&c.lbs);
   return status;
+}
+
+void sn_compare_job_free(sn_compare_job *job) {
+  sn_training_free(&job->data);
+  sn_arena_free(&job->memory);
 }
 
 json_t *sn_report_compare(const sn_compare_row *row) {

@@ -6,6 +6,7 @@
 #include "report/report.h"
 #include "sinew/eval.h"
 #include "sinew/examples.h"
+#include "sinew/rig.h"
 
 // ---- inputs ---------------------------------------------------------------------------------------------------------------
 
@@ -18,30 +19,66 @@ typedef struct sn_input_list {
 
 // The files of a set of examples, by the names that their options have: texts stay the caller's.
 typedef struct sn_inputs {
-  sn_load_options load; // rest, torque, values, controls, match, adjust; the rest is filled in by sn_inputs_load
+  sn_load_options load; // rest, torque, values, controls, match, adjust, fps; the rest is filled in by sn_inputs_load
   sn_input_list frames, skeletons, test_frames, test_skeletons, clips, objects;
   int pose_count;
   const char *poses[SN_MOST_POSES];
   const char *map;
+  // Both may be NULL: a line for the user; a check of what was loaded.
+  void (*note)(void *user, const char *line);
+  sn_status (*loaded)(void *user, sn_examples *examples);
+  void *user;
 } sn_inputs;
 
 // One file, or what is said of files: "rest", "frames", "test-frames", "scale", "pose", ... False where nothing is called so.
 bool sn_input_known(const char *name);
 sn_status sn_inputs_add(sn_context *ctx, sn_inputs *inputs, const char *name, const char *text);
+void sn_inputs_note(const sn_inputs *inputs, const char *format, ...) __attribute__((format(printf, 2, 3)));
+// Frames per second: of `fps`, else of the frames, else 30.
+double sn_inputs_rate(const sn_inputs *inputs, const sn_frames *frames);
+// What of a single file is meant.
+sn_choice sn_inputs_choice(const sn_inputs *inputs, sn_file_kind kind);
 // Everything but the meshes of `pose`.
 sn_status sn_inputs_load(sn_context *ctx, sn_inputs *inputs, sn_examples *out);
-// Puts those into the frames; without frames, the examples become these poses alone.
+// Puts the meshes of `pose` into the frames; without frames, the examples become these poses alone. Fails where there are none.
 sn_status sn_inputs_sculpt(sn_context *ctx, const sn_inputs *inputs, sn_examples *examples);
-// Where the skeleton is not the model's (other names or lengths, or `map`), its motion is carried over to the model's; `told`
-// (`size` bytes) says for which joints.
+// Where the skeleton is not the model's (other names or lengths, or `map`), its motion is carried over to the model's.
 sn_status sn_inputs_retarget(sn_context *ctx, const sn_inputs *inputs, const sn_rt_model *model,
-                             sn_examples *examples, char *told, size_t size);
+                             sn_examples *examples);
+
+bool sn_is_point_cache(const char *path); // frames without faces: .pc2, .mdd
+bool sn_is_scene(const char *path);       // a skinned mesh with its motion is written so: .glb, .gltf, .fbx
+
+// A model file, opened.
+typedef struct sn_opened {
+  sn_file file;
+  sn_rt_model model;
+  sn_model as_file; // of sn_open_as_file, where the model was renumbered
+} sn_opened;
+
+sn_status sn_open_model(sn_context *ctx, const char *path, sn_opened *out);
+// With its vertices in the order of the rest file.
+sn_status sn_open_as_file(sn_context *ctx, const char *path, sn_opened *out);
+void sn_opened_close(sn_opened *opened);
 
 // ---- train ----------------------------------------------------------------------------------------------------------------
 
+// What training and comparing learn from.
+typedef struct sn_training {
+  const sn_inputs *inputs;
+  sn_examples *examples; // loaded from the inputs, or given; sculpted poses and mirror images are added
+  const char *keys_spec;
+  uint64_t seed;
+  const char *mirror;   // axis across which training frames are mirrored; NULL: none
+  sn_keys keys, others; // filled in
+  sn_status (*ready)(void *user, const sn_method_spec *spec); // before a method is trained; may be NULL
+  void *user;
+} sn_training;
+
+void sn_training_free(sn_training *training);
+
 typedef struct sn_train_job {
-  const sn_examples *examples;
-  const sn_keys *keys, *others;
+  sn_training data;
   const sn_method_spec *spec; // NULL: the best within the limits
   sn_limits limits;
   const sn_rt_model *from; // poses are added to this model, and nothing else is learned
@@ -55,10 +92,9 @@ typedef struct sn_train_result {
   sn_scores scores;
   sn_rt_info info;
   sn_choice_table table; // of `auto`, also where it failed
-  sn_arena memory;
 } sn_train_result;
 
-sn_status sn_job_train(sn_context *ctx, const sn_train_job *job, sn_train_result *out);
+sn_status sn_job_train(sn_context *ctx, sn_train_job *job, sn_train_result *out);
 void sn_train_result_free(sn_train_result *result);
 json_t *sn_report_training(const sn_train_result *result);
 
@@ -69,21 +105,127 @@ typedef struct sn_compare_row {
   sn_scores scores;
   double seconds, bytes, flops, us;
   double ratio;      // of us to that of the row `lbs`; NAN where there is none
-  double *frame_rms; // per frame; NULL: not wanted
+  double *frame_rms; // per frame
 } sn_compare_row;
 
 typedef struct sn_compare_job {
-  const sn_examples *examples;
-  const sn_keys *keys, *others;
+  sn_training data;
   bool loocv;
+  void (*begin)(void *user); // examples and keys are known; may be NULL, as those below
   // What else is to be done with a row: its model is NULL where the method has none, and gone afterwards.
   sn_status (*with_model)(void *user, sn_compare_row *row, const sn_rt_model *model);
   sn_status (*finished)(void *user, sn_compare_row *row); // in the order of the rows
-  void *user;
+  sn_arena memory;                                        // of frame_rms
 } sn_compare_job;
 
 // Trains on the keys, opens the bytes with the runtime, and measures. The row `lbs` is the first: others are timed beside it.
-sn_status sn_job_compare(sn_context *ctx, const sn_compare_job *job, sn_compare_row *rows, int count);
+sn_status sn_job_compare(sn_context *ctx, sn_compare_job *job, sn_compare_row *rows, int count);
+void sn_compare_job_free(sn_compare_job *job);
 json_t *sn_report_compare(const sn_compare_row *row);
+
+// ---- rig ------------------------------------------------------------------------------------------------------------------
+
+typedef struct sn_rig_job {
+  const sn_inputs *inputs; // where the examples are from: a document's materials are kept
+  sn_examples *examples;   // the frames of `keys` stay; the rest pose may change
+  sn_rig_options options;  // what is given is filled in
+  const char *solve;       // with the examples' skeleton: "weights", "motion" or "both"; NULL: it is not used
+  const char *keys;        // NULL: all
+  const char *lock;        // joints that keep their motion, by name; NULL: none
+  const char *rest_frame;  // that is the rest pose, or "auto"; NULL: the rest mesh is
+  bool keep_weights;       // of the skeleton's file where vertex colours are white
+  bool heat;               // the error of every vertex is written as its colour
+  uint64_t seed;
+  const char *path; // to write; NULL: nothing
+} sn_rig_job;
+
+typedef struct sn_rig_done {
+  sn_rig_result rig;
+  sn_model model;   // linear blend skinning with the weights
+  sn_rig_figures figures; // of the file as written, or of the model
+  double seconds;
+  int rest_frame; // that was chosen; -1: none
+  sn_rig_noise noise;
+  char poor[256]; // what to try where the rig is far from the frames; "" where it is not
+  sn_arena memory;
+} sn_rig_done;
+
+sn_status sn_job_rig(sn_context *ctx, sn_rig_job *job, sn_rig_done *out);
+sn_status sn_job_write_rig(sn_context *ctx, sn_rig_job *job, sn_rig_done *done, const char *path);
+void sn_rig_done_free(sn_rig_done *done);
+json_t *sn_report_rigging(const sn_rig_job *job, const sn_rig_done *done);
+
+// ---- evaluate -------------------------------------------------------------------------------------------------------------
+
+typedef struct sn_eval_job {
+  const sn_rt_model *model;
+  const char *name;  // of the model, for messages
+  sn_inputs *inputs; // what drives it; `frames` are the true ones
+  const char *path;  // to write: deformed vertices, or a linear skin with its animation (sn_is_scene)
+  bool unordered;    // every frame by itself
+} sn_eval_job;
+
+typedef struct sn_eval_result {
+  int frames;
+  sn_metrics error; // of the true frames; frame_count 0: none are given
+  json_t *clamped;  // by joint or value: at how many frames it is outside the range of the training
+  json_t *outside;  // by joint: frames outside that range, the largest distance in degrees, and its frame
+} sn_eval_result;
+
+sn_status sn_job_eval(sn_context *ctx, const sn_eval_job *job, sn_eval_result *out);
+// Takes the result.
+json_t *sn_report_eval(const sn_eval_job *job, sn_eval_result *result);
+// Notes where torques and values are outside what the model was trained on; the number of such frames by joint or value.
+json_t *sn_report_clamped(const sn_inputs *inputs, const char *name, const sn_rt_model *model,
+                          const sn_examples *examples);
+
+// ---- time -----------------------------------------------------------------------------------------------------------------
+
+typedef struct sn_bench_result {
+  sn_timing full, positions, lbs, copy; // with normals; without; plain lbs with normals; a copy of the bytes touched
+  size_t bytes;                         // touched
+} sn_bench_result;
+
+sn_status sn_job_bench(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples, double seconds,
+                       sn_bench_result *out);
+json_t *sn_report_bench(const sn_rt_model *model, const sn_bench_result *result);
+
+// ---- view -----------------------------------------------------------------------------------------------------------------
+
+// A page of models, and those of pages written before.
+typedef struct sn_view_job {
+  int count, page_count;
+  const char *const *models, *const *pages; // files
+  sn_inputs *inputs;
+  const char *keys, *title, *path; // title NULL: the first model's name
+  uint64_t seed;
+  const char *page; // the HTML that is filled in
+  size_t page_size;
+} sn_view_job;
+
+sn_status sn_job_view(sn_context *ctx, const sn_view_job *job, json_t **input);
+// A method's spec as the name of a file: '-' for what does not belong in one.
+void sn_spec_name(const char *spec, char *out, size_t size);
+
+// ---- files ----------------------------------------------------------------------------------------------------------------
+
+// What is in a file, for people and as a report.
+typedef struct sn_info_result {
+  char *text;
+  size_t size;
+  json_t *report;
+} sn_info_result;
+
+sn_status sn_job_info(sn_context *ctx, const char *path, sn_info_result *out);
+void sn_info_result_free(sn_info_result *result);
+
+enum { SN_WHAT_SIZE = 160 };
+
+// One file as another; `inputs` have the rest mesh, the clip, the objects, the rate and adjustments. `what` (SN_WHAT_SIZE) is what
+// was written; "" where a document was copied whole.
+sn_status sn_job_convert(sn_context *ctx, const char *from, const char *to, const sn_inputs *inputs, char *what);
+
+// A finished model packed, its vertices in the order "file" or "blocks"; NULL: as they are.
+sn_status sn_job_pack(sn_context *ctx, const sn_rt_model *model, const char *order, sn_model *out);
 
 #endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Training, and the figures of what was trained.
 #include <math.h>
+#include <string.h>
 
 #include "job/job.h"
 
@@ -10,8 +11,10 @@ static sn_status measure(sn_context *ctx, const sn_train_job *job, sn_train_resu
     sn_model_open(ctx, out->spec.method ? out->spec.text : "model", out->model.bytes, out->model.size, &model);
   if (status != SN_OK) return status;
   out->info = model.info;
-  if (job->measure && job->examples->frames.frame_count > 0)
-    status = sn_assess(ctx, &model, job->examples, job->keys, job->others, &out->scores, NULL);
+  const sn_training *data = &job->data;
+  if (job->measure && data->examples->frames.frame_count > 0)
+    status =
+      sn_assess(ctx, &model, data->examples, &(sn_scored_frames){&data->keys, &data->others, NULL}, &out->scores);
   if (status == SN_OK && out->scores.all.frame_count > 0 && !isfinite(out->scores.all.rms))
     status = sn_fail(ctx, SN_BAD_INPUT, "what the model gives is not finite on its own frames");
   return status;
@@ -32,31 +35,71 @@ static sn_status check_limits(sn_context *ctx, const sn_limits *l, const sn_exam
                  m->size, ratio);
 }
 
-sn_status sn_job_train(sn_context *ctx, const sn_train_job *job, sn_train_result *out) {
-  *out = (sn_train_result){.memory = sn_arena_new(ctx)};
-  sn_status status;
+// A method without corrections needs no frames; a model that poses are added to has its own mesh and joints.
+static sn_status prepare(sn_context *ctx, sn_train_job *job) {
+  sn_training *data = &job->data;
+  sn_examples *examples = data->examples;
+  const char *mirror = data->mirror;
+  sn_status status = SN_OK;
+  if (job->from && data->inputs->pose_count == 0)
+    return sn_fail(ctx, SN_BAD_INPUT, "`from` needs the poses to add: `pose` FRAME=MESH");
+  if (job->from && examples->frames.frame_count > 0)
+    return sn_fail(ctx, SN_BAD_INPUT, "`from` goes without `frames`: the model knows what it was trained on");
+  if (job->from && examples->rest.vertex_count == 0) status = sn_model_mesh(ctx, job->from, &examples->rest);
+  if (status == SN_OK && job->from) status = sn_inputs_retarget(ctx, data->inputs, job->from, examples);
+  if (status != SN_OK) return status;
+  bool frames = data->inputs->pose_count > 0 || examples->frames.frame_count > 0;
+  if (!frames && job->spec && sn_method_needs_no_frames(job->spec)) {
+    if (examples->rest.vertex_count == 0) status = sn_fail(ctx, SN_BAD_INPUT, "a rest mesh is needed: `rest` FILE");
+  } else {
+    status = sn_inputs_sculpt(ctx, data->inputs, examples);
+    const char *keys = job->from ? "all" : data->keys_spec;
+    if (status == SN_OK) status = sn_train_keys(ctx, examples, keys, data->seed, &data->keys, &data->others);
+  }
+  if (status != SN_OK || !mirror) return status;
+  if (strlen(mirror) == 1) return sn_examples_mirror_keys(ctx, mirror[0], examples, &data->keys);
+  return sn_fail(ctx, SN_BAD_INPUT, "`mirror` %s: choose x, y or z, the axis that the mirror stands across", mirror);
+}
+
+static sn_status train_model(sn_context *ctx, const sn_train_job *job, sn_train_result *out) {
+  const sn_training *data = &job->data;
   if (job->from) {
     double start = sn_seconds();
-    status = sn_correct_add(ctx, job->from, job->examples, job->keys, &out->model);
+    sn_status status = sn_correct_add(ctx, job->from, data->examples, &data->keys, &out->model);
     out->report.seconds = sn_seconds() - start;
-  } else if (job->spec) {
-    out->spec = *job->spec, out->spec.limits = job->limits;
-    if (job->limits.time > 0) out->spec.limits.ratio_of = sn_assess_ratio;
-    status = sn_train(ctx, &out->spec, job->examples, job->keys, &out->model, &out->report);
-    bool limited = job->limits.bytes > 0 || job->limits.time > 0 || job->limits.error > 0 || job->limits.curve;
-    if (status == SN_OK && limited && out->report.rate_count == 0)
-      status = check_limits(ctx, &job->limits, job->examples, &out->model);
-  } else {
-    status = sn_train_chosen(ctx, job->examples, job->keys, &job->limits, &out->memory, &out->table, &out->model,
-                             &out->report);
-    if (out->table.chosen) out->spec = out->table.chosen->spec;
+    return status;
   }
+  if (!job->spec) {
+    out->table.limits = job->limits;
+    sn_status status = sn_train_chosen(ctx, data->examples, &data->keys, &out->table, &out->model, &out->report);
+    if (out->table.chosen) out->spec = out->table.chosen->spec;
+    return status;
+  }
+  out->spec = *job->spec, out->spec.limits = job->limits;
+  if (job->limits.time > 0) out->spec.limits.ratio_of = sn_assess_ratio;
+  sn_status status = sn_train(ctx, &out->spec, data->examples, &data->keys, &out->model, &out->report);
+  bool limited = job->limits.bytes > 0 || job->limits.time > 0 || job->limits.error > 0 || job->limits.curve;
+  if (status == SN_OK && limited && out->report.rate_count == 0)
+    status = check_limits(ctx, &job->limits, data->examples, &out->model);
+  return status;
+}
+
+sn_status sn_job_train(sn_context *ctx, sn_train_job *job, sn_train_result *out) {
+  *out = (sn_train_result){0};
+  sn_status status = prepare(ctx, job);
+  if (status == SN_OK && job->data.ready) status = job->data.ready(job->data.user, job->spec);
+  if (status == SN_OK) status = train_model(ctx, job, out);
   return status == SN_OK ? measure(ctx, job, out) : status;
+}
+
+void sn_training_free(sn_training *training) {
+  sn_keys_free(&training->keys);
+  sn_keys_free(&training->others);
 }
 
 void sn_train_result_free(sn_train_result *result) {
   sn_model_free(&result->model);
-  sn_arena_free(&result->memory);
+  sn_choice_table_free(&result->table);
 }
 
 static json_t *describe_candidate(const sn_choice_table *table, const sn_candidate *candidate) {

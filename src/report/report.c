@@ -145,23 +145,3 @@ json_t *sn_report_train(const sn_scores *scores, const sn_rt_info *info, const s
   if (report->note[0]) json_object_set_new(out, "note", sn_report_text(report->note));
   return out;
 }
-
-json_t *sn_report_rig(const sn_rig_report *r, const sn_metrics *error, int influences, double gap_pct, int rest_frame,
-                      double seconds, int frame_count, int vertex_count) {
-  json_t *out = sn_report_metrics(error), *histogram = json_array();
-  for (int k = 0; k <= influences; k++) json_array_append_new(histogram, json_integer(r->influences[k]));
-  sn_report_add(out,
-                "bones:i bones_wanted:o rest_frame:o pruned:i reason:o influences:i influences_histogram:o "
-                "joint_gap_pct_diag:f p99_pct_diag:f roughness:f symmetric:b joints_inside_pct:f "
-                "joint_outside_pct_diag:f pieces:i iterations:i seconds:f frame_rms:o vertex_rms:o",
-                r->bones, r->bones_wanted ? json_integer(r->bones_wanted) : json_null(),
-                rest_frame < 0 ? json_null() : json_integer(rest_frame), r->pruned,
-                *r->reason ? sn_report_text(r->reason) : json_null(), influences, histogram, gap_pct, r->p99_pct_diag,
-                r->roughness, r->symmetric, r->joints_inside_pct, r->joint_outside_pct_diag, r->pieces, r->iterations,
-                seconds, sn_report_numbers(r->frame_rms, frame_count),
-                sn_report_numbers(r->vertex_rms, vertex_count));
-  if (r->curve_count > 0)
-    sn_report_add(out, "cross_validated_pct_diag:o cross_validated_choice:i",
-                  sn_report_numbers(r->curve, r->curve_count), r->curve_choice);
-  return out;
-}

@@ -31,8 +31,4 @@ void sn_report_scores(json_t *out, const sn_scores *scores); // train, test, bet
 // What `train` tells.
 json_t *sn_report_train(const sn_scores *scores, const sn_rt_info *info, const sn_train_report *report);
 
-// What `rig` tells; `error` is that of the rig as written, rest_frame -1 where none was chosen.
-json_t *sn_report_rig(const sn_rig_report *rig, const sn_metrics *error, int influences, double gap_pct,
-                      int rest_frame, double seconds, int frame_count, int vertex_count);
-
 #endif

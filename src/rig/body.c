@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The inside of the rest mesh: generalised winding numbers, and points inside near a given one.
-#include "rig/internal.h"
+#include "rig/body.h"
+#include "sinew/rig.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -180,7 +181,7 @@ void sn_rig_put_inside(const rig_body *b, double x[3]) {
 // ---- building ------------------------------------------------------------------------------------------------------
 
 // Triangles in the order of their first corners along the curve, so that blocks are compact.
-static void sort_triangles(const sn_mesh *rest, const rig_problem *p, int *rank, int *start, rig_body *b) {
+static void sort_triangles(const sn_mesh *rest, const fit_problem *p, int *rank, int *start, rig_body *b) {
   for (int q = 0; q < p->n; q++) rank[p->order[q]] = q;
   memset(start, 0, ((size_t)p->n + 1) * sizeof *start);
   for (int t = 0; t < rest->triangle_count; t++) start[rank[rest->triangles[t][0]] + 1]++;
@@ -273,7 +274,7 @@ static void add_normals(rig_body *b, int triangles) {
   }
 }
 
-sn_status sn_rig_body_build(sn_context *ctx, sn_arena *memory, const sn_mesh *rest, const rig_problem *p,
+sn_status sn_rig_body_build(sn_context *ctx, sn_arena *memory, const sn_mesh *rest, const fit_problem *p,
                             rig_body *out) {
   int triangles = rest->triangle_count;
   *out = (rig_body){.n = p->n, .u = (const double(*)[4])p->u};
@@ -293,4 +294,39 @@ sn_status sn_rig_body_build(sn_context *ctx, sn_arena *memory, const sn_mesh *re
   }
   sn_arena_free(&scratch);
   return good ? SN_OK : ctx->error.status;
+}
+
+sn_status sn_rig_mesh_body(sn_context *ctx, sn_arena *memory, const sn_mesh *rest, rig_body *out) {
+  int n = rest->vertex_count;
+  fit_problem p = {.n = n, .u = sn_arena_alloc(ctx, memory, (size_t)n, sizeof *p.u)};
+  if (!p.u) return ctx->error.status;
+  for (int i = 0; i < n; i++)
+    for (int c = 0; c < 3; c++) p.u[i][c] = (double)rest->positions[i][c];
+  sn_status status = sn_fit_problem_order(ctx, memory, &p);
+  return status == SN_OK ? sn_rig_body_build(ctx, memory, rest, &p, out) : status;
+}
+
+sn_status sn_rig_joints_inside(sn_context *ctx, const sn_mesh *rest, const sn_skeleton *skeleton, double *inside_pct,
+                               double *outside_pct_diag, int *pieces) {
+  sn_arena scratch = sn_arena_new(ctx);
+  int joint_count = 0, inside = 0;
+  rig_body body;
+  sn_status status = sn_rig_mesh_body(ctx, &scratch, rest, &body);
+  double farthest = 0, diagonal = sn_points_diagonal((const float(*)[3])rest->positions, rest->vertex_count);
+  for (int j = 0; j < skeleton->joint_count && status == SN_OK; j++) {
+    sn_vec3 c = sn_affine_translation(skeleton->rest[j]);
+    double x[3] = {c.x, c.y, c.z};
+    if (skeleton->parents[j] < 0) continue;
+    joint_count++;
+    if (sn_rig_inside(&body, x)) {
+      inside++;
+    } else if (rest->triangle_count > 0) {
+      farthest = fmax(farthest, sn_rig_surface_distance(&body, x));
+    }
+  }
+  *inside_pct = joint_count > 0 ? 100.0 * inside / joint_count : 100;
+  *outside_pct_diag = diagonal > 0 ? 100 * farthest / diagonal : 0;
+  if (pieces) *pieces = status == SN_OK ? body.pieces : 0;
+  sn_arena_free(&scratch);
+  return status;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Bone transformations for fixed weights (Le and Deng 2012, without joints). Everything about the
 // vertices is in the moments, so that an update costs as much as the bone has overlapping neighbours.
-#include "rig/internal.h"
+#include "rig/solve.h"
 #include "solve/bones.h"
 
 #include <string.h>
@@ -31,7 +31,7 @@ sn_mat3 sn_rig_rotation_near(sn_mat3 h, sn_mat3 start) {
 }
 
 typedef struct bones_job {
-  rig_model *m;
+  fit_model *m;
   int sweeps;
   const bool *locked;
   double *scratch; // per worker 24 * bones
@@ -43,7 +43,7 @@ static void move_bone(const bones_job *job, int j, const double d[3][4], double 
   for (int e = job->start[j]; e < job->start[j + 1]; e++) {
     int k = job->overlap[e];
     double s[4][4];
-    rig_unpack(rig_pair(job->m, j, k), s);
+    fit_unpack(fit_pair(job->m, j, k), s);
     for (int r = 0; r < 3; r++)
       for (int c = 0; c < 4; c++) {
         moment[k][r][c] -= d[r][0] * s[0][c] + d[r][1] * s[1][c] + d[r][2] * s[2][c] + d[r][3] * s[3][c];
@@ -74,7 +74,7 @@ static sn_affine fit_rigid(const double s[4][4], const double moment[3][4], sn_a
 
 static void sweep_frames(void *user, int64_t begin, int64_t end, int worker) {
   bones_job *job = user;
-  rig_model *m = job->m;
+  fit_model *m = job->m;
   size_t columns = 3 * (size_t)m->p->f;
   double(*moment)[3][4] = (double(*)[3][4])(job->scratch + (size_t)worker * 12 * (size_t)m->bones);
   for (int64_t f = begin; f < end; f++) {
@@ -85,12 +85,12 @@ static void sweep_frames(void *user, int64_t begin, int64_t end, int worker) {
     for (int sweep = 0; sweep < job->sweeps; sweep++)
       for (int j = 0; j < m->bones; j++) {
         double s[4][4], d[3][4];
-        rig_unpack(rig_pair(m, j, j), s);
+        fit_unpack(fit_pair(m, j, j), s);
         if (!(s[3][3] > 1e-12) || (job->locked && job->locked[j])) continue;
-        sn_affine old = sn_rig_bone(m, j, (int)f), t = fit_rigid(s, moment[j], old);
+        sn_affine old = sn_fit_bone(m, j, (int)f), t = fit_rigid(s, moment[j], old);
         for (int r = 0; r < 3; r++)
           for (int c = 0; c < 4; c++) d[r][c] = t.m[r][c] - old.m[r][c];
-        sn_rig_set_bone(m, j, (int)f, t);
+        sn_fit_set_bone(m, j, (int)f, t);
         move_bone(job, j, d, moment);
       }
     for (int j = 0; j < m->bones; j++)
@@ -100,46 +100,46 @@ static void sweep_frames(void *user, int64_t begin, int64_t end, int worker) {
   }
 }
 
-bool sn_rig_overlaps(sn_context *ctx, sn_arena *memory, const rig_model *m, const int **start, const int **overlap) {
+bool sn_rig_overlaps(sn_context *ctx, sn_arena *memory, const fit_model *m, const int **start, const int **overlap) {
   size_t bones = (size_t)m->bones;
   int *first = SN_NEW(ctx, memory, int, bones + 1), *others = SN_NEW(ctx, memory, int, bones *bones), count = 0;
   if (!first || !others) return false;
   for (int j = 0; j < m->bones; j++) {
     first[j] = count;
     for (int k = 0; k < m->bones; k++)
-      if (rig_pair(m, j, k)[9] > 0) others[count++] = k;
+      if (fit_pair(m, j, k)[9] > 0) others[count++] = k;
   }
   first[m->bones] = count;
   *start = first, *overlap = others;
   return true;
 }
 
-sn_status sn_rig_bones_rigid(sn_context *ctx, rig_model *m, int sweeps, const bool *locked) {
+sn_status sn_rig_bones_rigid(sn_context *ctx, fit_model *m, int sweeps, const bool *locked) {
   sn_arena scratch = sn_arena_new(ctx);
   bones_job job = {.m = m, .sweeps = sweeps, .locked = locked};
   job.scratch = SN_NEW(ctx, &scratch, double, 12 * (size_t)m->bones * (size_t)sn_threads(ctx));
   bool good = job.scratch && sn_rig_overlaps(ctx, &scratch, m, &job.start, &job.overlap);
   if (good) {
-    rig_parallel(ctx, m->p->f, 2, 1e3 * sweeps * m->bones * m->p->f, sweep_frames, &job);
-    sn_rig_model_refresh(ctx, m);
+    fit_parallel(ctx, m->p->f, 2, 1e3 * sweeps * m->bones * m->p->f, sweep_frames, &job);
+    sn_fit_model_refresh(ctx, m);
   }
   sn_arena_free(&scratch);
   return good ? SN_OK : ctx->error.status;
 }
 
 // X X^T: row 4 j + c, column 4 k + d is sum_i w_ij w_ik u~_c u~_d. The same for all frames.
-static void normal_matrix(const rig_model *m, double *a) {
+static void normal_matrix(const fit_model *m, double *a) {
   size_t rows = 4 * (size_t)m->bones;
   for (int j = 0; j < m->bones; j++)
     for (int k = 0; k < m->bones; k++) {
       double s[4][4];
-      rig_unpack(rig_pair(m, j, k), s);
+      fit_unpack(fit_pair(m, j, k), s);
       for (int c = 0; c < 4; c++)
         for (int d = 0; d < 4; d++) a[((size_t)(4 * j + c)) * rows + (size_t)(4 * k + d)] = s[c][d];
     }
 }
 
-sn_status sn_rig_bones_affine(sn_context *ctx, rig_model *m) {
+sn_status sn_rig_bones_affine(sn_context *ctx, fit_model *m) {
   sn_arena scratch = sn_arena_new(ctx);
   size_t count = 12 * (size_t)m->bones * (size_t)m->p->f;
   sn_bone_system system;
@@ -149,7 +149,7 @@ sn_status sn_rig_bones_affine(sn_context *ctx, rig_model *m) {
     memcpy(system.right, m->moment, count * sizeof *system.right);
     status = sn_bone_system_solve(ctx, &system, 1e-8, 1e-8);
     for (size_t e = 0; status == SN_OK && e < count; e++) m->t[e] += system.right[e];
-    if (status == SN_OK) sn_rig_model_refresh(ctx, m);
+    if (status == SN_OK) sn_fit_model_refresh(ctx, m);
   }
   sn_arena_free(&scratch);
   return status == SN_NOT_CONVERGED ? SN_OK : status; // the bones stay as they are

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // An order of vertices and frames that depends on what they are and not on how they are numbered or where the mesh stands: the
 // solver works in it, so that a permutation permutes its result.
-#include "rig/internal.h"
+#include "rig/solve.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -74,7 +74,7 @@ static void fill_keys(const sn_mesh *rest, curve_key *keys) {
       keys[i].at[c] = round(keys[i].at[c] * grain);
       cell[c] = fmin(fmax((keys[i].at[c] - round(low[c] * grain)) / grains, 0), 1);
     }
-    keys[i].code = rig_curve_code(cell);
+    keys[i].code = fit_curve_code(cell);
   }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Motion-driven clustering by Linde, Buzo and Gray (Le and Deng 2012): each vertex follows one rigid bone; the clusters
 // that fit worst are split until there are enough.
-#include "rig/internal.h"
+#include "rig/solve.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ static int by_distance(const void *a, const void *b) {
   return (x->vertex > y->vertex) - (x->vertex < y->vertex);
 }
 
-void sn_rig_fit_region(const rig_problem *p, const int *vertices, int count, rig_model *m, int j) {
+void sn_rig_fit_region(const fit_problem *p, const int *vertices, int count, fit_model *m, int j) {
   double mean[3] = {0};
   for (int q = 0; q < count; q++)
     for (int c = 0; c < 3; c++) mean[c] += p->u[vertices[q]][c] / count;
@@ -32,22 +32,22 @@ void sn_rig_fit_region(const rig_problem *p, const int *vertices, int count, rig
     float space[3];
     sn_mat3 h = {0};
     for (int q = 0; q < count; q++) {
-      const float *x = rig_point(p, vertices[q], f, space);
+      const float *x = fit_point(p, vertices[q], f, space);
       for (int r = 0; r < 3; r++) target[r] += (double)x[r] / count;
     }
     for (int q = 0; q < count; q++) {
-      const float *x = rig_point(p, vertices[q], f, space);
+      const float *x = fit_point(p, vertices[q], f, space);
       for (int c = 0; c < 3; c++)
         for (int r = 0; r < 3; r++) h.m[c][r] += (p->u[vertices[q]][c] - mean[c]) * ((double)x[r] - target[r]);
     }
     for (int c = 0; c < 3; c++) h.m[c][c] += 1e-9;
     sn_mat3 rotation = sn_mat3_kabsch(h);
     sn_vec3 centre = {mean[0], mean[1], mean[2]}, to = {target[0], target[1], target[2]};
-    sn_rig_set_bone(m, j, f, sn_affine_make(rotation, sn_vec3_sub(to, sn_mat3_apply(rotation, centre))));
+    sn_fit_set_bone(m, j, f, sn_affine_make(rotation, sn_vec3_sub(to, sn_mat3_apply(rotation, centre))));
   }
 }
 
-int sn_rig_nearest(const rig_problem *p, const uint16_t *cluster, int only, int seed, int most, int *out,
+int sn_rig_nearest(const fit_problem *p, const uint16_t *cluster, int only, int seed, int most, int *out,
                    void *space) {
   near_vertex *near = space;
   int count = 0;
@@ -61,7 +61,7 @@ int sn_rig_nearest(const rig_problem *p, const uint16_t *cluster, int only, int 
   return count;
 }
 
-size_t sn_rig_nearest_space(const rig_problem *p) { return (size_t)p->n * sizeof(near_vertex); }
+size_t sn_rig_nearest_space(const fit_problem *p) { return (size_t)p->n * sizeof(near_vertex); }
 
 typedef struct cluster_info {
   double error, centre[3], best;
@@ -69,8 +69,8 @@ typedef struct cluster_info {
 } cluster_info;
 
 // Size, error and the seed of a split: the vertex with the largest (error x distance to the centroid).
-static void measure(const rig_model *m, cluster_info *info) {
-  const rig_problem *p = m->p;
+static void measure(const fit_model *m, cluster_info *info) {
+  const fit_problem *p = m->p;
   memset(info, 0, (size_t)m->bones * sizeof *info);
   for (int i = 0; i < p->n; i++) {
     cluster_info *k = &info[m->joint[i]];
@@ -89,10 +89,10 @@ static void measure(const rig_model *m, cluster_info *info) {
 }
 
 // Empties clusters of fewer than three vertices by handing their bone's number to the last one.
-static void drop_empty(rig_model *m, const cluster_info *info) {
+static void drop_empty(fit_model *m, const cluster_info *info) {
   size_t row = 4 * 3 * (size_t)m->p->f;
   int kept = 0;
-  int map[RIG_MOST_BONES];
+  int map[FIT_MOST_BONES];
   for (int j = 0; j < m->bones; j++) {
     map[j] = info[j].count >= 3 || (m->p->n < 3 && info[j].count > 0) ? kept++ : -1;
     if (map[j] >= 0 && map[j] != j) {
@@ -105,19 +105,19 @@ static void drop_empty(rig_model *m, const cluster_info *info) {
 }
 
 // Assign and fit.
-static sn_status round_of(sn_context *ctx, rig_model *m, cluster_info *info, rig_support mode) {
-  sn_status status = sn_rig_pass(ctx, m, mode, NULL);
+static sn_status round_of(sn_context *ctx, fit_model *m, cluster_info *info, fit_support mode) {
+  sn_status status = sn_fit_pass(ctx, m, mode, NULL);
   if (status != SN_OK) return status;
   measure(m, info);
   drop_empty(m, info);
-  sn_rig_model_refresh(ctx, m);
-  if ((status = sn_rig_pass(ctx, m, RIG_KEEP, NULL)) != SN_OK) return status;
+  sn_fit_model_refresh(ctx, m);
+  if ((status = sn_fit_pass(ctx, m, FIT_KEEP, NULL)) != SN_OK) return status;
   return sn_rig_bones_rigid(ctx, m, 1, NULL);
 }
 
-sn_status sn_rig_cluster(sn_context *ctx, rig_model *m, int bones, int rounds) {
+sn_status sn_rig_cluster(sn_context *ctx, fit_model *m, int bones, int rounds) {
   sn_arena scratch = sn_arena_new(ctx);
-  const rig_problem *p = m->p;
+  const fit_problem *p = m->p;
   cluster_info *info = SN_NEW(ctx, &scratch, cluster_info, m->capacity);
   int *region = SN_NEW(ctx, &scratch, int, p->n);
   void *space = sn_arena_alloc(ctx, &scratch, 1, sn_rig_nearest_space(p));
@@ -126,8 +126,8 @@ sn_status sn_rig_cluster(sn_context *ctx, rig_model *m, int bones, int rounds) {
   if (status == SN_OK) {
     for (int i = 0; i < p->n; i++) m->joint[i] = 0, m->weight[i] = 1, region[i] = i;
     sn_rig_fit_region(p, region, p->n, m, 0);
-    sn_rig_model_refresh(ctx, m);
-    status = sn_rig_pass(ctx, m, RIG_KEEP, NULL);
+    sn_fit_model_refresh(ctx, m);
+    status = sn_fit_pass(ctx, m, FIT_KEEP, NULL);
   }
   while (status == SN_OK && m->bones < bones) {
     int before = m->bones, want = bones < 2 * before ? bones : 2 * before;
@@ -151,8 +151,8 @@ sn_status sn_rig_cluster(sn_context *ctx, rig_model *m, int bones, int rounds) {
       m->bones = ++made;
     }
     if (m->bones == before) break;
-    sn_rig_model_refresh(ctx, m);
-    for (int round = 0; round < rounds && status == SN_OK; round++) status = round_of(ctx, m, info, RIG_ADJUST);
+    sn_fit_model_refresh(ctx, m);
+    for (int round = 0; round < rounds && status == SN_OK; round++) status = round_of(ctx, m, info, FIT_ADJUST);
     if (m->bones <= before) break;
   }
   sn_arena_free(&scratch);

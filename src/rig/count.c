@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // How many bones: what bones explain on frames that were not used to find them. On a sample, from many clusters one bone after
 // the other is taken out, and the weights of every number of bones are judged by held-out frames.
-#include "rig/internal.h"
+#include "rig/solve.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -21,17 +21,17 @@ static const double enough = 0.02, worth = 0.02;
 typedef struct rig_fold {
   sn_context ctx; // of this fold alone: they run side by side
   sn_arena memory;
-  rig_problem train, test;
+  fit_problem train, test;
   int start, limit;
   double error[RIG_MOST_COUNTED]; // of 1, 2, ... bones, squares of held-out frames; negative where there are none
   sn_status status;
 } rig_fold;
 
-static sn_status judge(rig_fold *fold, const rig_model *m) {
+static sn_status judge(rig_fold *fold, const fit_model *m) {
   sn_arena scratch = sn_arena_new(&fold->ctx);
-  rig_model held_out;
+  fit_model held_out;
   sn_status status = sn_rig_follow(&fold->ctx, &scratch, m, &fold->test, NULL, &held_out);
-  if (status == SN_OK) status = sn_rig_pass(&fold->ctx, &held_out, RIG_KEEP, NULL);
+  if (status == SN_OK) status = sn_fit_pass(&fold->ctx, &held_out, FIT_KEEP, NULL);
   if (status == SN_OK) fold->error[m->bones - 1] = held_out.error;
   sn_arena_free(&scratch);
   return status;
@@ -39,7 +39,7 @@ static sn_status judge(rig_fold *fold, const rig_model *m) {
 
 static sn_status run_fold(rig_fold *fold) {
   const rig_way way = {0};
-  rig_model m;
+  fit_model m;
   sn_context *ctx = &fold->ctx;
   sn_status status = sn_rig_start_clusters(ctx, &fold->memory, &fold->train, fold->start, fold->limit, &way, &m);
   while (status == SN_OK) {
@@ -47,7 +47,7 @@ static sn_status run_fold(rig_fold *fold) {
     if (m.bones == 1 || status != SN_OK) break;
     status = sn_rig_remove_least_missed(ctx, &m, &way, 1);
     for (int k = 1; k < settle_rounds && status == SN_OK; k++)
-      status = sn_rig_round(ctx, &m, &way, RIG_ADJUST, false);
+      status = sn_rig_round(ctx, &m, &way, FIT_ADJUST, false);
   }
   return status;
 }
@@ -71,7 +71,7 @@ static int by_place(const void *a, const void *b) {
 
 // Blocks of similar frames, as many in each: by their distance to the frame that is farthest from the rest pose. Their order in time
 // does not matter.
-static sn_status make_blocks(sn_context *ctx, const rig_problem *p, int blocks, int *block) {
+static sn_status make_blocks(sn_context *ctx, const fit_problem *p, int blocks, int *block) {
   sn_arena scratch = sn_arena_new(ctx);
   placed_frame *frames = SN_NEW(ctx, &scratch, placed_frame, p->f);
   double *distance = SN_NEW(ctx, &scratch, double, p->f);
@@ -90,7 +90,7 @@ static sn_status make_blocks(sn_context *ctx, const rig_problem *p, int blocks, 
   return status;
 }
 
-static sn_status make_fold(sn_context *ctx, const rig_problem *p, const rig_count *how, const int *block, int number,
+static sn_status make_fold(sn_context *ctx, const fit_problem *p, const rig_count *how, const int *block, int number,
                            rig_fold *fold) {
   sn_arena scratch = sn_arena_new(ctx);
   bool *in = SN_NEW(ctx, &scratch, bool, p->f), *out = SN_NEW(ctx, &scratch, bool, p->f);
@@ -143,7 +143,7 @@ static int choose(const double *curve, int count, const rig_count *how) {
   return best + 1;
 }
 
-sn_status sn_rig_count_bones(sn_context *ctx, sn_arena *memory, const rig_problem *p, const rig_count *how,
+sn_status sn_rig_count_bones(sn_context *ctx, sn_arena *memory, const fit_problem *p, const rig_count *how,
                              int *bones, double **curve, int *curve_count) {
   sn_arena scratch = sn_arena_new(ctx);
   rig_fold fold[folds];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Rigging with a skeleton that is already there: weights only, motion only, both, locked joints, helper bones.
-#include "rig/internal.h"
+#include "rig/solve.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -12,11 +12,11 @@ typedef struct given_solve {
   const sn_rig_options *o;
   int joint_count; // of the given skeleton
   int *order;      // of the caller, behind every frame of the solver: see canonical.c
-  rig_problem p;
-  rig_units units;
-  rig_model m;
+  fit_problem p;
+  fit_units units;
+  fit_model m;
   rig_tree tree;
-  rig_smooth smooth;
+  fit_smooth smooth;
   bool *locked;   // joints + helpers
   bool found;     // see sn_rig_with_skeleton
   double allowed; // squared error of all vertices and frames, in the solver's units
@@ -93,21 +93,21 @@ static sn_status prepare(sn_context *ctx, sn_arena *scratch, given_solve *g) {
   }
   sn_status status = sn_rig_sort_frames(ctx, g->frames, NULL, g->order);
   if (status == SN_OK)
-    status = sn_rig_problem_build(ctx, scratch, g->rest, g->frames, NULL, g->order, frames, &g->units, &g->p);
-  if (status == SN_OK) status = sn_rig_model_new(ctx, scratch, &g->p, g->joint_count + o->helpers, limit, &g->m);
+    status = sn_fit_problem_build(ctx, scratch, g->rest, g->frames, NULL, g->order, frames, &g->units, &g->p);
+  if (status == SN_OK) status = sn_fit_model_new(ctx, scratch, &g->p, g->joint_count + o->helpers, limit, &g->m);
   if (status == SN_OK) status = sn_rig_tree_new(ctx, scratch, g->joint_count + o->helpers, &g->tree);
   double strength = o->omega >= 0 ? o->omega : g->found ? 1 : 1e-4;
   g->smooth.steady = g->found;
   if (status == SN_OK && strength > 0) {
-    status = sn_rig_smooth_build(ctx, scratch, g->rest, &g->p, strength, &g->smooth);
+    status = sn_fit_smooth_build(ctx, scratch, g->rest, &g->p, strength, &g->smooth);
   }
   if (status != SN_OK) return status;
-  rig_model *m = &g->m;
+  fit_model *m = &g->m;
   m->bones = g->joint_count;
   for (int f = 0; f < frames; f++)
     for (int j = 0; j < g->joint_count; j++) {
-      sn_rig_set_bone(
-        m, j, f, o->poses ? sn_rig_to_units(&g->units, f, sn_pose(o->poses, g->order[f])[j]) : sn_affine_identity());
+      sn_fit_set_bone(
+        m, j, f, o->poses ? sn_fit_to_units(&g->units, f, sn_pose(o->poses, g->order[f])[j]) : sn_affine_identity());
     }
   for (size_t i = 0; i < (size_t)g->p.n; i++)
     for (size_t q = 0; q < (size_t)limit; q++) {
@@ -115,7 +115,7 @@ static sn_status prepare(sn_context *ctx, sn_arena *scratch, given_solve *g) {
       m->joint[i * (size_t)limit + q] = given ? o->skin->joints[i * (size_t)limit + q] : 0;
       m->weight[i * (size_t)limit + q] = given ? (double)o->skin->weights[i * (size_t)limit + q] : q == 0;
     }
-  sn_rig_model_refresh(ctx, m);
+  sn_fit_model_refresh(ctx, m);
   given_tree(g);
   return SN_OK;
 }
@@ -164,12 +164,12 @@ static void hold_vertex(const given_solve *g, int i) {
 }
 
 // A pass over the data, after which the weights that are kept are what they were.
-static sn_status pass(sn_context *ctx, given_solve *g, rig_support mode, const rig_smooth *smooth) {
-  sn_status status = sn_rig_pass(ctx, &g->m, mode, smooth);
+static sn_status pass(sn_context *ctx, given_solve *g, fit_support mode, const fit_smooth *smooth) {
+  sn_status status = sn_fit_pass(ctx, &g->m, mode, smooth);
   if (status != SN_OK || !g->o->kept) return status;
   for (int i = 0; i < g->p.n; i++)
     if (g->o->kept[i] > 0) hold_vertex(g, i);
-  return sn_rig_pass(ctx, &g->m, RIG_KEEP, NULL);
+  return sn_fit_pass(ctx, &g->m, FIT_KEEP, NULL);
 }
 
 // ---- solving ---------------------------------------------------------------------------------------------------------------
@@ -178,7 +178,7 @@ static sn_status pass(sn_context *ctx, given_solve *g, rig_support mode, const r
 static sn_status solve_weights(sn_context *ctx, given_solve *g) {
   sn_status status = SN_OK;
   for (int round = 0; round < 3 && status == SN_OK; round++) {
-    status = pass(ctx, g, RIG_EXHAUST, round > 0 ? &g->smooth : NULL);
+    status = pass(ctx, g, FIT_EXHAUST, round > 0 ? &g->smooth : NULL);
   }
   return status;
 }
@@ -196,15 +196,15 @@ static sn_status add_helpers(sn_context *ctx, given_solve *g) {
     bool added;
     status = sn_rig_add_bone(ctx, &g->m, 1, &added);
     if (status != SN_OK || !added) break;
-    status = pass(ctx, g, RIG_EXHAUST, NULL);
+    status = pass(ctx, g, FIT_EXHAUST, NULL);
     for (int round = 0; round < 3 && status == SN_OK; round++) {
       status = sn_rig_bones_rigid(ctx, &g->m, 3, g->locked);
-      if (status == SN_OK) status = pass(ctx, g, RIG_ADJUST, NULL);
+      if (status == SN_OK) status = pass(ctx, g, FIT_ADJUST, NULL);
     }
   }
   for (int round = 0; round < 10 && status == SN_OK; round++) {
     status = sn_rig_bones_rigid(ctx, &g->m, 3, g->locked);
-    if (status == SN_OK) status = pass(ctx, g, RIG_ADJUST, &g->smooth);
+    if (status == SN_OK) status = pass(ctx, g, FIT_ADJUST, &g->smooth);
   }
   return status;
 }
@@ -218,22 +218,22 @@ static bool is_hopeless(const given_solve *g, double before, int rounds_left) {
 static sn_status solve_again(sn_context *ctx, given_solve *g, int *rounds) {
   enum { most = 6, most_tears = 8 };
   bool mends = g->o->omega < 0;
-  sn_status status = pass(ctx, g, RIG_KEEP, NULL);
+  sn_status status = pass(ctx, g, FIT_KEEP, NULL);
   if (status == SN_OK) status = solve_motion(ctx, g, 6);
-  if (status == SN_OK && mends) sn_rig_smooth_by_error(&g->m, &g->smooth);
+  if (status == SN_OK && mends) sn_fit_smooth_by_error(&g->m, &g->smooth);
   double before = INFINITY;
   for (*rounds = 1; status == SN_OK && *rounds < most && g->m.error < 0.995 * before; ++*rounds) {
     before = g->m.error;
-    status = pass(ctx, g, RIG_ADJUST, &g->smooth);
+    status = pass(ctx, g, FIT_ADJUST, &g->smooth);
     if (*rounds > 1 && is_hopeless(g, before, most - *rounds)) return status;
     if (status == SN_OK) status = solve_motion(ctx, g, 2);
   }
   for (int k = 0; mends && k < most_tears && status == SN_OK; k++, ++*rounds) {
-    if (sn_rig_smooth_tears(&g->m, &g->smooth, RIG_TEAR) <= RIG_TEAR) break;
-    status = pass(ctx, g, RIG_ADJUST, &g->smooth);
+    if (sn_fit_smooth_tears(&g->m, &g->smooth, FIT_TEAR) <= FIT_TEAR) break;
+    status = pass(ctx, g, FIT_ADJUST, &g->smooth);
     if (status == SN_OK) status = solve_motion(ctx, g, 2);
   }
-  if (status == SN_OK) status = pass(ctx, g, RIG_KEEP, NULL);
+  if (status == SN_OK) status = pass(ctx, g, FIT_KEEP, NULL);
   if (status == SN_OK && mends) status = sn_rig_thin(ctx, g->rest, &g->m, &g->smooth);
   return status == SN_OK ? solve_motion(ctx, g, 2) : status;
 }
@@ -243,16 +243,16 @@ static sn_status solve(sn_context *ctx, given_solve *g, int *rounds) {
   *rounds = 1;
   if (g->found && g->o->given == SN_RIG_SKELETON) return solve_again(ctx, g, rounds);
   if (g->o->given == SN_RIG_WEIGHTS) {
-    status = pass(ctx, g, RIG_KEEP, NULL);
+    status = pass(ctx, g, FIT_KEEP, NULL);
     if (status == SN_OK) status = solve_motion(ctx, g, g->found ? 6 : 20);
-    return status == SN_OK ? pass(ctx, g, RIG_KEEP, NULL) : status;
+    return status == SN_OK ? pass(ctx, g, FIT_KEEP, NULL) : status;
   }
   status = solve_weights(ctx, g);
   int most = g->o->iterations > 0 ? g->o->iterations : 20;
   for (; g->o->given == SN_RIG_SKELETON && g->o->helpers == 0 && *rounds < most && status == SN_OK; ++*rounds) {
     double before = g->m.error;
     status = solve_motion(ctx, g, 2);
-    if (status == SN_OK) status = pass(ctx, g, RIG_ADJUST, &g->smooth);
+    if (status == SN_OK) status = pass(ctx, g, FIT_ADJUST, &g->smooth);
     if (g->m.error > 0.998 * before) break;
   }
   return status == SN_OK && g->o->helpers > 0 ? add_helpers(ctx, g) : status;
@@ -272,8 +272,8 @@ static sn_status store_skeleton(sn_context *ctx, const given_solve *g, sn_skelet
       out->names[j] = sn_arena_text(ctx, &out->memory, name);
       out->parents[j] = 0;
       for (int k = 1; k < g->joint_count; k++)
-        if (rig_pair(&g->m, j, k)[9] > rig_pair(&g->m, j, out->parents[j])[9]) out->parents[j] = k;
-      rig_unpack(rig_pair(&g->m, j, j), s);
+        if (fit_pair(&g->m, j, k)[9] > fit_pair(&g->m, j, out->parents[j])[9]) out->parents[j] = k;
+      fit_unpack(fit_pair(&g->m, j, j), s);
       double total = s[3][3] > 0 ? s[3][3] : 1;
       sn_vec3 c = sn_vec3_scale(sn_vec3_make(s[0][3], s[1][3], s[2][3]), g->units.scale / total);
       out->rest[j] = sn_affine_make(sn_mat3_identity(), sn_vec3_add(c, g->units.centre));
@@ -286,11 +286,11 @@ static sn_status store_skeleton(sn_context *ctx, const given_solve *g, sn_skelet
 static sn_status store(sn_context *ctx, const given_solve *g, sn_rig_result *out) {
   sn_status status = store_skeleton(ctx, g, &out->skeleton);
   if (status == SN_OK) status = sn_poses_new(ctx, g->m.bones, g->p.f, &out->poses);
-  if (status == SN_OK) status = sn_rig_store_skin(ctx, &g->m, &out->skin);
+  if (status == SN_OK) status = sn_fit_store_skin(ctx, &g->m, &out->skin);
   if (status != SN_OK) return status;
   for (int f = 0; f < g->p.f; f++)
     for (int j = 0; j < g->m.bones; j++)
-      sn_pose(&out->poses, g->order[f])[j] = sn_rig_from_units(&g->units, f, sn_rig_bone(&g->m, j, f));
+      sn_pose(&out->poses, g->order[f])[j] = sn_fit_from_units(&g->units, f, sn_fit_bone(&g->m, j, f));
   sn_rig_round_poses(&out->skeleton, false, &out->poses);
   // What was given is handed back as it came.
   for (int f = 0; f < g->p.f; f++)
@@ -314,8 +314,9 @@ sn_status sn_rig_with_skeleton(sn_context *ctx, const sn_mesh *rest, const sn_fr
   }
   if (status == SN_OK) status = solve(ctx, &g, &rounds);
   if (status == SN_OK) status = store(ctx, &g, out);
-  if (status == SN_OK) status = sn_rig_measure(ctx, rest, frames, out);
-  sn_rig_problem_free(&g.p);
+  if (status == SN_OK) status = sn_fit_pass(ctx, &g.m, FIT_KEEP, NULL); // errors of the last motion
+  if (status == SN_OK) sn_rig_report_error(&g.m, g.units.scale, rest, &out->report);
+  sn_fit_problem_free(&g.p);
   sn_arena_free(&scratch);
   if (status != SN_OK) {
     sn_rig_result_free(out);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // From coarse to fine: clusters, bones and skeleton are found on a sample of vertices and frames, where hundreds of
 // rounds are cheap; then the motion of all frames is fitted, then the weights of all vertices, and few rounds remain.
-#include "rig/internal.h"
+#include "rig/solve.h"
 
 #include <math.h>
 #include <string.h>
@@ -35,7 +35,7 @@ static const double outside_price = 0.5;
 // Rounds as long as a handful of them lowers the squared error by the fraction `pays` each, from `least` on and `most` at most;
 // the last without extrapolation, so that bones and weights fit together. One round alone says little: extrapolation fails at
 // times.
-static sn_status rounds_between(sn_context *ctx, rig_model *m, const rig_way *way, int least, int most, double pays,
+static sn_status rounds_between(sn_context *ctx, fit_model *m, const rig_way *way, int least, int most, double pays,
                                 int *rounds) {
   enum { handful = 4 };
   sn_status status = SN_OK;
@@ -47,21 +47,21 @@ static sn_status rounds_between(sn_context *ctx, rig_model *m, const rig_way *wa
            (round >= handful && round >= least && m->error > (1 - handful * pays) * before[round % handful]);
     before[round % handful] = m->error;
     if (way->mend && 2 * round > most)
-      sn_rig_smooth_tears(m, way->mend, RIG_TEAR); // before, some close by themselves
-    status = sn_rig_round(ctx, m, way, round % 5 == 3 ? RIG_EXPLORE : RIG_ADJUST, !last);
+      sn_fit_smooth_tears(m, way->mend, FIT_TEAR); // before, some close by themselves
+    status = sn_rig_round(ctx, m, way, round % 5 == 3 ? FIT_EXPLORE : FIT_ADJUST, !last);
   }
   return status;
 }
 
-static sn_status some_rounds(sn_context *ctx, rig_model *m, const rig_way *way, int most, double pays, int *rounds) {
+static sn_status some_rounds(sn_context *ctx, fit_model *m, const rig_way *way, int most, double pays, int *rounds) {
   return rounds_between(ctx, m, way, 0, most, pays, rounds);
 }
 
-sn_status sn_rig_start_clusters(sn_context *ctx, sn_arena *memory, const rig_problem *p, int capacity, int limit,
-                                const rig_way *way, rig_model *m) {
-  rig_model clusters;
-  sn_status status = sn_rig_model_new(ctx, memory, p, capacity, 1, &clusters);
-  if (status == SN_OK) status = sn_rig_model_new(ctx, memory, p, capacity, limit, m);
+sn_status sn_rig_start_clusters(sn_context *ctx, sn_arena *memory, const fit_problem *p, int capacity, int limit,
+                                const rig_way *way, fit_model *m) {
+  fit_model clusters;
+  sn_status status = sn_fit_model_new(ctx, memory, p, capacity, 1, &clusters);
+  if (status == SN_OK) status = sn_fit_model_new(ctx, memory, p, capacity, limit, m);
   if (status == SN_OK) status = sn_rig_cluster(ctx, &clusters, capacity, cluster_rounds);
   if (status != SN_OK) return status;
   m->bones = clusters.bones;
@@ -69,36 +69,36 @@ sn_status sn_rig_start_clusters(sn_context *ctx, sn_arena *memory, const rig_pro
   for (int i = 0; i < p->n; i++) {
     m->joint[(size_t)i * (size_t)m->limit] = clusters.joint[i], m->weight[(size_t)i * (size_t)m->limit] = 1;
   }
-  sn_rig_model_refresh(ctx, m);
+  sn_fit_model_refresh(ctx, m);
   int rounds = 0;
-  status = sn_rig_pass(ctx, m, RIG_ADJUST, NULL);
+  status = sn_fit_pass(ctx, m, FIT_ADJUST, NULL);
   return status == SN_OK ? some_rounds(ctx, m, way, 4, 0, &rounds) : status;
 }
 
-sn_status sn_rig_remove_least_missed(sn_context *ctx, rig_model *m, const rig_way *way, int count) {
-  bool gone[RIG_MOST_BONES] = {false};
-  sn_status status = sn_rig_pass(ctx, m, RIG_PRICE, NULL);
+sn_status sn_rig_remove_least_missed(sn_context *ctx, fit_model *m, const rig_way *way, int count) {
+  bool gone[FIT_MOST_BONES] = {false};
+  sn_status status = sn_fit_pass(ctx, m, FIT_PRICE, NULL);
   if (status != SN_OK) return status;
   for (int taken = 0; taken < count; taken++) {
     int j = sn_rig_least_missed(m);
     if (isinf(m->price[j])) break;
     gone[j] = true;
     for (int k = 0; k < m->bones; k++)
-      if (k == j || rig_pair(m, j, k)[9] > 0) m->price[k] = INFINITY;
+      if (k == j || fit_pair(m, j, k)[9] > 0) m->price[k] = INFINITY;
   }
   sn_rig_remove_bones(ctx, m, gone);
-  status = sn_rig_pass(ctx, m, RIG_EXPLORE, NULL);
-  return status == SN_OK ? sn_rig_round(ctx, m, way, RIG_ADJUST, false) : status;
+  status = sn_fit_pass(ctx, m, FIT_EXPLORE, NULL);
+  return status == SN_OK ? sn_rig_round(ctx, m, way, FIT_ADJUST, false) : status;
 }
 
 // The frame of a that is most like frame f of b; both have the same vertices.
-static int nearest_frame(const rig_problem *a, const rig_problem *b, int f) {
+static int nearest_frame(const fit_problem *a, const fit_problem *b, int f) {
   int nearest = 0;
   double least = INFINITY;
   for (int q = 0; q < a->f; q++) {
     double distance = 0;
     for (int i = 0; i < b->n; i += 1 + b->n / 200) {
-      const float *x = rig_row(a, i) + 3 * q, *y = rig_row(b, i) + 3 * f; // of samples: all are there
+      const float *x = fit_row(a, i) + 3 * q, *y = fit_row(b, i) + 3 * f; // of samples: all are there
       for (int r = 0; r < 3; r++) distance += ((double)x[r] - (double)y[r]) * ((double)x[r] - (double)y[r]);
     }
     if (distance < least) least = distance, nearest = q;
@@ -106,9 +106,9 @@ static int nearest_frame(const rig_problem *a, const rig_problem *b, int f) {
   return nearest;
 }
 
-sn_status sn_rig_follow(sn_context *ctx, sn_arena *memory, const rig_model *from, const rig_problem *p,
-                        const rig_tree *tree, rig_model *m) {
-  sn_status status = sn_rig_model_new(ctx, memory, p, from->capacity, from->limit, m);
+sn_status sn_rig_follow(sn_context *ctx, sn_arena *memory, const fit_model *from, const fit_problem *p,
+                        const rig_tree *tree, fit_model *m) {
+  sn_status status = sn_fit_model_new(ctx, memory, p, from->capacity, from->limit, m);
   if (status != SN_OK) return status;
   m->bones = from->bones;
   size_t slots = (size_t)p->n * (size_t)m->limit;
@@ -116,19 +116,19 @@ sn_status sn_rig_follow(sn_context *ctx, sn_arena *memory, const rig_model *from
   memcpy(m->weight, from->weight, slots * sizeof *m->weight);
   for (int f = 0; f < p->f; f++) {
     int nearest = nearest_frame(from->p, p, f);
-    for (int j = 0; j < m->bones; j++) sn_rig_set_bone(m, j, f, sn_rig_bone(from, j, nearest));
+    for (int j = 0; j < m->bones; j++) sn_fit_set_bone(m, j, f, sn_fit_bone(from, j, nearest));
   }
-  sn_rig_model_refresh(ctx, m);
-  status = sn_rig_pass(ctx, m, RIG_KEEP, NULL);
+  sn_fit_model_refresh(ctx, m);
+  status = sn_fit_pass(ctx, m, FIT_KEEP, NULL);
   if (status != SN_OK) return status;
   return tree ? sn_rig_tree_fit(ctx, m, tree, 6, NULL) : sn_rig_bones_rigid(ctx, m, 10, NULL);
 }
 
 // The same motions for all vertices of p. Weights start from those of a sampled vertex nearby: the sample is taken along
 // the same curve.
-static sn_status lift_vertices(sn_context *ctx, sn_arena *memory, const rig_model *from, const rig_problem *p,
-                               rig_model *m) {
-  sn_status status = sn_rig_model_new(ctx, memory, p, from->capacity, from->limit, m);
+static sn_status lift_vertices(sn_context *ctx, sn_arena *memory, const fit_model *from, const fit_problem *p,
+                               fit_model *m) {
+  sn_status status = sn_fit_model_new(ctx, memory, p, from->capacity, from->limit, m);
   if (status != SN_OK) return status;
   m->bones = from->bones;
   memcpy(m->t, from->t, 12 * (size_t)p->f * (size_t)m->bones * sizeof *m->t);
@@ -138,13 +138,13 @@ static sn_status lift_vertices(sn_context *ctx, sn_arena *memory, const rig_mode
     memcpy(m->joint + to, from->joint + row, (size_t)m->limit * sizeof *m->joint);
     memcpy(m->weight + to, from->weight + row, (size_t)m->limit * sizeof *m->weight);
   }
-  sn_rig_model_refresh(ctx, m);
-  status = sn_rig_pass(ctx, m, RIG_EXHAUST, NULL);
-  return status == SN_OK ? sn_rig_pass(ctx, m, RIG_EXPLORE, NULL) : status;
+  sn_fit_model_refresh(ctx, m);
+  status = sn_fit_pass(ctx, m, FIT_EXHAUST, NULL);
+  return status == SN_OK ? sn_fit_pass(ctx, m, FIT_EXPLORE, NULL) : status;
 }
 
 // The sliver that has least; -1: there is none.
-static int thinnest(const rig_model *m, const rig_tree *tree, double bound) {
+static int thinnest(const fit_model *m, const rig_tree *tree, double bound) {
   int best = -1;
   for (int j = 0; j < m->bones; j++) {
     if (!sn_rig_is_sliver(m, tree, j, bound)) continue;
@@ -154,18 +154,18 @@ static int thinnest(const rig_model *m, const rig_tree *tree, double bound) {
 }
 
 // Removes all slivers. Needs m->pair; afterwards weights, pairs and errors are those of the bones left.
-static sn_status remove_slivers(sn_context *ctx, rig_model *m, const rig_way *way, double bound) {
+static sn_status remove_slivers(sn_context *ctx, fit_model *m, const rig_way *way, double bound) {
   sn_status status = SN_OK;
   for (int thin; status == SN_OK && m->bones > 1 && (thin = thinnest(m, way->tree, bound)) >= 0;) {
     if (way->tree) sn_rig_tree_remove(m, way->tree, thin);
     sn_rig_remove_bone(ctx, m, thin);
-    status = sn_rig_pass(ctx, m, RIG_EXPLORE, NULL);
+    status = sn_fit_pass(ctx, m, FIT_EXPLORE, NULL);
   }
   return status;
 }
 
 // No bone may stay a sliver: slivers are replaced by bones where the error is largest; in the end they are pruned.
-static sn_status prune(sn_context *ctx, rig_model *m, const rig_way *way, double bound, int each, int *rounds) {
+static sn_status prune(sn_context *ctx, fit_model *m, const rig_way *way, double bound, int each, int *rounds) {
   enum { attempts = 4 };
   sn_status status = SN_OK;
   for (int attempt = 0; status == SN_OK && m->bones > 1 && thinnest(m, way->tree, bound) >= 0; attempt++) {
@@ -174,7 +174,7 @@ static sn_status prune(sn_context *ctx, rig_model *m, const rig_way *way, double
     status = remove_slivers(ctx, m, way, bound);
     while (status == SN_OK && added && m->bones < wanted) {
       status = sn_rig_add_bone(ctx, m, 2 + attempt, &added);
-      if (status == SN_OK && added) status = sn_rig_pass(ctx, m, RIG_EXPLORE, NULL);
+      if (status == SN_OK && added) status = sn_fit_pass(ctx, m, FIT_EXPLORE, NULL);
       if (status == SN_OK && added && way->tree) sn_rig_tree_add(m, way->tree);
     }
     if (status == SN_OK) status = some_rounds(ctx, m, way, each, pays_meanwhile, rounds);
@@ -190,7 +190,7 @@ static sn_status tell(sn_context *ctx, sn_status status, double done) {
 
 // Joints that are outside are set inside one by one. Those that are far outside (about 1 % of the diagonal) nobody can pose with:
 // they may cost more.
-static sn_status set_inside(sn_context *ctx, rig_model *m, const rig_way *way, double bearable) {
+static sn_status set_inside(sn_context *ctx, fit_model *m, const rig_way *way, double bearable) {
   const rig_nudge hows[] = {{0, 0.2, 0.05, 0}, {0.03, 2, bearable / m->error - 1, 0}};
   sn_status status = SN_OK;
   for (int k = 0; k < 2 && status == SN_OK; k++) {
@@ -198,13 +198,13 @@ static sn_status set_inside(sn_context *ctx, rig_model *m, const rig_way *way, d
     rig_nudge how = hows[k];
     how.most = bearable - m->error;
     status = sn_rig_nudge_joints(ctx, m, way->tree, &how, &moved);
-    if (status == SN_OK && moved) status = sn_rig_pass(ctx, m, RIG_ADJUST, way->smooth);
+    if (status == SN_OK && moved) status = sn_fit_pass(ctx, m, FIT_ADJUST, way->smooth);
   }
   return status;
 }
 
 // Joints that are still outside come in as long as that does not cost more than it is worth; none that is inside leaves any more.
-static sn_status pull_inside(sn_context *ctx, rig_model *m, const rig_way *way, int most, double dear, int *rounds) {
+static sn_status pull_inside(sn_context *ctx, fit_model *m, const rig_way *way, int most, double dear, int *rounds) {
   double bearable = dear * dear * m->error;
   way->tree->stays = true;
   if (sn_rig_joints_outside(way->tree) == 0) return SN_OK;
@@ -213,7 +213,7 @@ static sn_status pull_inside(sn_context *ctx, rig_model *m, const rig_way *way, 
   if (status != SN_OK || outside == 0) return status;
   way->tree->rise = last_rise;
   for (int k = 0; k < most && k - last < most / 3 && status == SN_OK && m->error < bearable && outside > 0; k++) {
-    status = sn_rig_round(ctx, m, way, RIG_ADJUST, false);
+    status = sn_rig_round(ctx, m, way, FIT_ADJUST, false);
     int now = sn_rig_joints_outside(way->tree);
     if (now < outside) last = k, outside = now;
     ++*rounds;
@@ -223,13 +223,13 @@ static sn_status pull_inside(sn_context *ctx, rig_model *m, const rig_way *way, 
 }
 
 // A tree of bones, and rounds that get them used to it. Weights wait for the joints: before, vertices would leave their bones.
-static sn_status join(sn_context *ctx, rig_model *m, const rig_way *way, int most) {
+static sn_status join(sn_context *ctx, fit_model *m, const rig_way *way, int most) {
   int rounds = 0;
   sn_status status = sn_rig_tree_build(ctx, m, way->tree);
   if (status == SN_OK) status = sn_rig_tree_fit(ctx, m, way->tree, 5, NULL);
-  if (status == SN_OK) status = sn_rig_pass(ctx, m, RIG_KEEP, NULL);
+  if (status == SN_OK) status = sn_fit_pass(ctx, m, FIT_KEEP, NULL);
   rig_forget_trail(m);
-  for (int k = 0; k < most / 2 && status == SN_OK; k++) status = sn_rig_round(ctx, m, way, RIG_KEEP, true);
+  for (int k = 0; k < most / 2 && status == SN_OK; k++) status = sn_rig_round(ctx, m, way, FIT_KEEP, true);
   return status == SN_OK ? rounds_between(ctx, m, way, most / 2, most, pays_meanwhile, &rounds) : status;
 }
 
@@ -240,18 +240,18 @@ typedef struct coarse_start {
   sn_arena memory;
   const rig_plan *plan;
   int spare; // bones that the start has more
-  rig_model m;
+  fit_model m;
   rig_tree tree;
   sn_status status;
 } coarse_start;
 
 typedef struct start_job {
   coarse_start *starts;
-  const rig_problem *p;
+  const fit_problem *p;
 } start_job;
 
 // Clusters, of which those that are missed least go (Le and Deng's over-complete start), then a tree of them.
-static sn_status start_coarse(coarse_start *s, const rig_problem *p) {
+static sn_status start_coarse(coarse_start *s, const fit_problem *p) {
   const rig_plan *plan = s->plan;
   rig_way loose = {.affine = plan->affine}, joined = {.tree = &s->tree};
   int rounds = 0, capacity = plan->bones + s->spare;
@@ -282,7 +282,7 @@ static double start_score(const coarse_start *s) {
 }
 
 // Each start ends in a minimum of its own: the best of several, side by side.
-static sn_status best_start(sn_context *ctx, const rig_problem *p, const rig_plan *plan, coarse_start *starts,
+static sn_status best_start(sn_context *ctx, const fit_problem *p, const rig_plan *plan, coarse_start *starts,
                             int count, int *best) {
   static const double spare[most_starts] = {1, 0.125, 0.5}; // of the bones
   for (int k = 0; k < count; k++) {
@@ -306,21 +306,21 @@ static sn_status best_start(sn_context *ctx, const rig_problem *p, const rig_pla
 }
 
 // Bones of a tree go as long as the error hardly rises without one of them, or stays below what counts as none.
-static sn_status remove_useless(sn_context *ctx, rig_model *m, const rig_way *way, double nothing) {
+static sn_status remove_useless(sn_context *ctx, fit_model *m, const rig_way *way, double nothing) {
   double none = nothing * m->p->n * m->p->f;
   int rounds = 0;
   sn_arena scratch = sn_arena_new(ctx);
-  rig_model kept;
+  fit_model kept;
   rig_tree kept_tree;
-  sn_status status = sn_rig_model_new(ctx, &scratch, m->p, m->capacity, m->limit, &kept);
+  sn_status status = sn_fit_model_new(ctx, &scratch, m->p, m->capacity, m->limit, &kept);
   if (status == SN_OK) status = sn_rig_tree_new(ctx, &scratch, m->capacity, &kept_tree);
   for (bool useless = true; status == SN_OK && m->bones > 1 && useless;) {
     sn_rig_copy(m, &kept), sn_rig_tree_copy(way->tree, &kept_tree);
-    status = sn_rig_pass(ctx, m, RIG_PRICE, NULL);
+    status = sn_fit_pass(ctx, m, FIT_PRICE, NULL);
     int j = sn_rig_least_missed(m);
     if (status == SN_OK) {
       sn_rig_tree_remove(m, way->tree, j), sn_rig_remove_bone(ctx, m, j);
-      status = sn_rig_pass(ctx, m, RIG_EXPLORE, NULL);
+      status = sn_fit_pass(ctx, m, FIT_EXPLORE, NULL);
     }
     if (status == SN_OK) status = sn_rig_tree_fit(ctx, m, way->tree, 5, NULL);
     if (status == SN_OK) status = some_rounds(ctx, m, way, 4, pays_meanwhile, &rounds);
@@ -345,7 +345,7 @@ static sn_status finish_coarse(sn_context *ctx, coarse_start *s) {
 }
 
 // The sample is solved: bones, weights and tree of `out` are in its memory.
-static sn_status solve_coarse(sn_context *ctx, const rig_problem *p, const rig_plan *plan, coarse_start *out) {
+static sn_status solve_coarse(sn_context *ctx, const fit_problem *p, const rig_plan *plan, coarse_start *out) {
   coarse_start starts[most_starts];
   int best = 0, count = plan->tree && plan->bones > 2 && plan->bones <= searched_bones ? most_starts : 1;
   sn_status status = best_start(ctx, p, plan, starts, count, &best);
@@ -359,29 +359,29 @@ static sn_status solve_coarse(sn_context *ctx, const rig_problem *p, const rig_p
 }
 
 // Where neighbours have different bones the surface of new poses tears: such edges are pulled harder until none is left.
-static sn_status mend_tears(sn_context *ctx, rig_model *m, const rig_way *way, rig_smooth *smooth, int *rounds) {
+static sn_status mend_tears(sn_context *ctx, fit_model *m, const rig_way *way, fit_smooth *smooth, int *rounds) {
   enum { most = 8 };
   sn_status status = SN_OK;
-  for (int k = 0; k < most && status == SN_OK && sn_rig_smooth_tears(m, smooth, RIG_TEAR) > RIG_TEAR; k++, ++*rounds)
-    status = sn_rig_round(ctx, m, way, RIG_ADJUST, false);
+  for (int k = 0; k < most && status == SN_OK && sn_fit_smooth_tears(m, smooth, FIT_TEAR) > FIT_TEAR; k++, ++*rounds)
+    status = sn_rig_round(ctx, m, way, FIT_ADJUST, false);
   return status;
 }
 
 // From the sample to all frames, then to all vertices.
-static sn_status solve_rough(sn_context *ctx, sn_arena *memory, const rig_problem *p, const rig_plan *plan,
-                             rig_model *m, rig_tree *tree) {
+static sn_status solve_rough(sn_context *ctx, sn_arena *memory, const fit_problem *p, const rig_plan *plan,
+                             fit_model *m, rig_tree *tree) {
   sn_arena scratch = sn_arena_new(ctx);
   int vertices = plan->bones * (plan->bones > searched_bones ? sample_per_bone / 3 : sample_per_bone);
   if (vertices < sample_least) vertices = sample_least;
   int *chosen = SN_NEW(ctx, &scratch, int, p->f);
   coarse_start coarse = {.memory = sn_arena_new(ctx)};
-  rig_problem few, middle;
-  rig_model middle_model;
+  fit_problem few, middle;
+  fit_model middle_model;
   int rounds = 0;
   rig_way way = {.tree = plan->tree ? tree : NULL, .affine = plan->affine};
   sn_status status = chosen ? SN_OK : ctx->error.status;
   if (status == SN_OK) status = sn_rig_sample(ctx, &scratch, p, vertices, sample_frames, NULL, &few, chosen);
-  if (status == SN_OK) status = sn_rig_problem_moments(ctx, &scratch, &few);
+  if (status == SN_OK) status = sn_fit_problem_moments(ctx, &scratch, &few);
   if (status == SN_OK) status = solve_coarse(ctx, &few, plan, &coarse);
   if (status == SN_OK) status = sn_rig_tree_new(ctx, memory, coarse.m.capacity, tree);
   if (status == SN_OK) status = sn_rig_sample(ctx, &scratch, p, vertices, p->f, NULL, &middle, chosen);
@@ -397,7 +397,7 @@ static sn_status solve_rough(sn_context *ctx, sn_arena *memory, const rig_proble
   return tell(ctx, status, 0.75);
 }
 
-sn_status sn_rig_solve(sn_context *ctx, sn_arena *memory, const rig_problem *p, const rig_plan *plan, rig_model *m,
+sn_status sn_rig_solve(sn_context *ctx, sn_arena *memory, const fit_problem *p, const rig_plan *plan, fit_model *m,
                        rig_tree *tree, int *rounds) {
   // Smoothness is between neighbours of the whole mesh: samples go without.
   rig_way way = {.tree = plan->tree ? tree : NULL, .affine = plan->affine, .smooth = plan->smooth};
@@ -405,7 +405,7 @@ sn_status sn_rig_solve(sn_context *ctx, sn_arena *memory, const rig_problem *p, 
   bool searched = plan->bones <= searched_bones;
   *rounds = 0;
   sn_status status = solve_rough(ctx, memory, p, plan, m, tree);
-  if (status == SN_OK && plan->smooth_auto) sn_rig_smooth_by_error(m, plan->smooth);
+  if (status == SN_OK && plan->smooth_auto) sn_fit_smooth_by_error(m, plan->smooth);
   if (status == SN_OK) status = prune(ctx, m, &way, 2 * RIG_THINNEST, 3, rounds);
   if (status == SN_OK) status = some_rounds(ctx, m, &way, plan->iterations, pays_at_last, rounds);
   if (status == SN_OK) status = prune(ctx, m, &way, (searched ? 1.5 : 1) * RIG_THINNEST, 3, rounds);

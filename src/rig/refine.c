@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Samples of the data, and moves that take the solver out of local minima: a bone that is hardly missed is taken from
 // where it is and set where the error is largest.
-#include "rig/internal.h"
+#include "rig/solve.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -16,26 +16,26 @@ static const double enough_better = 0.998, hopeless = 2;
 
 enum { compared = 400 }; // vertices by which frames are compared
 
-void sn_rig_frame_distances(const rig_problem *p, int g, double *distance) {
+void sn_rig_frame_distances(const fit_problem *p, int g, double *distance) {
   int count = p->n < compared ? p->n : compared;
   for (int f = 0; f < p->f; f++) distance[f] = 0;
   for (int q = 0; q < count; q++) {
     int i = p->order[(int64_t)q * p->n / count];
     float of_g[3], of_f[3];
-    const float *at_g = g < 0 ? NULL : rig_point(p, i, g, of_g);
+    const float *at_g = g < 0 ? NULL : fit_point(p, i, g, of_g);
     for (int f = 0; f < p->f; f++) {
-      const float *at = rig_point(p, i, f, of_f);
+      const float *at = fit_point(p, i, f, of_f);
       for (int r = 0; r < 3; r++) {
         double d = (double)at[r] - (g < 0 ? p->u[i][r] : (double)at_g[r]);
         distance[f] += d * d;
       }
     }
-    rig_used_one(p);
+    fit_used_one(p);
   }
 }
 
 // Frames that differ most from each other: each next one is farthest from those chosen. Returns how many.
-static int choose_frames(const rig_problem *p, int most, const bool *allowed, int *out, double *space) {
+static int choose_frames(const fit_problem *p, int most, const bool *allowed, int *out, double *space) {
   double *nearest = space, *distance = space + p->f;
   int count = 0;
   for (int f = 0; f < p->f; f++) nearest[f] = allowed && !allowed[f] ? -1 : INFINITY;
@@ -53,14 +53,14 @@ static int choose_frames(const rig_problem *p, int most, const bool *allowed, in
   return count;
 }
 
-sn_status sn_rig_sample(sn_context *ctx, sn_arena *memory, const rig_problem *p, int vertices, int frames,
-                        const bool *allowed, rig_problem *out, int *frames_out) {
+sn_status sn_rig_sample(sn_context *ctx, sn_arena *memory, const fit_problem *p, int vertices, int frames,
+                        const bool *allowed, fit_problem *out, int *frames_out) {
   int n = vertices < p->n ? vertices : p->n, count = p->f;
   sn_arena scratch = sn_arena_new(ctx);
   double *space = SN_NEW(ctx, &scratch, double, 2 * (size_t)p->f);
   for (int f = 0; f < count; f++) frames_out[f] = f;
   if (space && (frames < p->f || allowed)) count = choose_frames(p, frames, allowed, frames_out, space);
-  *out = (rig_problem){.n = n, .f = count};
+  *out = (fit_problem){.n = n, .f = count};
   out->x = SN_NEW(ctx, memory, float, (size_t)n * 3 * (size_t)count);
   out->u = sn_arena_alloc(ctx, memory, (size_t)n, sizeof *out->u);
   bool good = out->x && out->u && space;
@@ -68,16 +68,16 @@ sn_status sn_rig_sample(sn_context *ctx, sn_arena *memory, const rig_problem *p,
     float space_f[3], *to = out->x + (size_t)q * 3 * (size_t)count;
     int i = p->order[(int64_t)q * p->n / n];
     memcpy(out->u[q], p->u[i], sizeof *out->u);
-    for (int f = 0; f < count; f++) memcpy(to + 3 * f, rig_point(p, i, frames_out[f], space_f), 3 * sizeof *to);
-    rig_used_one(p);
+    for (int f = 0; f < count; f++) memcpy(to + 3 * f, fit_point(p, i, frames_out[f], space_f), 3 * sizeof *to);
+    fit_used_one(p);
   }
   sn_arena_free(&scratch);
-  return good ? sn_rig_problem_sorted(ctx, memory, out) : ctx->error.status;
+  return good ? sn_fit_problem_sorted(ctx, memory, out) : ctx->error.status;
 }
 
-void sn_rig_copy(const rig_model *from, rig_model *to) {
+void sn_rig_copy(const fit_model *from, fit_model *to) {
   size_t slots = (size_t)from->p->n * (size_t)from->limit, bones = (size_t)from->bones;
-  size_t entries = 12 * bones * (size_t)from->p->f, pairs = bones * bones * RIG_MONOMIALS;
+  size_t entries = 12 * bones * (size_t)from->p->f, pairs = bones * bones * FIT_MONOMIALS;
   to->bones = from->bones, to->error = from->error;
   rig_forget_trail(to);
   memcpy(to->t, from->t, entries * sizeof *to->t), memcpy(to->t32, from->t32, entries * sizeof *to->t32);
@@ -90,10 +90,10 @@ void sn_rig_copy(const rig_model *from, rig_model *to) {
 }
 
 // Removes bone j from every vertex. Vertices that have no other go to the bone that overlaps it most, of those that are not gone.
-static void forget_bone(rig_model *m, int j, const bool *gone) {
+static void forget_bone(fit_model *m, int j, const bool *gone) {
   int heir = -1;
   for (int k = 0; k < m->bones; k++)
-    if (k != j && !(gone && gone[k]) && (heir < 0 || rig_pair(m, j, k)[9] > rig_pair(m, j, heir)[9])) heir = k;
+    if (k != j && !(gone && gone[k]) && (heir < 0 || fit_pair(m, j, k)[9] > fit_pair(m, j, heir)[9])) heir = k;
   if (heir < 0) return;
   for (int i = 0; i < m->p->n; i++) {
     uint16_t *joint = m->joint + (size_t)i * (size_t)m->limit;
@@ -109,9 +109,9 @@ static void forget_bone(rig_model *m, int j, const bool *gone) {
   }
 }
 
-void sn_rig_remove_bones(const sn_context *ctx, rig_model *m, const bool *gone) {
+void sn_rig_remove_bones(const sn_context *ctx, fit_model *m, const bool *gone) {
   size_t row = 12 * (size_t)m->p->f;
-  uint16_t number[RIG_MOST_BONES];
+  uint16_t number[FIT_MOST_BONES];
   int kept = 0;
   for (int j = 0; j < m->bones; j++)
     if (gone[j]) forget_bone(m, j, gone);
@@ -124,11 +124,11 @@ void sn_rig_remove_bones(const sn_context *ctx, rig_model *m, const bool *gone) 
   for (size_t e = 0; e < (size_t)m->p->n * (size_t)m->limit; e++) m->joint[e] = number[m->joint[e]];
   m->bones = kept;
   rig_forget_trail(m);
-  sn_rig_model_refresh(ctx, m);
+  sn_fit_model_refresh(ctx, m);
 }
 
-void sn_rig_remove_bone(const sn_context *ctx, rig_model *m, int j) {
-  bool gone[RIG_MOST_BONES] = {false};
+void sn_rig_remove_bone(const sn_context *ctx, fit_model *m, int j) {
+  bool gone[FIT_MOST_BONES] = {false};
   gone[j] = true;
   sn_rig_remove_bones(ctx, m, gone);
 }
@@ -144,7 +144,7 @@ static double distance2(const double *a, const double *b) {
   return x * x + y * y + z * z;
 }
 
-static int within(const rig_problem *p, int seed, double radius, int *out) {
+static int within(const fit_problem *p, int seed, double radius, int *out) {
   int count = 0;
   for (int i = 0; i < p->n; i++)
     if (distance2(p->u[i], p->u[seed]) <= radius * radius) out[count++] = i;
@@ -152,10 +152,10 @@ static int within(const rig_problem *p, int seed, double radius, int *out) {
 }
 
 // The vertex, not yet tried, around which the error is largest: among the 48 worst, the one with the worst surroundings.
-static int worst_region(const rig_model *m, region_search *s) {
+static int worst_region(const fit_model *m, region_search *s) {
   enum { candidates = 48 };
   int worst[candidates], count = 0;
-  const rig_problem *p = m->p;
+  const fit_problem *p = m->p;
   for (int i = 0; i < p->n; i++) {
     if (s->tried[i] || (count == candidates && m->vertex_error[i] <= m->vertex_error[worst[count - 1]])) continue;
     int at = count < candidates ? count++ : count - 1;
@@ -173,41 +173,41 @@ static int worst_region(const rig_model *m, region_search *s) {
   return best;
 }
 
-int sn_rig_least_missed(const rig_model *m) {
+int sn_rig_least_missed(const fit_model *m) {
   int best = 0;
   for (int j = 1; j < m->bones; j++)
     if (m->price[j] < m->price[best]) best = j;
   return best;
 }
 
-double sn_rig_share(const rig_model *m, int j) { return rig_pair(m, j, j)[9]; }
+double sn_rig_share(const fit_model *m, int j) { return fit_pair(m, j, j)[9]; }
 
-bool sn_rig_is_sliver(const rig_model *m, const rig_tree *tree, int j, double bound) {
+bool sn_rig_is_sliver(const fit_model *m, const rig_tree *tree, int j, double bound) {
   for (int k = 0; tree && k < m->bones; k++)
     if (tree->parent[k] == j) return false;
   return sn_rig_share(m, j) < bound;
 }
 
 // Moves bone j to the region about `seed`; then lets all settle.
-static sn_status attempt(sn_context *ctx, rig_model *m, const rig_way *way, const region_search *s, int j, int seed) {
+static sn_status attempt(sn_context *ctx, fit_model *m, const rig_way *way, const region_search *s, int j, int seed) {
   double before = m->error;
   forget_bone(m, j, NULL);
   sn_rig_fit_region(m->p, s->region, within(m->p, seed, s->radius, s->region), m, j);
   rig_forget_trail(m);
-  sn_rig_model_refresh(ctx, m);
-  sn_status status = sn_rig_pass(ctx, m, RIG_EXPLORE, NULL);
+  sn_fit_model_refresh(ctx, m);
+  sn_status status = sn_fit_pass(ctx, m, FIT_EXPLORE, NULL);
   if (status == SN_OK && way->tree) {
     sn_rig_tree_rehang(m, way->tree, j);
     status = sn_rig_tree_fit(ctx, m, way->tree, move_steps, NULL);
   }
   for (int round = 0; round < move_rounds && status == SN_OK && !(round == 2 && m->error > hopeless * before);
        round++)
-    status = sn_rig_round(ctx, m, way, round == 0 ? RIG_EXPLORE : RIG_ADJUST, true);
+    status = sn_rig_round(ctx, m, way, round == 0 ? FIT_EXPLORE : FIT_ADJUST, true);
   return status;
 }
 
 // Distance within which a vertex has about `count` others, on average.
-static double neighbourhood(const rig_problem *p, int count, void *space, int *region) {
+static double neighbourhood(const fit_problem *p, int count, void *space, int *region) {
   double sum = 0;
   enum { probes = 16 };
   for (int q = 0; q < probes; q++) {
@@ -218,7 +218,7 @@ static double neighbourhood(const rig_problem *p, int count, void *space, int *r
   return sum;
 }
 
-sn_status sn_rig_add_bone(sn_context *ctx, rig_model *m, int spread, bool *added) {
+sn_status sn_rig_add_bone(sn_context *ctx, fit_model *m, int spread, bool *added) {
   sn_arena scratch = sn_arena_new(ctx);
   region_search s = {.tried = SN_NEW(ctx, &scratch, bool, m->p->n), .region = SN_NEW(ctx, &scratch, int, m->p->n)};
   void *space = sn_arena_alloc(ctx, &scratch, 1, sn_rig_nearest_space(m->p));
@@ -231,7 +231,7 @@ sn_status sn_rig_add_bone(sn_context *ctx, rig_model *m, int spread, bool *added
       int count = within(m->p, seed, s.radius, s.region);
       sn_rig_fit_region(m->p, s.region, count, m, m->bones++);
       rig_forget_trail(m);
-      sn_rig_model_refresh(ctx, m);
+      sn_fit_model_refresh(ctx, m);
       *added = true;
     }
   }
@@ -239,19 +239,19 @@ sn_status sn_rig_add_bone(sn_context *ctx, rig_model *m, int spread, bool *added
   return good ? SN_OK : ctx->error.status;
 }
 
-sn_status sn_rig_refine(sn_context *ctx, rig_model *m, const rig_way *way, int moves) {
+sn_status sn_rig_refine(sn_context *ctx, fit_model *m, const rig_way *way, int moves) {
   if (m->bones < 2 || moves < 1) return SN_OK;
   sn_arena scratch = sn_arena_new(ctx);
   rig_tree kept_tree;
-  rig_model kept;
+  fit_model kept;
   size_t n = (size_t)m->p->n;
   region_search s = {.tried = SN_NEW(ctx, &scratch, bool, n), .region = SN_NEW(ctx, &scratch, int, n)};
   void *space = sn_arena_alloc(ctx, &scratch, 1, sn_rig_nearest_space(m->p));
-  sn_status status = sn_rig_model_new(ctx, &scratch, m->p, m->capacity, m->limit, &kept);
+  sn_status status = sn_fit_model_new(ctx, &scratch, m->p, m->capacity, m->limit, &kept);
   if (!s.tried || !s.region || !space) status = ctx->error.status;
   if (status == SN_OK) status = sn_rig_tree_new(ctx, &scratch, m->capacity, &kept_tree);
   if (status == SN_OK) s.radius = neighbourhood(m->p, 4 + m->p->n / (6 * m->bones), space, s.region);
-  if (status == SN_OK) status = sn_rig_pass(ctx, m, RIG_PRICE, NULL);
+  if (status == SN_OK) status = sn_fit_pass(ctx, m, FIT_PRICE, NULL);
   for (int move = 0, seed; status == SN_OK && move < moves && (seed = worst_region(m, &s)) >= 0; move++) {
     sn_rig_copy(m, &kept);
     if (way->tree) sn_rig_tree_copy(way->tree, &kept_tree);
@@ -259,7 +259,7 @@ sn_status sn_rig_refine(sn_context *ctx, rig_model *m, const rig_way *way, int m
     if (status != SN_OK) break;
     if (m->error < enough_better * kept.error) {
       memset(s.tried, 0, n * sizeof *s.tried);
-      status = sn_rig_pass(ctx, m, RIG_PRICE, NULL);
+      status = sn_fit_pass(ctx, m, FIT_PRICE, NULL);
       continue;
     }
     sn_rig_copy(&kept, m);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // `sn_rig`: checks, units, the choice of the number of bones, and the result in the caller's terms.
-#include "rig/internal.h"
+#include "rig/solve.h"
 #include "solve/lapack.h"
 
 #include <math.h>
@@ -105,15 +105,15 @@ typedef struct rig_task {
   const sn_frames *frames;
   sn_mesh sorted;
   int *vertex, *order; // of the caller, behind every vertex and frame of the solver
-  rig_problem p;
-  rig_units units;
+  fit_problem p;
+  fit_units units;
   double percent; // of the diagonal for a distance of one
 } rig_task;
 
-static sn_status store_skin(sn_context *ctx, const rig_task *task, const rig_model *m, sn_skin *out) {
+static sn_status store_skin(sn_context *ctx, const rig_task *task, const fit_model *m, sn_skin *out) {
   sn_skin sorted;
   size_t k = (size_t)m->limit;
-  sn_status status = sn_rig_store_skin(ctx, m, &sorted);
+  sn_status status = sn_fit_store_skin(ctx, m, &sorted);
   if (status == SN_OK) status = sn_skin_new(ctx, sorted.vertex_count, sorted.influences, out);
   for (int q = 0; status == SN_OK && q < sorted.vertex_count; q++) {
     size_t from = (size_t)q * k, to = (size_t)task->vertex[q] * k;
@@ -125,9 +125,9 @@ static sn_status store_skin(sn_context *ctx, const rig_task *task, const rig_mod
 }
 
 // Skeleton, poses and skin from the solved model.
-static sn_status store(sn_context *ctx, const rig_task *task, const rig_model *m, const rig_tree *tree,
+static sn_status store(sn_context *ctx, const rig_task *task, const fit_model *m, const rig_tree *tree,
                        const sn_rig_options *o, sn_rig_result *out) {
-  const rig_units *units = &task->units;
+  const fit_units *units = &task->units;
   const int *order = task->order;
   sn_status status = sn_skeleton_new(ctx, m->bones, &out->skeleton);
   if (status == SN_OK) status = sn_poses_new(ctx, m->bones, m->p->f, &out->poses);
@@ -135,7 +135,7 @@ static sn_status store(sn_context *ctx, const rig_task *task, const rig_model *m
   if (status != SN_OK) return status;
   for (int j = 0; j < m->bones; j++) {
     double s[4][4];
-    rig_unpack(rig_pair(m, j, j), s);
+    fit_unpack(fit_pair(m, j, j), s);
     double total = s[3][3] > 0 ? s[3][3] : 1;
     sn_vec3 c = {s[0][3] / total, s[1][3] / total, s[2][3] / total};
     if (o->structure == SN_RIG_TREE) {
@@ -145,7 +145,7 @@ static sn_status store(sn_context *ctx, const rig_task *task, const rig_model *m
     c = sn_vec3_add(sn_vec3_scale(c, units->scale), units->centre);
     out->skeleton.rest[j] = sn_affine_make(sn_mat3_identity(), sn_vec3_make((float)c.x, (float)c.y, (float)c.z));
     for (int f = 0; f < m->p->f; f++)
-      sn_pose(&out->poses, order[f])[j] = sn_rig_from_units(units, f, sn_rig_bone(m, j, f));
+      sn_pose(&out->poses, order[f])[j] = sn_fit_from_units(units, f, sn_fit_bone(m, j, f));
   }
   status = sn_skeleton_sort(ctx, &out->skeleton);
   if (status == SN_OK) sn_rig_round_poses(&out->skeleton, o->bone_type == SN_RIG_AFFINE, &out->poses);
@@ -155,7 +155,7 @@ static sn_status store(sn_context *ctx, const rig_task *task, const rig_model *m
 // Small sets can have more rounds over all the data in the same time: positions (vertices times frames) of one round more.
 static const double positions_of_rounds = 1.2e6;
 
-static int rounds_for(const rig_problem *p) {
+static int rounds_for(const fit_problem *p) {
   enum { least_rounds = 5, more_rounds = 20 };
   return least_rounds + (int)fmin(positions_of_rounds / ((double)p->n * p->f), more_rounds);
 }
@@ -164,17 +164,17 @@ static int rounds_for(const rig_problem *p) {
 static sn_status solve_for(sn_context *ctx, const rig_task *task, const sn_rig_options *o, int bones,
                            sn_rig_result *out) {
   const sn_mesh *rest = &task->sorted;
-  const rig_problem *p = &task->p;
+  const fit_problem *p = &task->p;
   sn_arena scratch = sn_arena_new(ctx);
-  rig_model m;
+  fit_model m;
   rig_tree tree;
-  rig_smooth smooth = {0};
+  fit_smooth smooth = {0};
   int rounds = 0;
   sn_status status = SN_OK;
   rig_body body;
   bool smooth_auto = o->omega < 0 && o->structure == SN_RIG_TREE;
   double strength = smooth_auto ? 1 : o->omega < 0 ? 1e-4 : o->omega;
-  if (strength > 0) status = sn_rig_smooth_build(ctx, &scratch, rest, p, strength, &smooth);
+  if (strength > 0) status = sn_fit_smooth_build(ctx, &scratch, rest, p, strength, &smooth);
   smooth.steady = smooth_auto;
   if (status == SN_OK) status = sn_rig_body_build(ctx, &scratch, rest, p, &body);
   rig_plan plan = {.bones = bones,
@@ -198,7 +198,8 @@ static sn_status solve_for(sn_context *ctx, const rig_task *task, const sn_rig_o
   }
   sn_skeleton_free(&out->skeleton), sn_poses_free(&out->poses), sn_skin_free(&out->skin); // of fewer bones
   if (status == SN_OK) status = store(ctx, task, &m, &tree, o, out);
-  if (status == SN_OK) status = sn_rig_measure(ctx, task->rest, task->frames, out);
+  if (status == SN_OK) status = sn_fit_pass(ctx, &m, FIT_KEEP, NULL); // errors of the last motion
+  if (status == SN_OK) sn_rig_report_error(&m, task->units.scale, task->rest, &out->report);
   out->report.iterations = rounds;
   sn_arena_free(&scratch);
   return status;
@@ -267,7 +268,7 @@ sn_status sn_rig(sn_context *ctx, const sn_mesh *rest, const sn_frames *frames, 
   status = task.order ? sn_rig_sort_vertices(ctx, &scratch, rest, &task.vertex, &task.sorted) : ctx->error.status;
   if (status == SN_OK) status = sn_rig_sort_frames(ctx, frames, task.vertex, task.order);
   if (status == SN_OK) {
-    status = sn_rig_problem_build(ctx, &scratch, &task.sorted, frames, task.vertex, task.order, frames->frame_count,
+    status = sn_fit_problem_build(ctx, &scratch, &task.sorted, frames, task.vertex, task.order, frames->frame_count,
                                   &task.units, &task.p);
   }
   if (status == SN_OK) {
@@ -275,7 +276,7 @@ sn_status sn_rig(sn_context *ctx, const sn_mesh *rest, const sn_frames *frames, 
     task.percent = diagonal > 0 ? 100 * task.units.scale / diagonal : 0;
     status = solve_decided(ctx, &task, &o, out);
   }
-  sn_rig_problem_free(&task.p);
+  sn_fit_problem_free(&task.p);
   sn_mesh_free(&task.sorted);
   if (status == SN_OK && o.structure == SN_RIG_TREE && o.solver == SN_RIG_OWN && o.symmetry != SN_RIG_SYMMETRY_NONE) {
     status = sn_rig_symmetrise(ctx, rest, frames, &o, out);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The alternation between bones and weights. Left alone it creeps along valleys; extrapolating the motion of the bones
 // more than halves the rounds on the real sets, and often ends lower.
-#include "rig/internal.h"
+#include "rig/solve.h"
 
 #include <math.h>
 #include <string.h>
@@ -17,37 +17,37 @@ static sn_affine go_on(sn_affine a, sn_affine b, sn_vec3 c) {
 }
 
 typedef struct extrapolate_job {
-  rig_model *m;
+  fit_model *m;
   const rig_tree *tree; // NULL: none
 } extrapolate_job;
 
 static void extrapolate_frames(void *user, int64_t begin, int64_t end, int worker) {
   (void)worker;
   extrapolate_job *job = user;
-  rig_model *m = job->m, old = *job->m;
+  fit_model *m = job->m, old = *job->m;
   old.t = m->trail;
   for (int64_t f = begin; f < end; f++)
     for (int q = 0; q < m->bones; q++) {
       int j = job->tree ? job->tree->order[q] : q;
       double s[4][4];
-      rig_unpack(rig_pair(m, j, j), s);
+      fit_unpack(fit_pair(m, j, j), s);
       double total = s[3][3] > 0 ? s[3][3] : 1;
       sn_vec3 c = {s[0][3] / total, s[1][3] / total, s[2][3] / total};
-      sn_affine now = sn_rig_bone(m, j, (int)f), next;
+      sn_affine now = sn_fit_bone(m, j, (int)f), next;
       if (job->tree) c = (sn_vec3){job->tree->joint[j][0], job->tree->joint[j][1], job->tree->joint[j][2]};
-      next = go_on(sn_rig_bone(&old, j, (int)f), now, c);
+      next = go_on(sn_fit_bone(&old, j, (int)f), now, c);
       if (job->tree && job->tree->parent[j] >= 0) {
-        sn_vec3 place = sn_affine_apply(sn_rig_bone(m, job->tree->parent[j], (int)f), c);
+        sn_vec3 place = sn_affine_apply(sn_fit_bone(m, job->tree->parent[j], (int)f), c);
         sn_mat3 r = sn_affine_linear(next);
         next = sn_affine_make(r, sn_vec3_sub(place, sn_mat3_apply(r, c)));
       }
-      sn_rig_set_bone(m, j, (int)f, next);
-      sn_rig_set_bone(&old, j, (int)f, now);
+      sn_fit_set_bone(m, j, (int)f, next);
+      sn_fit_set_bone(&old, j, (int)f, now);
     }
 }
 
 // Afterwards the trail holds the bones as they were before going on.
-static void extrapolate_bones(const sn_context *ctx, rig_model *m, const rig_way *way) {
+static void extrapolate_bones(const sn_context *ctx, fit_model *m, const rig_way *way) {
   size_t count = 12 * (size_t)m->bones * (size_t)m->p->f;
   if (way->affine) {
     for (size_t e = 0; e < count; e++) {
@@ -56,13 +56,13 @@ static void extrapolate_bones(const sn_context *ctx, rig_model *m, const rig_way
     }
   } else {
     extrapolate_job job = {m, way->tree};
-    rig_parallel(ctx, m->p->f, 8, 200.0 * m->bones * m->p->f, extrapolate_frames, &job);
+    fit_parallel(ctx, m->p->f, 8, 200.0 * m->bones * m->p->f, extrapolate_frames, &job);
   }
-  sn_rig_model_refresh(ctx, m);
+  sn_fit_model_refresh(ctx, m);
 }
 
 // By how much the error rises from the bones and moments kept in `before` to the present ones: -<D, M + M'>.
-static double error_change(const rig_model *m, const double *before) {
+static double error_change(const fit_model *m, const double *before) {
   size_t count = 12 * (size_t)m->bones * (size_t)m->p->f;
   double sum = 0;
   for (size_t e = 0; e < count; e++) sum -= (m->t[e] - before[e]) * (m->moment[e] + before[count + e]);
@@ -86,7 +86,7 @@ static void stay(rig_tree *tree, const double (*before)[3]) {
 
 // Joints, then rotations, which make up for what joints lose that are pulled inside. Where that costs too much the joints
 // stay, and are pulled less.
-static sn_status update_tree(sn_context *ctx, rig_model *m, rig_tree *tree) {
+static sn_status update_tree(sn_context *ctx, fit_model *m, rig_tree *tree) {
   size_t count = 12 * (size_t)m->bones * (size_t)m->p->f;
   sn_arena scratch = sn_arena_new(ctx);
   double *before = SN_NEW(ctx, &scratch, double, 2 * count);
@@ -107,7 +107,7 @@ static sn_status update_tree(sn_context *ctx, rig_model *m, rig_tree *tree) {
   return status;
 }
 
-sn_status sn_rig_nudge_joints(sn_context *ctx, rig_model *m, rig_tree *tree, const rig_nudge *how, bool *moved_any) {
+sn_status sn_rig_nudge_joints(sn_context *ctx, fit_model *m, rig_tree *tree, const rig_nudge *how, bool *moved_any) {
   size_t count = 12 * (size_t)m->bones * (size_t)m->p->f;
   sn_arena scratch = sn_arena_new(ctx);
   double *before = SN_NEW(ctx, &scratch, double, 2 * count);
@@ -125,7 +125,7 @@ sn_status sn_rig_nudge_joints(sn_context *ctx, rig_model *m, rig_tree *tree, con
     if (status == SN_OK && (change > how->rise * m->error || spent + change > how->most)) {
       memcpy(m->t, before, count * sizeof *before), memcpy(m->moment, before + count, count * sizeof *before);
       memcpy(tree->joint[j], old, sizeof old);
-      sn_rig_model_refresh(ctx, m);
+      sn_fit_model_refresh(ctx, m);
     } else {
       *moved_any = true;
       spent += change;
@@ -135,12 +135,12 @@ sn_status sn_rig_nudge_joints(sn_context *ctx, rig_model *m, rig_tree *tree, con
   return status;
 }
 
-static sn_status update_bones(sn_context *ctx, rig_model *m, const rig_way *way) {
+static sn_status update_bones(sn_context *ctx, fit_model *m, const rig_way *way) {
   if (way->tree) return update_tree(ctx, m, way->tree);
   return way->affine ? sn_rig_bones_affine(ctx, m) : sn_rig_bones_rigid(ctx, m, 2, NULL);
 }
 
-sn_status sn_rig_round(sn_context *ctx, rig_model *m, const rig_way *way, rig_support mode, bool extrapolate) {
+sn_status sn_rig_round(sn_context *ctx, fit_model *m, const rig_way *way, fit_support mode, bool extrapolate) {
   size_t bytes = 12 * (size_t)m->bones * (size_t)m->p->f * sizeof *m->t;
   double before = m->error;
   sn_status status = update_bones(ctx, m, way);
@@ -152,12 +152,12 @@ sn_status sn_rig_round(sn_context *ctx, rig_model *m, const rig_way *way, rig_su
     memcpy(m->trail, m->t, bytes);
   }
   m->trail_age++;
-  status = sn_rig_pass(ctx, m, mode, way->smooth);
+  status = sn_fit_pass(ctx, m, mode, way->smooth);
   if (status == SN_OK && ahead && !(m->error < before)) {
     memcpy(m->t, m->trail, bytes);
-    sn_rig_model_refresh(ctx, m);
+    sn_fit_model_refresh(ctx, m);
     m->trail_age = 0;
-    status = sn_rig_pass(ctx, m, mode, way->smooth);
+    status = sn_fit_pass(ctx, m, mode, way->smooth);
   }
   return status;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A symmetric rest mesh gets a symmetric skeleton: bones are paired by their mirrored weights, the tree is made its own mirror
 // image, joints and weights become the mean of both sides, and the motion is solved again for them.
-#include "rig/internal.h"
+#include "rig/solve.h"
 
 #include <math.h>
 #include <stdio.h>

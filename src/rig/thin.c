@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The weights of a result: even, and few where few will do.
-#include "rig/internal.h"
+#include "rig/solve.h"
 
 #include <string.h>
 
@@ -17,13 +17,13 @@ static const double dearest = 0.1, cheapest = 1e-3, cheaper = 0.3, bearable = 1.
 static const double evenness = 30;
 enum { even_sweeps = 2 };
 
-static sn_status even_out(sn_context *ctx, const sn_mesh *rest, rig_model *m) {
+static sn_status even_out(sn_context *ctx, const sn_mesh *rest, fit_model *m) {
   double squared = m->error / ((double)m->p->n * m->p->f);
-  sn_status status = sn_rig_smooth_weights(ctx, rest, m, evenness * squared, even_sweeps);
-  return status == SN_OK ? sn_rig_pass(ctx, m, RIG_KEEP, NULL) : status;
+  sn_status status = sn_fit_smooth_weights(ctx, rest, m, evenness * squared, even_sweeps);
+  return status == SN_OK ? sn_fit_pass(ctx, m, FIT_KEEP, NULL) : status;
 }
 
-sn_status sn_rig_thin(sn_context *ctx, const sn_mesh *rest, rig_model *m, const rig_smooth *smooth) {
+sn_status sn_rig_thin(sn_context *ctx, const sn_mesh *rest, fit_model *m, const fit_smooth *smooth) {
   sn_status status = even_out(ctx, rest, m);
   sn_arena scratch = sn_arena_new(ctx);
   size_t slots = (size_t)m->p->n * (size_t)m->limit;
@@ -35,12 +35,12 @@ sn_status sn_rig_thin(sn_context *ctx, const sn_mesh *rest, rig_model *m, const 
   bool done = false;
   for (m->worth = dearest; status == SN_OK && !done && m->worth > cheapest; m->worth *= cheaper) {
     m->error = before;
-    status = sn_rig_pass(ctx, m, RIG_THIN, smooth);
+    status = sn_fit_pass(ctx, m, FIT_THIN, smooth);
     done = m->error <= bearable * before + 1e-10 * m->p->n * m->p->f;
     if (done || status != SN_OK) break;
     memcpy(m->joint, joint, slots * sizeof *joint), memcpy(m->weight, weight, slots * sizeof *weight);
   }
-  if (status == SN_OK && !done) status = sn_rig_pass(ctx, m, RIG_KEEP, NULL);
+  if (status == SN_OK && !done) status = sn_fit_pass(ctx, m, FIT_KEEP, NULL);
   sn_arena_free(&scratch);
   return status;
 }

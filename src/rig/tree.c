@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Skeleton topology and joint positions (Le and Deng 2014).
-#include "rig/internal.h"
+#include "rig/solve.h"
 
 #include <cblas.h>
 #include <lapacke.h>
@@ -31,10 +31,10 @@ void sn_rig_tree_copy(const rig_tree *from, rig_tree *to) {
   to->body = from->body, to->rise = from->rise, to->stays = from->stays;
 }
 
-void sn_rig_shared_middle(const rig_model *m, int j, int k, double out[3]) {
+void sn_rig_shared_middle(const fit_model *m, int j, int k, double out[3]) {
   double s[4][4];
-  rig_unpack(rig_pair(m, j, k), s);
-  if (!(s[3][3] > 0)) rig_unpack(rig_pair(m, j, j), s);
+  fit_unpack(fit_pair(m, j, k), s);
+  if (!(s[3][3] > 0)) fit_unpack(fit_pair(m, j, j), s);
   for (int c = 0; c < 3; c++) out[c] = s[3][3] > 0 ? s[c][3] / s[3][3] : 0;
 }
 
@@ -78,7 +78,7 @@ bool sn_rig_joint_inside(const rig_tree *tree, int j, double reach, double out[3
   return fmin(skin, wall) < reach;
 }
 
-double sn_rig_joint_position(const rig_model *m, int j, int k, double mu, const double start[3], double out[3]) {
+double sn_rig_joint_position(const fit_model *m, int j, int k, double mu, const double start[3], double out[3]) {
   sn_mat3 a = {0}, inverse;
   double b[3] = {0}, constant = 0;
   size_t columns = 3 * (size_t)m->p->f;
@@ -124,14 +124,14 @@ static int find(int *set, int j) {
 }
 
 typedef struct cost_job {
-  const rig_model *m;
+  const fit_model *m;
   edge *edges;
 } cost_job;
 
 // By how many of its radii `x` is too far from the middle of bone j's vertices to be an end of it. The end of a rod is 1.7 away.
-static double beyond_end(const rig_model *m, int j, const double x[3]) {
+static double beyond_end(const fit_model *m, int j, const double x[3]) {
   double s[4][4], square = 0, spread = 0;
-  rig_unpack(rig_pair(m, j, j), s);
+  fit_unpack(fit_pair(m, j, j), s);
   if (!(s[3][3] > 0)) return 0;
   for (int c = 0; c < 3; c++) {
     double mean = s[c][3] / s[3][3];
@@ -142,15 +142,15 @@ static double beyond_end(const rig_model *m, int j, const double x[3]) {
 
 // Bones that share vertices far from one of them are no neighbours in the body, whatever their motion: a front leg and a hind leg
 // that both stand. A hundred times the cost where the shared vertices are one radius beyond the end of a bone.
-static double far_factor(const rig_model *m, int j, int k, const double middle[3]) {
+static double far_factor(const fit_model *m, int j, int k, const double middle[3]) {
   double a = beyond_end(m, j, middle), b = beyond_end(m, k, middle);
   return 1 + 100 * (a * a + b * b);
 }
 
 // g(j, k): joint constraint value over weight blending; infinite where the two share no vertex. The middle of the
 // vertices breaks ties between gaps that are nothing but rounding.
-static edge edge_cost(const rig_model *m, int j, int k) {
-  double position[3], middle[3], shared = rig_pair(m, j, k)[9];
+static edge edge_cost(const fit_model *m, int j, int k) {
+  double position[3], middle[3], shared = fit_pair(m, j, k)[9];
   sn_rig_shared_middle(m, j, k, middle);
   double gap = sn_rig_joint_position(m, j, k, edge_hold, middle, position);
   gap = (gap + 1e-9 * m->p->f) * far_factor(m, j, k, middle);
@@ -165,11 +165,11 @@ static void edge_costs(void *user, int64_t begin, int64_t end, int worker) {
 }
 
 // How well the rigid motion of bone j alone explains the whole mesh: sum_f sum_i |T_j u_i - x_i|^2, but for what is the same for all.
-static double alone(const rig_model *m, int j) {
-  const rig_problem *p = m->p;
+static double alone(const fit_model *m, int j) {
+  const fit_problem *p = m->p;
   size_t columns = 3 * (size_t)p->f;
   double cov[4][4], error = 0;
-  rig_unpack(p->rest_cov, cov);
+  fit_unpack(p->rest_cov, cov);
   for (size_t e = 0; e < columns; e++)
     for (int c = 0; c < 4; c++) {
       double t = m->t[(4 * (size_t)j + (size_t)c) * columns + e];
@@ -180,7 +180,7 @@ static double alone(const rig_model *m, int j) {
 }
 
 // Of the body's box.
-static void body_middle(const rig_problem *p, double middle[3]) {
+static void body_middle(const fit_problem *p, double middle[3]) {
   for (int c = 0; c < 3; c++) {
     double low = INFINITY, high = -INFINITY;
     for (int i = 0; i < p->n; i++) low = fmin(low, p->u[i][c]), high = fmax(high, p->u[i][c]);
@@ -189,16 +189,16 @@ static void body_middle(const rig_problem *p, double middle[3]) {
 }
 
 // Squared distance of bone j's vertices to the middle of the body's box.
-static double from_middle(const rig_model *m, int j, const double middle[3]) {
+static double from_middle(const fit_model *m, int j, const double middle[3]) {
   double s[4][4], square = 0;
-  rig_unpack(rig_pair(m, j, j), s);
+  fit_unpack(fit_pair(m, j, j), s);
   if (!(s[3][3] > 0)) return INFINITY;
   for (int c = 0; c < 3; c++) square += (s[c][3] / s[3][3] - middle[c]) * (s[c][3] / s[3][3] - middle[c]);
   return square;
 }
 
 // Of the bones whose motion alone explains the mesh nearly as well as the best one's does, the one in the middle of the body.
-static int choose_root(const rig_model *m) {
+static int choose_root(const fit_model *m) {
   static const double nearly = 0.25; // of the way from the best to the mean
   double mean = 0, middle[3], best = INFINITY, least = INFINITY;
   int root = 0;
@@ -228,7 +228,7 @@ static void direct_edges(const edge *kept, int count, rig_tree *tree) {
 }
 
 // The joint of bone j and its parent, from the motion of both; a root's is in the middle of its vertices.
-static void place_joint(const rig_model *m, rig_tree *tree, int j) {
+static void place_joint(const fit_model *m, rig_tree *tree, int j) {
   int parent = tree->parent[j];
   sn_rig_shared_middle(m, j, parent < 0 ? j : parent, tree->skin[j]);
   if (tree->body) sn_rig_put_inside(tree->body, tree->skin[j]);
@@ -241,7 +241,7 @@ static void place_joint(const rig_model *m, rig_tree *tree, int j) {
   }
 }
 
-sn_status sn_rig_tree_build(sn_context *ctx, const rig_model *m, rig_tree *tree) {
+sn_status sn_rig_tree_build(sn_context *ctx, const fit_model *m, rig_tree *tree) {
   sn_arena scratch = sn_arena_new(ctx);
   int bones = m->bones, count = bones * (bones - 1) / 2, used = 0;
   edge *edges = SN_NEW(ctx, &scratch, edge, count), *kept = SN_NEW(ctx, &scratch, edge, bones);
@@ -249,7 +249,7 @@ sn_status sn_rig_tree_build(sn_context *ctx, const rig_model *m, rig_tree *tree)
   bool good = edges && kept && set;
   if (good) {
     cost_job job = {m, edges};
-    rig_parallel(ctx, bones, 1, 30.0 * bones * bones * m->p->f, edge_costs, &job);
+    fit_parallel(ctx, bones, 1, 30.0 * bones * bones * m->p->f, edge_costs, &job);
     qsort(edges, (size_t)count, sizeof *edges, by_cost);
     for (int j = 0; j < bones; j++) set[j] = j;
     for (int e = 0; e < count && used < bones - 1; e++) {
@@ -277,11 +277,11 @@ static void sort_tree(rig_tree *tree) {
 }
 
 // What hangs on bone j hangs on its parent, by the joints that it has; below a root, on the child that has most vertices.
-static void hand_over_children(const rig_model *m, rig_tree *tree, int j) {
+static void hand_over_children(const fit_model *m, rig_tree *tree, int j) {
   int heir = tree->parent[j];
   for (int k = 0; k < tree->bones && tree->parent[j] < 0; k++) {
     if (tree->parent[k] != j) continue;
-    if (heir < 0 || rig_pair(m, k, k)[9] > rig_pair(m, heir, heir)[9]) heir = k;
+    if (heir < 0 || fit_pair(m, k, k)[9] > fit_pair(m, heir, heir)[9]) heir = k;
   }
   if (tree->parent[j] < 0 && heir >= 0) tree->parent[heir] = -1, tree->root = heir, place_joint(m, tree, heir);
   for (int k = 0; k < tree->bones; k++)
@@ -289,7 +289,7 @@ static void hand_over_children(const rig_model *m, rig_tree *tree, int j) {
 }
 
 // Bone j, on which nothing hangs, hangs where its joint fits best; where it shares no vertex with any bone, on the root.
-static void hang(const rig_model *m, rig_tree *tree, int j) {
+static void hang(const fit_model *m, rig_tree *tree, int j) {
   double least = INFINITY;
   tree->parent[j] = tree->root;
   for (int k = 0; k < tree->bones; k++) {
@@ -316,7 +316,7 @@ static void turn_tree(rig_tree *tree, int root) {
   sort_tree(tree);
 }
 
-void sn_rig_tree_settle_root(const rig_model *m, rig_tree *tree) {
+void sn_rig_tree_settle_root(const fit_model *m, rig_tree *tree) {
   static const double thin = 0.5; // of the mean share of all bones
   double mean = 0, middle[3], least = INFINITY;
   int heir = -1;
@@ -332,18 +332,18 @@ void sn_rig_tree_settle_root(const rig_model *m, rig_tree *tree) {
   place_joint(m, tree, heir);
 }
 
-void sn_rig_tree_rehang(const rig_model *m, rig_tree *tree, int j) {
+void sn_rig_tree_rehang(const fit_model *m, rig_tree *tree, int j) {
   if (tree->bones < 2) return;
   hand_over_children(m, tree, j);
   hang(m, tree, j);
 }
 
-void sn_rig_tree_add(const rig_model *m, rig_tree *tree) {
+void sn_rig_tree_add(const fit_model *m, rig_tree *tree) {
   tree->bones = m->bones;
   hang(m, tree, m->bones - 1);
 }
 
-void sn_rig_tree_remove(const rig_model *m, rig_tree *tree, int j) {
+void sn_rig_tree_remove(const fit_model *m, rig_tree *tree, int j) {
   if (tree->bones < 2) return;
   hand_over_children(m, tree, j);
   size_t after = (size_t)(--tree->bones - j);
@@ -368,11 +368,11 @@ typedef struct joint_system {
   double *force;  // 3f rows of bones: sum of residual moments below a
 } joint_system;
 
-static void fill_system(const rig_model *m, const rig_tree *tree, joint_system *s) {
+static void fill_system(const fit_model *m, const rig_tree *tree, joint_system *s) {
   int bones = m->bones;
   size_t columns = 3 * (size_t)m->p->f;
   for (int j = 0; j < bones; j++) {
-    for (int k = 0; k < bones; k++) s->sigma[j * bones + k] = rig_pair(m, j, k)[9];
+    for (int k = 0; k < bones; k++) s->sigma[j * bones + k] = fit_pair(m, j, k)[9];
     int parent = tree->parent[j];
     for (size_t e = 0; e < columns; e++) {
       s->force[e * (size_t)bones + (size_t)j] = m->moment[(4 * (size_t)j + 3) * columns + e];
@@ -397,7 +397,7 @@ static void fill_system(const rig_model *m, const rig_tree *tree, joint_system *
   }
 }
 
-static bool solve_system(const rig_model *m, const rig_tree *tree, joint_system *s) {
+static bool solve_system(const fit_model *m, const rig_tree *tree, joint_system *s) {
   int bones = m->bones, rows = 3 * bones, columns = 3 * m->p->f;
   cblas_dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, rows, rows, columns, 1, s->d, rows, s->d, rows, 0, s->normal,
               rows);
@@ -418,7 +418,7 @@ static bool solve_system(const rig_model *m, const rig_tree *tree, joint_system 
 }
 
 // Shifts the bones below the moved joints and corrects the moments: M_k -= shift_j (S_jk's last row).
-static void apply_shifts(rig_model *m, const rig_tree *tree, const joint_system *s, double *shift, const int *start,
+static void apply_shifts(fit_model *m, const rig_tree *tree, const joint_system *s, double *shift, const int *start,
                          const int *overlap) {
   int bones = m->bones;
   size_t columns = 3 * (size_t)m->p->f;
@@ -433,7 +433,7 @@ static void apply_shifts(rig_model *m, const rig_tree *tree, const joint_system 
     for (int j = 0; j < bones; j++)
       for (int n = start[j]; n < start[j + 1]; n++) {
         int k = overlap[n];
-        const double *pair = rig_pair(m, j, k);
+        const double *pair = fit_pair(m, j, k);
         m->moment[(4 * (size_t)k + 0) * columns + e] -= shift[j] * pair[3];
         m->moment[(4 * (size_t)k + 1) * columns + e] -= shift[j] * pair[6];
         m->moment[(4 * (size_t)k + 2) * columns + e] -= shift[j] * pair[8];
@@ -443,7 +443,7 @@ static void apply_shifts(rig_model *m, const rig_tree *tree, const joint_system 
 }
 
 // Where the joints are drawn to, and how much.
-static void set_holds(const rig_model *m, rig_tree *tree) {
+static void set_holds(const fit_model *m, rig_tree *tree) {
   for (int j = 0; j < m->bones; j++) {
     if (tree->parent[j] < 0) continue;
     sn_rig_shared_middle(m, j, tree->parent[j], tree->skin[j]);
@@ -471,7 +471,7 @@ static void stay_inside(const rig_tree *tree, double *step) {
   }
 }
 
-sn_status sn_rig_tree_move_joints(sn_context *ctx, rig_model *m, rig_tree *tree) {
+sn_status sn_rig_tree_move_joints(sn_context *ctx, fit_model *m, rig_tree *tree) {
   if (m->bones < 2) return SN_OK;
   sn_arena scratch = sn_arena_new(ctx);
   size_t bones = (size_t)m->bones, columns = 3 * (size_t)m->p->f;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// One Gauss-Newton step of a skeleton with many bones, by conjugate gradients: a product with the matrix costs as much as there
+// One Gauss-Newton step of a skeleton by conjugate gradients: a product with the matrix costs as much as there
 // are pairs of bones that share vertices, where a factorisation costs the cube of the bones.
 //
 // The preconditioner lets every bone have its vertices to itself: S_jj + sum_k S_jk instead of S. The matrix of such a skeleton
 // is factorised from the leaves to the root, like the articulated bodies of robotics: a bone that may turn about its joint is
 // taken out, and what it puts against a shift of that joint is added to its parent.
-#include "rig/internal.h"
+#include "rig/solve.h"
 #include "rig/tree_cg.h"
 
 #include <math.h>
@@ -90,10 +90,6 @@ static void multiply(const rig_cg *s, const double *x, double *moved, double *ou
 
 // ---- preconditioner ----------------------------------------------------------------------------------------------------
 
-static sn_mat3 cross_matrix(const double l[3]) {
-  return (sn_mat3){{{0, -l[2], l[1]}, {l[2], 0, -l[0]}, {-l[1], l[0], 0}}};
-}
-
 // Sum of a bone's blocks as if all the weight of its vertices were its own.
 static void lump(const rig_cg *s, double damping) {
   double mean = 0;
@@ -122,7 +118,7 @@ static bool factorise(const rig_cg *s) {
       if (!is_locked(s, j) && !sn_mat3_invert(left, &b->shift)) return false;
       continue;
     }
-    sn_mat3 l = cross_matrix(b->arm), lc = sn_mat3_mul(l, left);
+    sn_mat3 l = rig_cross_matrix(b->arm), lc = sn_mat3_mul(l, left);
     rig_cg_body *parent = &s->body[k];
     parent->shift = sn_mat3_add(parent->shift, left);
     parent->across = sn_mat3_add(parent->across, lc);

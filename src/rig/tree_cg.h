@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
+// The normal equations of a skeleton's rotations in one frame, solved by conjugate gradients.
 #ifndef SINEW_RIG_TREE_CG_H
 #define SINEW_RIG_TREE_CG_H
 
-#include "rig/internal.h"
+#include "rig/solve.h"
 
 // A bone of the preconditioner: what a rotation and a shift of its joint are up against, [turn across; across^T shift].
 typedef struct rig_cg_body {
@@ -33,6 +34,11 @@ static inline void rig_moment_force(const double m[3][4], const double arm[3][4]
       n[r][c] = m[r][0] * arm[c][0] + m[r][1] * arm[c][1] + m[r][2] * arm[c][2] + m[r][3] * arm[c][3];
   out[0] = n[2][1] - n[1][2], out[1] = n[0][2] - n[2][0], out[2] = n[1][0] - n[0][1];
   for (int r = 0; r < 3; r++) out[3 + r] = m[r][3];
+}
+
+// l x
+static inline sn_mat3 rig_cross_matrix(const double l[3]) {
+  return (sn_mat3){{{0, -l[2], l[1]}, {l[2], 0, -l[0]}, {-l[1], l[0], 0}}};
 }
 
 bool sn_rig_cg_new(sn_context *ctx, sn_arena *memory, int bones, rig_cg *out);

@@ -5,69 +5,36 @@
 //
 // A point of bone j moves by  w_j x y + p_j,  y = R_j (u - C_j),  where p_j, the move of the joint itself, follows from
 // the ancestors:  p_j = p_parent + w_parent x l_j,  l_j = R_parent (C_j - C_parent).
-#include "rig/internal.h"
+#include "rig/solve.h"
 #include "rig/tree_cg.h"
 
-#include <lapacke.h>
 #include <math.h>
 #include <string.h>
 
 typedef struct frame_work {
-  sn_affine *bone, *trial;  // bones
-  double (*moment)[3][4];   // bones: residual moments
-  double (*changed)[3][4];  // bones: those of the trial
-  double (*arm)[3][4];      // bones: [R_j | -R_j C_j], which gives y
-  double *hessian, *matrix; // (6 bones)^2: rotation and shift of each bone; rows 6 j .. 6 j + 5
-  double *gradient;         // 6 bones
-  double *step, *compact;   // 6 bones each
-  rig_cg cg;                // of many bones, instead of the compact system
-  int *row;                 // of the compact system: its row of the full one; -1 for a locked bone
+  sn_affine *bone, *trial; // bones
+  double (*moment)[3][4];  // bones: residual moments
+  double (*changed)[3][4]; // bones: those of the trial
+  double (*arm)[3][4];     // bones: [R_j | -R_j C_j], which gives y
+  double *gradient, *step; // 6 bones each: rotation and shift of each bone
+  rig_cg cg;
 } frame_work;
 
 typedef struct fit_job {
-  rig_model *m;
+  fit_model *m;
   const rig_tree *tree;
   const bool *locked;
   int steps;
   frame_work *work; // per worker
   const int *start, *overlap;
-  double (*pair)[4][4]; // S of every pair in `overlap`, where there are many bones; NULL: few
+  double (*pair)[4][4];  // S of every pair in `overlap`
+  double (*whole)[4][4]; // bones: sum_k S_jk = sum_i w_ij u~ u~^T
 } fit_job;
-
-// From so many bones on conjugate gradients are faster than a factorisation.
-enum { many_bones = 64 };
 
 static void multiply_pair(const double d[3][4], const double s[4][4], double out[3][4]) {
   for (int r = 0; r < 3; r++)
     for (int c = 0; c < 4; c++)
       out[r][c] = d[r][0] * s[0][c] + d[r][1] * s[1][c] + d[r][2] * s[2][c] + d[r][3] * s[3][c];
-}
-
-// The 6x6 block of bones j and k, whose arms these are: s = S_jk.
-static void fill_block(const double arm[3][4], const double arm_k[3][4], const double s[4][4], double *block,
-                       size_t rows) {
-  double ys[3][4], q[3][3], other[3];
-  multiply_pair(arm, s, ys);
-  for (int r = 0; r < 3; r++) {
-    other[r] = 0; // sum w_j w_k y_k
-    for (int c = 0; c < 4; c++) other[r] += arm_k[r][c] * s[c][3];
-    for (int c = 0; c < 3; c++) {
-      q[r][c] = 0; // sum w_j w_k y_j y_k^T
-      for (int d = 0; d < 4; d++) q[r][c] += ys[r][d] * arm_k[c][d];
-    }
-  }
-  double trace = q[0][0] + q[1][1] + q[2][2];
-  double own[3] = {ys[0][3], ys[1][3], ys[2][3]};
-  // w_j . (y_j x p_k) and p_j . (w_k x y_k)
-  double cross[3][3] = {{0, -own[2], own[1]}, {own[2], 0, -own[0]}, {-own[1], own[0], 0}};
-  double back[3][3] = {{0, other[2], -other[1]}, {-other[2], 0, other[0]}, {other[1], -other[0], 0}};
-  for (size_t r = 0; r < 3; r++)
-    for (size_t c = 0; c < 3; c++) {
-      block[r * rows + c] = (r == c ? trace : 0) - q[c][r];
-      block[r * rows + 3 + c] = cross[r][c];
-      block[(r + 3) * rows + c] = back[r][c];
-      block[(r + 3) * rows + 3 + c] = r == c ? s[3][3] : 0;
-    }
 }
 
 static void set_arms(const fit_job *job, frame_work *w) {
@@ -81,29 +48,6 @@ static void set_arms(const fit_job *job, frame_work *w) {
   }
 }
 
-// Normal equations of all bones as if each could turn about its joint and shift freely.
-static void free_system(const fit_job *job, frame_work *w) {
-  const rig_model *m = job->m;
-  size_t rows = 6 * (size_t)m->bones;
-  memset(w->hessian, 0, rows * rows * sizeof *w->hessian);
-  for (int j = 0; j < m->bones; j++)
-    for (int e = job->start[j]; e < job->start[j + 1]; e++) {
-      int k = job->overlap[e];
-      double s[4][4];
-      rig_unpack(rig_pair(m, j, k), s);
-      fill_block(w->arm[j], w->arm[k], s, w->hessian + 6 * (size_t)j * rows + 6 * (size_t)k, rows);
-    }
-}
-
-// row/column operation of p_j = p_parent + w_parent x l: x_parent.shift += x_j.shift, x_parent.turn += l x x_j.shift
-static void fold(const double *shift, const double l[3], double *turn_parent, double *shift_parent, size_t stride) {
-  double x = shift[0], y = shift[stride], z = shift[2 * stride];
-  turn_parent[0] += l[1] * z - l[2] * y;
-  turn_parent[stride] += l[2] * x - l[0] * z;
-  turn_parent[2 * stride] += l[0] * y - l[1] * x;
-  shift_parent[0] += x, shift_parent[stride] += y, shift_parent[2 * stride] += z;
-}
-
 // l_j = R_parent (C_j - C_parent)
 static void joint_arm(const rig_tree *tree, const sn_affine *bone, int j, double l[3]) {
   int k = tree->parent[j];
@@ -113,83 +57,27 @@ static void joint_arm(const rig_tree *tree, const sn_affine *bone, int j, double
   }
 }
 
-// Takes the shifts of all bones but the roots out of the system, children first.
-static void apply_joints(const fit_job *job, frame_work *w) {
-  const rig_tree *tree = job->tree;
-  int bones = job->m->bones;
-  size_t rows = 6 * (size_t)bones;
-  for (int q = bones - 1; q >= 0; q--) {
-    int j = tree->order[q], k = tree->parent[j];
-    if (k < 0) continue;
-    double l[3];
-    joint_arm(tree, w->bone, j, l);
-    fold(w->gradient + 6 * j + 3, l, w->gradient + 6 * k, w->gradient + 6 * k + 3, 1);
-    double *h = w->hessian;
-    for (size_t e = 0; e < rows; e++)
-      fold(h + e * rows + 6 * (size_t)j + 3, l, h + e * rows + 6 * (size_t)k, h + e * rows + 6 * (size_t)k + 3, 1);
-    for (size_t e = 0; e < rows; e++) {
-      fold(h + (6 * (size_t)j + 3) * rows + e, l, h + 6 * (size_t)k * rows + e, h + (6 * (size_t)k + 3) * rows + e,
-           rows);
-    }
-  }
-}
-
-// The compact system: three rotations per bone, then the shifts of the roots. False where it cannot be factorised.
-static bool solve_compact(const fit_job *job, frame_work *w, double damping) {
-  const rig_tree *tree = job->tree;
-  int bones = job->m->bones, size = 0;
-  double *step = w->compact;
-  size_t rows = 6 * (size_t)bones;
-  double mean = 0;
-  for (int j = 0; j < bones; j++)
-    for (int r = 0; r < 3; r++) w->row[size++] = job->locked && job->locked[j] ? -1 : 6 * j + r;
-  for (int j = 0; j < bones; j++) {
-    if (tree->parent[j] >= 0) continue;
-    for (int r = 0; r < 3; r++) w->row[size++] = job->locked && job->locked[j] ? -1 : 6 * j + 3 + r;
-  }
-  for (int r = 0; r < size; r++) {
-    double *to = w->matrix + (size_t)r * (size_t)size;
-    for (int c = 0; c <= r; c++) {
-      to[c] = w->row[r] < 0 || w->row[c] < 0 ? 0 : w->hessian[(size_t)w->row[r] * rows + (size_t)w->row[c]];
-    }
-    step[r] = w->row[r] < 0 ? 0 : w->gradient[w->row[r]];
-    mean += to[r] / size;
-  }
-  for (int r = 0; r < size; r++) {
-    double *diagonal = &w->matrix[(size_t)r * (size_t)size + (size_t)r];
-    *diagonal += damping * *diagonal + 1e-7 * mean + 1e-300;
-  }
-  // Row-major lower is column-major upper: no copy is needed.
-  if (LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'U', size, w->matrix, size) != 0 ||
-      LAPACKE_dpotrs_work(LAPACK_COL_MAJOR, 'U', size, 1, w->matrix, size, step, size) != 0)
-    return false;
-  memset(w->step, 0, rows * sizeof *w->step);
-  for (int r = 0; r < size; r++)
-    if (w->row[r] >= 0) w->step[w->row[r]] = step[r];
-  return true;
-}
-
-// The bodies of the preconditioner: sum_k S_jk = sum_i w_ij u~ u~^T, all the weight of a bone's vertices.
+// The bodies of the preconditioner: rotation and shift against all the weight of a bone's vertices.
 static void fill_bodies(const fit_job *job, frame_work *w) {
   for (int j = 0; j < job->m->bones; j++) {
-    double sum[RIG_MONOMIALS] = {0}, s[4][4], block[6][6];
-    for (int e = job->start[j]; e < job->start[j + 1]; e++)
-      for (int q = 0; q < RIG_MONOMIALS; q++) sum[q] += rig_pair(job->m, j, job->overlap[e])[q];
-    rig_unpack(sum, s);
-    fill_block(w->arm[j], w->arm[j], s, &block[0][0], 6);
+    double ys[3][4], q[3][3]; // sums of w y u~^T and w y y^T
     rig_cg_body *body = &w->cg.body[j];
-    *body = (rig_cg_body){0};
+    multiply_pair((const double(*)[4])w->arm[j], (const double(*)[4])job->whole[j], ys);
     for (int r = 0; r < 3; r++)
       for (int c = 0; c < 3; c++) {
-        body->turn.m[r][c] = block[r][c], body->across.m[r][c] = block[r][3 + c];
-        body->shift.m[r][c] = block[3 + r][3 + c];
+        q[r][c] = 0;
+        for (int d = 0; d < 4; d++) q[r][c] += ys[r][d] * w->arm[j][c][d];
       }
+    double trace = q[0][0] + q[1][1] + q[2][2], total = job->whole[j][3][3];
+    const double moved[3] = {ys[0][3], ys[1][3], ys[2][3]};
+    *body = (rig_cg_body){.across = rig_cross_matrix(moved), .shift = sn_mat3_diagonal(total, total, total)};
+    for (int r = 0; r < 3; r++)
+      for (int c = 0; c < 3; c++) body->turn.m[r][c] = (r == c ? trace : 0) - q[c][r];
     if (job->tree->parent[j] >= 0) joint_arm(job->tree, w->bone, j, body->arm);
   }
 }
 
 static bool solve_step(const fit_job *job, frame_work *w, double damping) {
-  if (!job->pair) return solve_compact(job, w, damping);
   fill_bodies(job, w);
   return sn_rig_cg_solve(&w->cg, damping, w->gradient, w->step);
 }
@@ -223,13 +111,12 @@ static double trial_change(const fit_job *job, frame_work *w) {
   double change = 0;
   memcpy(w->changed, w->moment, (size_t)bones * sizeof *w->moment);
   for (int j = 0; j < bones; j++) {
-    double d[3][4], s[4][4], product[3][4];
+    double d[3][4], product[3][4];
     for (int r = 0; r < 3; r++)
       for (int c = 0; c < 4; c++) d[r][c] = w->trial[j].m[r][c] - w->bone[j].m[r][c];
     for (int e = job->start[j]; e < job->start[j + 1]; e++) {
       int k = job->overlap[e];
-      if (!job->pair) rig_unpack(rig_pair(job->m, j, k), s);
-      multiply_pair(d, (const double(*)[4])(job->pair ? job->pair[e] : s), product);
+      multiply_pair(d, (const double(*)[4])job->pair[e], product);
       for (int r = 0; r < 3; r++)
         for (int c = 0; c < 4; c++) w->changed[k][r][c] -= product[r][c];
     }
@@ -247,7 +134,6 @@ static void fit_frame(const fit_job *job, frame_work *w) {
   double damping = 1e-6;
   for (int round = 0; round < job->steps; round++) {
     set_arms(job, w);
-    if (!job->pair) free_system(job, w), apply_joints(job, w);
     bool better = false;
     for (int attempt = 0; attempt < 6 && !better; attempt++) {
       if (solve_step(job, w, damping)) {
@@ -264,12 +150,12 @@ static void fit_frame(const fit_job *job, frame_work *w) {
 
 static void fit_frames(void *user, int64_t begin, int64_t end, int worker) {
   fit_job *job = user;
-  rig_model *m = job->m;
+  fit_model *m = job->m;
   frame_work *w = &job->work[worker];
   size_t columns = 3 * (size_t)m->p->f;
   for (int64_t f = begin; f < end; f++) {
     for (int j = 0; j < m->bones; j++) {
-      w->bone[j] = sn_rig_bone(m, j, (int)f);
+      w->bone[j] = sn_fit_bone(m, j, (int)f);
       for (int r = 0; r < 3; r++)
         for (int c = 0; c < 4; c++)
           w->moment[j][r][c] = m->moment[(size_t)(4 * j + c) * columns + 3 * (size_t)f + (size_t)r];
@@ -282,7 +168,7 @@ static void fit_frames(void *user, int64_t begin, int64_t end, int worker) {
     memcpy(w->moment, w->changed, (size_t)m->bones * sizeof *w->moment);
     fit_frame(job, w);
     for (int j = 0; j < m->bones; j++) {
-      sn_rig_set_bone(m, j, (int)f, w->bone[j]);
+      sn_fit_set_bone(m, j, (int)f, w->bone[j]);
       for (int r = 0; r < 3; r++)
         for (int c = 0; c < 4; c++)
           m->moment[(size_t)(4 * j + c) * columns + 3 * (size_t)f + (size_t)r] = w->moment[j][r][c];
@@ -298,41 +184,39 @@ static bool new_work(sn_context *ctx, sn_arena *memory, const fit_job *job, fram
   w->arm = sn_arena_alloc(ctx, memory, bones, sizeof *w->arm);
   w->gradient = SN_NEW(ctx, memory, double, 6 * bones), w->step = SN_NEW(ctx, memory, double, 6 * bones);
   if (!w->bone || !w->trial || !w->moment || !w->changed || !w->arm || !w->gradient || !w->step) return false;
-  if (job->pair) {
-    w->cg = (rig_cg){.bones = job->m->bones,
-                     .tree = job->tree,
-                     .locked = job->locked,
-                     .start = job->start,
-                     .overlap = job->overlap,
-                     .pair = (const double(*)[4][4])job->pair,
-                     .arm = (const double(*)[3][4])w->arm};
-    return sn_rig_cg_new(ctx, memory, job->m->bones, &w->cg);
-  }
-  w->hessian = SN_NEW(ctx, memory, double, 36 * bones * bones);
-  w->matrix = SN_NEW(ctx, memory, double, 36 * bones * bones);
-  w->compact = SN_NEW(ctx, memory, double, 6 * bones), w->row = SN_NEW(ctx, memory, int, 6 * bones);
-  return w->hessian && w->matrix && w->compact && w->row;
+  w->cg = (rig_cg){.bones = job->m->bones,
+                   .tree = job->tree,
+                   .locked = job->locked,
+                   .start = job->start,
+                   .overlap = job->overlap,
+                   .pair = (const double(*)[4][4])job->pair,
+                   .arm = (const double(*)[3][4])w->arm};
+  return sn_rig_cg_new(ctx, memory, job->m->bones, &w->cg);
 }
 
 static bool unpack_pairs(sn_context *ctx, sn_arena *memory, fit_job *job) {
   job->pair = sn_arena_alloc(ctx, memory, (size_t)job->start[job->m->bones], sizeof *job->pair);
-  for (int j = 0; job->pair && j < job->m->bones; j++)
-    for (int e = job->start[j]; e < job->start[j + 1]; e++)
-      rig_unpack(rig_pair(job->m, j, job->overlap[e]), job->pair[e]);
-  return job->pair != NULL;
+  job->whole = sn_arena_alloc(ctx, memory, (size_t)job->m->bones, sizeof *job->whole);
+  if (!job->pair || !job->whole) return false;
+  for (int j = 0; j < job->m->bones; j++)
+    for (int e = job->start[j]; e < job->start[j + 1]; e++) {
+      fit_unpack(fit_pair(job->m, j, job->overlap[e]), job->pair[e]);
+      for (int c = 0; c < 16; c++) job->whole[j][c / 4][c % 4] += job->pair[e][c / 4][c % 4];
+    }
+  return true;
 }
 
-sn_status sn_rig_tree_fit(sn_context *ctx, rig_model *m, const rig_tree *tree, int steps, const bool *locked) {
+sn_status sn_rig_tree_fit(sn_context *ctx, fit_model *m, const rig_tree *tree, int steps, const bool *locked) {
   sn_arena scratch = sn_arena_new(ctx);
   int workers = sn_threads(ctx);
   frame_work *work = SN_NEW(ctx, &scratch, frame_work, workers);
   fit_job job = {.m = m, .tree = tree, .locked = locked, .steps = steps, .work = work};
   bool good = work && sn_rig_overlaps(ctx, &scratch, m, &job.start, &job.overlap);
-  if (good && m->bones > many_bones) good = unpack_pairs(ctx, &scratch, &job);
+  if (good) good = unpack_pairs(ctx, &scratch, &job);
   for (int t = 0; t < workers && good; t++) good = new_work(ctx, &scratch, &job, &work[t]);
   if (good) {
     sn_parallel_for(ctx, m->p->f, 1, fit_frames, &job);
-    sn_rig_model_refresh(ctx, m);
+    sn_fit_model_refresh(ctx, m);
   }
   sn_arena_free(&scratch);
   return good ? SN_OK : ctx->error.status;

@@ -120,14 +120,10 @@ int sn_evaluator_palette(sn_evaluator_call *call, float *out) {
   return answer(status, &error, call->message);
 }
 
-int sn_evaluator_rest(const sn_evaluator *e, float *positions, float *normals, uint16_t *joints, float *weights,
-                      uint32_t influences, char *message) {
+int sn_evaluator_weights(const sn_evaluator *e, uint16_t *joints, float *weights, uint32_t influences,
+                         char *message) {
   sn_rt_error error;
-  sn_rt_rest rest = {.positions = (float(*)[3])positions,
-                     .normals = (float(*)[3])normals,
-                     .joints = joints,
-                     .weights = weights,
-                     .influences = influences};
+  sn_rt_rest rest = {.joints = joints, .weights = weights, .influences = influences};
   return answer(sn_rt_get_rest(&e->model, &rest, &error), &error, message);
 }
 
@@ -138,9 +134,8 @@ int sn_evaluator_bind(const sn_evaluator *e, const float *bind, float *to_rest, 
 }
 
 sn_status sn_session_retarget(sn_session *s, const sn_evaluator *e, const char *map) {
-  char told[700];
   s->inputs.map = map;
-  return sn_inputs_retarget(&s->ctx, &s->inputs, &e->model, &s->examples, told, sizeof told);
+  return sn_inputs_retarget(&s->ctx, &s->inputs, &e->model, &s->examples);
 }
 
 sn_status sn_session_read_model_mesh(sn_session *s, const sn_evaluator *e) {

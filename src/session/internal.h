@@ -19,19 +19,20 @@ struct sn_session {
   sn_arena memory;
   // Files that were named.
   sn_inputs inputs;
-  // What there is. Parts that were given have no memory of their own.
+  // What there is. Parts that were given have no memory here.
   sn_examples examples;
   bool split;
   const float (*normals)[3];
   sn_keys keys;
   sn_model model;
-  sn_rig_result rig;
-  bool affine;
-  sn_limits limits; // of sn_session_train
-  char mirror;
+  sn_rig_job rig_job;
+  sn_rig_done rig;
+  const char *keys_spec, *mirror; // options; NULL: not given
+  double max_bytes, max_time, max_error;
+  bool unordered, keep_bones;
   const void *from;
   size_t from_size;
-  double *vertex_rms; // of sn_session_vertex_errors
+  double *vertex_rms, *frame_rms; // of sn_session_errors
 };
 
 // What a call returns: SN_STOPPED where it was stopped, whatever its half-made numbers led to.

@@ -40,7 +40,7 @@ void sn_session_free(sn_session *s) {
   sn_examples_free(&s->examples);
   sn_keys_free(&s->keys);
   sn_model_free(&s->model);
-  sn_rig_result_free(&s->rig);
+  sn_rig_done_free(&s->rig);
   sn_arena_free(&s->memory);
   free(s->report);
   pthread_mutex_destroy(&s->lock);
@@ -77,26 +77,50 @@ sn_status sn_session_tell(sn_session *s, const char *command, json_t *result) {
 
 // ---- files -----------------------------------------------------------------------------------------------------------
 
-sn_status sn_session_file(sn_session *s, const char *option, const char *text) {
+// An option that is no input: one of the three is set.
+typedef struct named_option {
+  const char *name, **text;
+  double *number;
+  bool *flag;
+} named_option;
+
+sn_status sn_session_option(sn_session *s, const char *name, const char *text) {
+  const named_option options[] = {{"keys", .text = &s->keys_spec},
+                                  {"mirror", .text = &s->mirror},
+                                  {"solve", .text = &s->rig_job.solve},
+                                  {"lock", .text = &s->rig_job.lock},
+                                  {"rest-frame", .text = &s->rig_job.rest_frame},
+                                  {"max-bytes", .number = &s->max_bytes},
+                                  {"max-time", .number = &s->max_time},
+                                  {"error", .number = &s->max_error},
+                                  {"keep-bones", .flag = &s->keep_bones},
+                                  {"keep-weights", .flag = &s->rig_job.keep_weights},
+                                  {"heat", .flag = &s->rig_job.heat},
+                                  {"unordered", .flag = &s->unordered}};
   const char *copy = sn_arena_text(&s->ctx, &s->memory, text);
-  return copy ? sn_inputs_add(&s->ctx, &s->inputs, option, copy) : s->ctx.error.status;
+  if (!copy) return s->ctx.error.status;
+  for (size_t k = 0; k < sizeof options / sizeof *options; k++) {
+    const named_option *o = &options[k];
+    if (strcmp(o->name, name) != 0) continue;
+    if (o->text) *o->text = copy;
+    if (o->flag) *o->flag = true;
+    char *end = NULL;
+    if (o->number) *o->number = strtod(copy, &end);
+    return end && (end == copy || *end) ? sn_fail(&s->ctx, SN_BAD_INPUT, "`%s` %s: give a number", name, copy)
+                                        : SN_OK;
+  }
+  return sn_inputs_add(&s->ctx, &s->inputs, name, copy);
 }
 
-static sn_choice choice_of(const sn_session *s, double fps, sn_file_kind kind) {
-  const sn_inputs *in = &s->inputs;
-  return (sn_choice){
-    .fps = fps, .object_count = in->objects.count, .objects = in->objects.texts, .adjust = in->load.adjust[kind]};
-}
-
-sn_status sn_session_load_files(sn_session *s, double fps, bool still_skeleton) {
-  s->inputs.load.fps = fps, s->inputs.load.still_skeleton = still_skeleton;
+sn_status sn_session_load_files(sn_session *s, bool still) {
+  s->inputs.load.still_skeleton = still;
   return sn_inputs_load(&s->ctx, &s->inputs, &s->examples);
 }
 
 // ---- single files --------------------------------------------------------------------------------------------------------
 
 sn_status sn_session_read_mesh(sn_session *s, const char *path) {
-  sn_choice choice = choice_of(s, 0, SN_FILE_REST);
+  sn_choice choice = sn_inputs_choice(&s->inputs, SN_FILE_REST);
   if (!sn_is_document(path)) return sn_mesh_read(&s->ctx, path, &choice, &s->examples.rest);
   sn_gltf *gltf;
   float(*normals)[3] = NULL;
@@ -114,16 +138,17 @@ sn_status sn_session_read_mesh(sn_session *s, const char *path) {
   return status == SN_OK ? SN_OK : sn_fail_prefix(&s->ctx, "%s: ", path);
 }
 
-sn_status sn_session_read_frames(sn_session *s, const char *path, double fps) {
-  sn_choice choice = choice_of(s, fps, SN_FILE_FRAMES);
-  if (s->inputs.clips.count > 0) choice.clip = s->inputs.clips.texts[0];
+sn_status sn_session_read_frames(sn_session *s, const char *path) {
+  sn_choice choice = sn_inputs_choice(&s->inputs, SN_FILE_FRAMES);
   return sn_frames_read(&s->ctx, path, &choice, &s->examples.frames);
 }
 
-sn_status sn_session_read_skeleton(sn_session *s, const char *path, const char *clip, double fps, bool still) {
+sn_status sn_session_read_skeleton(sn_session *s, const char *path, bool still) {
   sn_gltf *gltf;
   sn_examples *e = &s->examples;
-  sn_choice choice = choice_of(s, fps > 0 ? fps : SN_DEFAULT_FPS, SN_FILE_SKELETON);
+  sn_choice choice = sn_inputs_choice(&s->inputs, SN_FILE_SKELETON);
+  const char *clip = choice.clip;
+  choice.fps = sn_inputs_rate(&s->inputs, &e->frames);
   int index = 0;
   if (!sn_is_document(path)) {
     return sn_fail(&s->ctx, SN_BAD_INPUT, "%s: not a file with joints; those are .glb, .gltf, .fbx and the like",
@@ -150,42 +175,41 @@ sn_status sn_session_read_skeleton(sn_session *s, const char *path, const char *
 
 // ---- arrays in -------------------------------------------------------------------------------------------------------------
 
-void sn_session_give_mesh(sn_session *s, int vertices, const float *positions, int triangles, const int *corners,
-                          bool split, const float *normals) {
-  s->examples.rest = (sn_mesh){.vertex_count = vertices,
-                               .triangle_count = triangles,
-                               .positions = (float(*)[3])positions,
-                               .triangles = (int(*)[3])corners};
-  s->split = split;
-  s->normals = (const float(*)[3])normals;
+void sn_session_give_mesh(sn_session *s, const sn_session_mesh *mesh) {
+  s->examples.rest = (sn_mesh){.vertex_count = mesh->vertices,
+                               .triangle_count = mesh->triangles,
+                               .positions = (float(*)[3])mesh->positions,
+                               .triangles = (int(*)[3])mesh->corners};
+  s->split = mesh->split;
+  s->normals = (const float(*)[3])mesh->normals;
 }
 
-sn_status sn_session_give_frames(sn_session *s, int frames, int vertices, const float *positions, int clips,
-                                 const int *clip_start, int test_clips) {
+sn_status sn_session_give_frames(sn_session *s, const sn_session_frames *given) {
   sn_examples *e = &s->examples;
-  e->frames = (sn_frames){.vertex_count = vertices, .frame_count = frames, .positions = (const float(*)[3])positions};
+  int clips = given->clips;
+  e->frames = (sn_frames){
+    .vertex_count = given->vertices, .frame_count = given->frames, .positions = (const float(*)[3])given->positions};
   e->clip_start = SN_NEW(&s->ctx, &e->memory, int, clips + 1);
   if (!e->clip_start) return s->ctx.error.status;
-  for (int c = 0; c <= clips; c++) e->clip_start[c] = clip_start[c];
+  memcpy(e->clip_start, given->clip_start, (size_t)(clips + 1) * sizeof *e->clip_start);
   e->clip_count = clips;
-  e->test_frame_count = frames - clip_start[clips - test_clips];
+  e->test_frame_count = given->frames - e->clip_start[clips - given->test_clips];
   return SN_OK;
 }
 
-sn_status sn_session_give_skeleton(sn_session *s, int joint_count, const char *const *names, const int *parents,
-                                   const double *rest, int frames, const double *poses) {
+sn_status sn_session_give_skeleton(sn_session *s, const sn_session_skeleton *given) {
   sn_examples *e = &s->examples;
-  sn_status status = sn_skeleton_new(&s->ctx, joint_count, &e->skeleton);
-  for (int j = 0; status == SN_OK && j < joint_count; j++) {
-    e->skeleton.names[j] = sn_arena_text(&s->ctx, &e->skeleton.memory, names[j]);
+  sn_status status = sn_skeleton_new(&s->ctx, given->joints, &e->skeleton);
+  for (int j = 0; status == SN_OK && j < given->joints; j++) {
+    e->skeleton.names[j] = sn_arena_text(&s->ctx, &e->skeleton.memory, given->names[j]);
     if (!e->skeleton.names[j]) return s->ctx.error.status;
-    e->skeleton.parents[j] = parents[j];
-    memcpy(e->skeleton.rest[j].m, rest + 12 * (size_t)j, sizeof e->skeleton.rest[j].m);
+    e->skeleton.parents[j] = given->parents[j];
+    memcpy(e->skeleton.rest[j].m, given->rest + 12 * (size_t)j, sizeof e->skeleton.rest[j].m);
   }
   if (status == SN_OK) status = sn_skeleton_sort(&s->ctx, &e->skeleton);
-  if (status == SN_OK && frames > 0) {
-    e->poses = (sn_poses){.joint_count = joint_count, .frame_count = frames, .matrices = (sn_affine *)poses};
-  }
+  if (status == SN_OK && given->frames > 0)
+    e->poses =
+      (sn_poses){.joint_count = given->joints, .frame_count = given->frames, .matrices = (sn_affine *)given->poses};
   return status;
 }
 
@@ -240,11 +264,13 @@ typedef struct named_array {
 
 bool sn_session_get(const sn_session *s, const char *name, sn_session_array *out) {
   const sn_examples *e = &s->examples;
-  bool rigged = s->rig.skeleton.joint_count > 0;
-  const sn_skeleton *skeleton = rigged ? &s->rig.skeleton : &e->skeleton;
-  const sn_poses *poses = rigged ? &s->rig.poses : &e->poses;
-  const sn_skin *skin = rigged ? &s->rig.skin : &e->skin;
-  const double *vertex_rms = s->vertex_rms ? s->vertex_rms : s->rig.report.vertex_rms;
+  bool rigged = s->rig.rig.skeleton.joint_count > 0;
+  const sn_skeleton *skeleton = rigged ? &s->rig.rig.skeleton : &e->skeleton;
+  const sn_poses *poses = rigged ? &s->rig.rig.poses : &e->poses;
+  const sn_skin *skin = rigged ? &s->rig.rig.skin : &e->skin;
+  const double *vertex_rms = s->vertex_rms ? s->vertex_rms : s->rig.figures.vertex_rms;
+  const double *frame_rms = s->frame_rms ? s->frame_rms : s->rig.figures.frame_rms;
+  const sn_model *model = s->rig.model.bytes ? &s->rig.model : &s->model;
   const named_array arrays[] = {
     {"positions", e->rest.positions, 'f', {e->rest.vertex_count, 3, -1}},
     {"triangles", e->rest.triangles, 'i', {e->rest.triangle_count, 3, -1}},
@@ -258,8 +284,8 @@ bool sn_session_get(const sn_session *s, const char *name, sn_session_array *out
     {"joints", skin->joints, 'H', {skin->vertex_count, skin->influences, -1}},
     {"weights", skin->weights, 'f', {skin->vertex_count, skin->influences, -1}},
     {"keys", s->keys.frames, 'i', {s->keys.count, -1}},
-    {"model", s->model.bytes, 'B', {(int64_t)s->model.size, -1}},
-    {"frame_rms", s->rig.report.frame_rms, 'd', {e->frames.frame_count, -1}},
+    {"model", model->bytes, 'B', {(int64_t)model->size, -1}},
+    {"frame_rms", frame_rms, 'd', {e->frames.frame_count, -1}},
     {"vertex_rms", vertex_rms, 'd', {e->rest.vertex_count, -1}}};
   for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++) {
     if (strcmp(arrays[k].name, name) != 0 || !arrays[k].data) continue;
@@ -274,7 +300,7 @@ bool sn_session_get(const sn_session *s, const char *name, sn_session_array *out
 }
 
 const char *sn_session_joint_name(const sn_session *s, int joint) {
-  const sn_skeleton *skeleton = s->rig.skeleton.joint_count > 0 ? &s->rig.skeleton : &s->examples.skeleton;
+  const sn_skeleton *skeleton = s->rig.rig.skeleton.joint_count > 0 ? &s->rig.rig.skeleton : &s->examples.skeleton;
   return joint >= 0 && joint < skeleton->joint_count ? skeleton->names[joint] : NULL;
 }
 

@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "sinew/rig.h"
+#include "sinew/fit.h"
 #include "solve/bones.h"
 #include "solve/solve.h"
 #include "train/cluster.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The unreduced form (4.1, 4.2): a predictor per triangle, a sparse system per mesh. The reference for accuracy.
-#include "sinew/rig.h"
+#include "sinew/fit.h"
 #include "train/rotreg/centre.h"
 #include "train/rotreg/rotreg.h"
 #include "train/rotreg/anchor.h"

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "sinew/rig.h"
+#include "sinew/fit.h"
 #include "train/skin/centres.h"
 #include "train/skin/fit.h"
 #include "train/skin/heat.h"

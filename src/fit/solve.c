@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Weights alone, for poses that are known: what training and `rig --skeleton` call.
 #include "solve/lapack.h"
-#include "rig/internal.h"
+#include "fit/weights.h"
+#include "sinew/fit.h"
 
 sn_weights_options sn_weights_options_default(void) { return (sn_weights_options){.influences = 4, .rounds = 3}; }
 
@@ -42,7 +43,7 @@ static int *choose_frames(sn_context *ctx, sn_arena *memory, const sn_frames *fr
   return chosen;
 }
 
-sn_status sn_rig_store_skin(sn_context *ctx, const rig_model *m, sn_skin *out) {
+sn_status sn_fit_store_skin(sn_context *ctx, const fit_model *m, sn_skin *out) {
   sn_status status = sn_skin_new(ctx, m->p->n, m->limit, out);
   if (status != SN_OK) return status;
   for (size_t e = 0; e < (size_t)m->p->n * (size_t)m->limit; e++) {
@@ -53,34 +54,34 @@ sn_status sn_rig_store_skin(sn_context *ctx, const rig_model *m, sn_skin *out) {
 }
 
 static sn_status solve(sn_context *ctx, sn_arena *scratch, const sn_mesh *rest, const sn_frames *frames,
-                       const sn_poses *poses, const sn_keys *keys, const sn_weights_options *o, rig_problem *p,
+                       const sn_poses *poses, const sn_keys *keys, const sn_weights_options *o, fit_problem *p,
                        sn_skin *out) {
   int count;
-  rig_units units;
-  rig_model m;
+  fit_units units;
+  fit_model m;
   int *chosen = choose_frames(ctx, scratch, frames, keys, &count);
   if (!chosen) return ctx->error.status;
   if (count < 1) return sn_fail(ctx, SN_BAD_INPUT, "weights: there are no frames to learn from");
-  sn_status status = sn_rig_problem_build(ctx, scratch, rest, frames, NULL, chosen, count, &units, p);
-  if (status == SN_OK) status = sn_rig_model_new(ctx, scratch, p, poses->joint_count, o->influences, &m);
+  sn_status status = sn_fit_problem_build(ctx, scratch, rest, frames, NULL, chosen, count, &units, p);
+  if (status == SN_OK) status = sn_fit_model_new(ctx, scratch, p, poses->joint_count, o->influences, &m);
   if (status != SN_OK) return status;
   m.bones = poses->joint_count;
   for (int f = 0; f < count; f++)
     for (int j = 0; j < m.bones; j++)
-      sn_rig_set_bone(&m, j, f, sn_rig_to_units(&units, f, sn_pose(poses, chosen[f])[j]));
+      sn_fit_set_bone(&m, j, f, sn_fit_to_units(&units, f, sn_pose(poses, chosen[f])[j]));
   for (int i = 0; i < p->n; i++) m.weight[(size_t)i * (size_t)m.limit] = 1;
-  sn_rig_model_refresh(ctx, &m);
-  rig_smooth smooth = {0};
-  if (o->omega > 0) status = sn_rig_smooth_build(ctx, scratch, rest, p, o->omega, &smooth);
+  sn_fit_model_refresh(ctx, &m);
+  fit_smooth smooth = {0};
+  if (o->omega > 0) status = sn_fit_smooth_build(ctx, scratch, rest, p, o->omega, &smooth);
   // The first pass starts from an arbitrary bone and settles the influences without smoothing.
   double before = INFINITY;
   for (int round = 0; round < o->rounds && status == SN_OK; round++) {
-    status = sn_rig_pass(ctx, &m, RIG_EXHAUST, round > 0 || o->rounds == 1 ? &smooth : NULL);
+    status = sn_fit_pass(ctx, &m, FIT_EXHAUST, round > 0 || o->rounds == 1 ? &smooth : NULL);
     if (!smooth.edge_weight && m.error > 0.999 * before) break;
     before = m.error;
   }
-  if (status == SN_OK && o->rho > 0) status = sn_rig_smooth_weights(ctx, rest, &m, o->rho, o->rounds);
-  return status == SN_OK ? sn_rig_store_skin(ctx, &m, out) : status;
+  if (status == SN_OK && o->rho > 0) status = sn_fit_smooth_weights(ctx, rest, &m, o->rho, o->rounds);
+  return status == SN_OK ? sn_fit_store_skin(ctx, &m, out) : status;
 }
 
 sn_status sn_solve_weights(sn_context *ctx, const sn_mesh *rest, const sn_frames *frames, const sn_poses *poses,
@@ -91,9 +92,9 @@ sn_status sn_solve_weights(sn_context *ctx, const sn_mesh *rest, const sn_frames
   sn_status status = check_input(ctx, rest, frames, poses, &o);
   if (status != SN_OK) return status;
   sn_arena scratch = sn_arena_new(ctx);
-  rig_problem p = {0};
+  fit_problem p = {0};
   status = solve(ctx, &scratch, rest, frames, poses, keys, &o, &p, out);
-  sn_rig_problem_free(&p);
+  sn_fit_problem_free(&p);
   sn_arena_free(&scratch);
   return status;
 }

@@ -5,7 +5,7 @@
 // matrix products with the residual, in single precision (residuals are small, so nothing cancels); the quadratic
 // part A_jk = v~^T G_jk v~ of a vertex comes from Gram matrices that do not depend on the vertex, in double precision.
 #include "base/team.h"
-#include "rig/internal.h"
+#include "fit/weights.h"
 
 #include <cblas.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 #include "solve/solve.h"
 
 enum {
-  chunk_size = RIG_CHUNK, // vertices whose residuals are worked on at a time
+  chunk_size = FIT_CHUNK, // vertices whose residuals are worked on at a time
   gram_bones = 8          // bones whose Gram matrices with all others are one product
 };
 
@@ -41,15 +41,15 @@ typedef struct chunk_scratch {
 
 struct pass_space {
   int workers;
-  group_sums groups[RIG_MOST_GROUPS];
+  group_sums groups[FIT_MOST_GROUPS];
   chunk_scratch *scratch; // one per worker
 };
 
 typedef struct pass_job {
-  rig_model *m;
-  rig_support mode;
-  const rig_smooth *smooth;
-  double worth;        // of an influence, for RIG_THIN
+  fit_model *m;
+  fit_support mode;
+  const fit_smooth *smooth;
+  double worth;        // of an influence, for FIT_THIN
   uint16_t *new_joint; // where smoothing reads the old weights of neighbours, the new ones go elsewhere
   double *new_weight;
   bool *unused; // bones without a vertex, where vertices look for new bones nearby only; NULL: among all of them
@@ -58,17 +58,17 @@ typedef struct pass_job {
 // With more bones than this a vertex looks for new ones among those in use nearby: in its chunk and so many on either side of it.
 enum { many_bones = 64, near_chunks = 4 };
 
-static struct pass_space *new_space(sn_context *ctx, sn_arena *memory, const rig_problem *p, size_t bones) {
+static struct pass_space *new_space(sn_context *ctx, sn_arena *memory, const fit_problem *p, size_t bones) {
   size_t columns = 3 * (size_t)p->f;
   struct pass_space *space = SN_NEW(ctx, memory, struct pass_space, 1);
   if (!space) return NULL;
   space->workers = sn_threads(ctx);
   space->scratch = SN_NEW(ctx, memory, chunk_scratch, space->workers);
   bool good = space->scratch != NULL;
-  for (int g = 0; g < rig_groups(p) && good; g++) {
+  for (int g = 0; g < fit_groups(p) && good; g++) {
     group_sums *sums = &space->groups[g];
     sums->moment = SN_NEW(ctx, memory, float, 4 * bones * columns);
-    sums->pair = SN_NEW(ctx, memory, double, bones *bones *RIG_MONOMIALS);
+    sums->pair = SN_NEW(ctx, memory, double, bones *bones *FIT_MONOMIALS);
     sums->price = SN_NEW(ctx, memory, double, bones);
     good = sums->moment && sums->pair && sums->price;
   }
@@ -86,17 +86,17 @@ static struct pass_space *new_space(sn_context *ctx, sn_arena *memory, const rig
   return good ? space : NULL;
 }
 
-sn_status sn_rig_model_new(sn_context *ctx, sn_arena *memory, const rig_problem *p, int capacity, int limit,
-                           rig_model *out) {
-  *out = (rig_model){.capacity = capacity, .limit = limit, .p = p};
+sn_status sn_fit_model_new(sn_context *ctx, sn_arena *memory, const fit_problem *p, int capacity, int limit,
+                           fit_model *out) {
+  *out = (fit_model){.capacity = capacity, .limit = limit, .p = p};
   size_t n = (size_t)p->n, rows = 4 * (size_t)capacity, columns = 3 * (size_t)p->f;
   size_t pairs = (size_t)capacity * (size_t)capacity;
   out->t = SN_NEW(ctx, memory, double, rows *columns);
   out->trail = SN_NEW(ctx, memory, double, rows *columns);
   out->t32 = SN_NEW(ctx, memory, float, rows *columns);
   out->moment = SN_NEW(ctx, memory, double, rows *columns);
-  out->gram = SN_NEW(ctx, memory, double, pairs *RIG_MONOMIALS);
-  out->pair = SN_NEW(ctx, memory, double, pairs *RIG_MONOMIALS);
+  out->gram = SN_NEW(ctx, memory, double, pairs *FIT_MONOMIALS);
+  out->pair = SN_NEW(ctx, memory, double, pairs *FIT_MONOMIALS);
   out->joint = SN_NEW(ctx, memory, uint16_t, n * (size_t)limit);
   out->weight = SN_NEW(ctx, memory, double, n *(size_t)limit);
   out->vertex_error = SN_NEW(ctx, memory, double, n);
@@ -114,7 +114,7 @@ static double dot10(const double *a, const double *b) {
 
 // G_jk = sum_f T_j^T T_k as coefficients of the monomials, of bones j in blocks.
 static void gram_blocks(void *user, int64_t begin, int64_t end, int worker) {
-  rig_model *m = user;
+  fit_model *m = user;
   int columns = 3 * m->p->f;
   double *product = m->space->scratch[worker].product;
   for (int first = (int)begin * gram_bones; first < (int)end * gram_bones && first < m->bones; first += gram_bones) {
@@ -124,24 +124,24 @@ static void gram_blocks(void *user, int64_t begin, int64_t end, int worker) {
     for (int j = first; j < last; j++)
       for (int k = 0; k <= j; k++) {
         const double *g = product + (size_t)(4 * (j - first)) * (size_t)width + 4 * k;
-        double *out = rig_gram(m, j, k);
+        double *out = fit_gram(m, j, k);
         for (int c = 0, q = 0; c < 4; c++)
           for (int d = c; d < 4; d++) out[q++] = c == d ? g[c * width + c] : g[c * width + d] + g[d * width + c];
-        if (k < j) memcpy(rig_gram(m, k, j), out, RIG_MONOMIALS * sizeof *out);
+        if (k < j) memcpy(fit_gram(m, k, j), out, FIT_MONOMIALS * sizeof *out);
       }
   }
 }
 
-void sn_rig_model_refresh(const sn_context *ctx, rig_model *m) {
+void sn_fit_model_refresh(const sn_context *ctx, fit_model *m) {
   size_t count = 4 * (size_t)m->bones * 3 * (size_t)m->p->f;
   for (size_t e = 0; e < count; e++) m->t32[e] = (float)m->t[e];
-  rig_parallel(ctx, (m->bones + gram_bones - 1) / gram_bones, 1, 12.0 * m->bones * m->bones * m->p->f, gram_blocks,
+  fit_parallel(ctx, (m->bones + gram_bones - 1) / gram_bones, 1, 12.0 * m->bones * m->bones * m->p->f, gram_blocks,
                m);
 }
 
 // The bones that the vertices from order[from] to order[to] use now, those that nobody uses, or all, and their transformations.
 static void choose_active(const pass_job *job, bool all, int from, int to, chunk_scratch *s) {
-  const rig_model *m = job->m;
+  const fit_model *m = job->m;
   size_t columns = 3 * (size_t)m->p->f;
   s->active = 0;
   for (int j = 0; j < m->bones; j++) s->slot[j] = all || (job->unused && job->unused[j]) ? 0 : -1;
@@ -157,7 +157,7 @@ static void choose_active(const pass_job *job, bool all, int from, int to, chunk
 }
 
 // residual = x - (mix) (t)
-static void chunk_residual(const rig_model *m, const uint16_t *joint, const double *weight, chunk_scratch *s) {
+static void chunk_residual(const fit_model *m, const uint16_t *joint, const double *weight, chunk_scratch *s) {
   int rows = 4 * s->active, columns = 3 * m->p->f;
   memset(s->mix, 0, (size_t)s->count * (size_t)rows * sizeof *s->mix);
   for (int i = 0; i < s->count; i++) {
@@ -170,13 +170,13 @@ static void chunk_residual(const rig_model *m, const uint16_t *joint, const doub
       float *mix = s->mix + (size_t)i * (size_t)rows + 4 * slot;
       for (int c = 0; c < 4; c++) mix[c] = (float)(w * u[c]);
     }
-    memcpy(s->residual + (size_t)i * (size_t)columns, rig_row(m->p, vertex), (size_t)columns * sizeof(float));
+    memcpy(s->residual + (size_t)i * (size_t)columns, fit_row(m->p, vertex), (size_t)columns * sizeof(float));
   }
   cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, s->count, columns, rows, -1, s->mix, rows, s->t, columns, 1,
               s->residual, columns);
 }
 
-static void chunk_gradient(const rig_model *m, chunk_scratch *s) {
+static void chunk_gradient(const fit_model *m, chunk_scratch *s) {
   int rows = 4 * s->active, columns = 3 * m->p->f;
   cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, s->count, rows, columns, 1, s->residual, columns, s->t,
               columns, 0, s->gradient, rows);
@@ -189,12 +189,12 @@ typedef struct vertex_problem {
   int bone[SN_SIMPLEX_MAX];
 } vertex_problem;
 
-static void fill_quadratic(const rig_model *m, const double mono[RIG_MONOMIALS], const double *gradient,
+static void fill_quadratic(const fit_model *m, const double mono[FIT_MONOMIALS], const double *gradient,
                            vertex_problem *v) {
   sn_simplex *q = &v->q;
   double along[SN_SIMPLEX_MAX], centre = 0, mean = 0;
   for (int a = 0; a < q->n; a++)
-    for (int b = 0; b <= a; b++) q->a[a][b] = q->a[b][a] = dot10(mono, rig_gram(m, v->bone[a], v->bone[b]));
+    for (int b = 0; b <= a; b++) q->a[a][b] = q->a[b][a] = dot10(mono, fit_gram(m, v->bone[a], v->bone[b]));
   for (int a = 0; a < q->n; a++) {
     along[a] = 0;
     for (int b = 0; b < q->n; b++) along[a] += q->w[b] * q->a[a][b];
@@ -208,7 +208,7 @@ static void fill_quadratic(const rig_model *m, const double mono[RIG_MONOMIALS],
 }
 
 // Adds the smoothness energy of vertex i: sum_k c_ik |w - w_k|^2.
-static void add_smoothness(const rig_model *m, const rig_smooth *smooth, int i, double *wanted, vertex_problem *v) {
+static void add_smoothness(const fit_model *m, const fit_smooth *smooth, int i, double *wanted, vertex_problem *v) {
   double total = 0;
   for (int a = 0; a < v->q.n; a++) wanted[v->bone[a]] = 0;
   for (int e = smooth->start[i]; e < smooth->start[i + 1]; e++) {
@@ -232,14 +232,14 @@ static bool has_bone(const vertex_problem *v, int j) {
 }
 
 // Adds up to `extra` bones that promise most: what moving weight to bone j alone, from all others in proportion, gains.
-static void add_promising(const rig_model *m, const double mono[RIG_MONOMIALS], const chunk_scratch *s, int extra,
+static void add_promising(const fit_model *m, const double mono[FIT_MONOMIALS], const chunk_scratch *s, int extra,
                           vertex_problem *v) {
   const double *gradient = s->slope;
   double along[SN_SIMPLEX_MAX], centre = 0, mean = 0, best[SN_SIMPLEX_MAX];
   int chosen[SN_SIMPLEX_MAX], count = 0, present = v->q.n;
   for (int a = 0; a < present; a++) {
     along[a] = 0;
-    for (int b = 0; b < present; b++) along[a] += v->q.w[b] * dot10(mono, rig_gram(m, v->bone[a], v->bone[b]));
+    for (int b = 0; b < present; b++) along[a] += v->q.w[b] * dot10(mono, fit_gram(m, v->bone[a], v->bone[b]));
     centre += v->q.w[a] * along[a], mean += v->q.w[a] * gradient[v->bone[a]];
   }
   for (int e = 0; e < s->active; e++) {
@@ -248,8 +248,8 @@ static void add_promising(const rig_model *m, const double mono[RIG_MONOMIALS], 
     // 2 g is the most that there can be.
     if (!(g > 0) || (count == extra && 2 * g <= best[count - 1]) || has_bone(v, j)) continue;
     double across = 0;
-    for (int a = 0; a < present; a++) across += v->q.w[a] * dot10(mono, rig_gram(m, j, v->bone[a]));
-    double size = dot10(mono, rig_gram(m, j, j)) - 2 * across + centre;
+    for (int a = 0; a < present; a++) across += v->q.w[a] * dot10(mono, fit_gram(m, j, v->bone[a]));
+    double size = dot10(mono, fit_gram(m, j, j)) - 2 * across + centre;
     double step = size > g ? g / size : 1, score = step * (2 * g - step * size);
     if (!(score > 0) || (count == extra && score <= best[count - 1])) continue;
     int at = count < extra ? count++ : count - 1;
@@ -259,7 +259,7 @@ static void add_promising(const rig_model *m, const double mono[RIG_MONOMIALS], 
   for (int q = 0; q < count; q++) v->q.w[v->q.n] = 0, v->bone[v->q.n++] = chosen[q];
 }
 
-static void store_weights(const rig_model *m, const vertex_problem *v, uint16_t *joint, double *weight) {
+static void store_weights(const fit_model *m, const vertex_problem *v, uint16_t *joint, double *weight) {
   int order[SN_SIMPLEX_MAX], count = 0;
   double total = 0;
   for (int a = 0; a < v->q.n; a++) {
@@ -280,7 +280,7 @@ static void store_weights(const rig_model *m, const vertex_problem *v, uint16_t 
 static const double neighbour_weight = 0.05;
 
 // The neighbours' bones, which smoothness may want although the data does not.
-static void add_neighbours(const rig_model *m, const rig_smooth *smooth, const chunk_scratch *s, int i, int most,
+static void add_neighbours(const fit_model *m, const fit_smooth *smooth, const chunk_scratch *s, int i, int most,
                            vertex_problem *v) {
   for (int e = smooth->start[i]; e < smooth->start[i + 1] && v->q.n < most; e++) {
     size_t row = (size_t)smooth->ring[e] * (size_t)m->limit;
@@ -293,12 +293,12 @@ static void add_neighbours(const rig_model *m, const rig_smooth *smooth, const c
 }
 
 // The one bone that fits best: |x - T_j v~|^2 = |residual|^2 - 2 g_j + |T_j v~ - prediction|^2.
-static void best_bone(const pass_job *job, int i, const double *gradient, const double mono[RIG_MONOMIALS]) {
-  const rig_model *m = job->m;
+static void best_bone(const pass_job *job, int i, const double *gradient, const double mono[FIT_MONOMIALS]) {
+  const fit_model *m = job->m;
   int present = m->joint[i], best = present;
-  double centre = dot10(mono, rig_gram(m, present, present)), most = 0;
+  double centre = dot10(mono, fit_gram(m, present, present)), most = 0;
   for (int j = 0; j < m->bones; j++) {
-    double size = dot10(mono, rig_gram(m, j, j)) - 2 * dot10(mono, rig_gram(m, j, present)) + centre;
+    double size = dot10(mono, fit_gram(m, j, j)) - 2 * dot10(mono, fit_gram(m, j, present)) + centre;
     double gain = 2 * (gradient[j] - gradient[present]) - size;
     if (gain > most) most = gain, best = j;
   }
@@ -308,7 +308,7 @@ static void best_bone(const pass_job *job, int i, const double *gradient, const 
 // The programme of vertex i about its present weights.
 static void vertex_setup(const pass_job *job, int i, int extra, const double *mono, chunk_scratch *s,
                          vertex_problem *v) {
-  const rig_model *m = job->m;
+  const fit_model *m = job->m;
   size_t row = (size_t)i * (size_t)m->limit;
   bool smooth = job->smooth && job->smooth->edge_weight;
   v->q.n = 0;
@@ -324,31 +324,31 @@ static void vertex_setup(const pass_job *job, int i, int extra, const double *mo
 
 // Weights of one vertex. s->slope holds T_j v~ . residual for every active bone, at the weights of the start.
 static void solve_vertex(const pass_job *job, int i, chunk_scratch *s) {
-  const rig_model *m = job->m;
+  const fit_model *m = job->m;
   vertex_problem v;
-  double mono[RIG_MONOMIALS];
-  rig_monomials(m->p->u[i], mono);
+  double mono[FIT_MONOMIALS];
+  fit_monomials(m->p->u[i], mono);
   if (m->limit == 1) {
     best_bone(job, i, s->slope, mono);
     return;
   }
-  vertex_setup(job, i, job->mode == RIG_EXHAUST ? SN_SIMPLEX_MAX : 4, mono, s, &v);
-  if (job->mode == RIG_EXHAUST) {
+  vertex_setup(job, i, job->mode == FIT_EXHAUST ? SN_SIMPLEX_MAX : 4, mono, s, &v);
+  if (job->mode == FIT_EXHAUST) {
     sn_simplex_solve_sparse(&v.q, m->limit);
   } else {
     sn_simplex_improve(&v.q, m->limit, 2, 1e-4 * m->vertex_error[i]);
   }
-  if (job->mode == RIG_THIN) sn_simplex_thin(&v.q, job->worth);
+  if (job->mode == FIT_THIN) sn_simplex_thin(&v.q, job->worth);
   size_t row = (size_t)i * (size_t)m->limit;
   store_weights(m, &v, job->new_joint + row, job->new_weight + row);
 }
 
 // Adds to price[j], for the bones of vertex i, what its error rises by where it must do without.
 static void price_vertex(const pass_job *job, int i, chunk_scratch *s, double *price) {
-  const rig_model *m = job->m;
+  const fit_model *m = job->m;
   vertex_problem v;
-  double mono[RIG_MONOMIALS];
-  rig_monomials(m->p->u[i], mono);
+  double mono[FIT_MONOMIALS];
+  fit_monomials(m->p->u[i], mono);
   vertex_setup(job, i, 4, mono, s, &v);
   int last = v.q.n - 1;
   if (last < 1) {
@@ -372,14 +372,14 @@ static void price_vertex(const pass_job *job, int i, chunk_scratch *s, double *p
 }
 
 static void chunk_weights(const pass_job *job, chunk_scratch *s, double *price) {
-  const rig_model *m = job->m;
+  const fit_model *m = job->m;
   for (int i = 0; i < s->count; i++) {
     const double *u = m->p->u[s->vertex[i]];
     const float *g = s->gradient + (size_t)i * 4 * (size_t)s->active;
     for (int e = 0; e < s->active; e++, g += 4) {
       s->slope[s->bone[e]] = u[0] * (double)g[0] + u[1] * (double)g[1] + u[2] * (double)g[2] + u[3] * (double)g[3];
     }
-    if (job->mode == RIG_PRICE) {
+    if (job->mode == FIT_PRICE) {
       price_vertex(job, s->vertex[i], s, price);
     } else {
       solve_vertex(job, s->vertex[i], s);
@@ -389,7 +389,7 @@ static void chunk_weights(const pass_job *job, chunk_scratch *s, double *price) 
 
 // Adds the chunk's share of moments, pairs and errors; the residual is that of the new weights.
 static void chunk_sums(const pass_job *job, chunk_scratch *s, group_sums *sums) {
-  const rig_model *m = job->m;
+  const fit_model *m = job->m;
   int rows = 4 * s->active, columns = 3 * m->p->f;
   // The transformations are not needed any more: their place takes the chunk's moments.
   cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, rows, columns, s->count, 1, s->mix, rows, s->residual, columns,
@@ -402,11 +402,11 @@ static void chunk_sums(const pass_job *job, chunk_scratch *s, group_sums *sums) 
   for (int i = 0; i < s->count; i++) {
     int vertex = s->vertex[i];
     const float *residual = s->residual + (size_t)i * (size_t)columns;
-    double error = 0, mono[RIG_MONOMIALS];
+    double error = 0, mono[FIT_MONOMIALS];
     for (int e = 0; e < columns; e++) error += (double)residual[e] * (double)residual[e];
     m->vertex_error[vertex] = error;
     sums->error += error;
-    rig_monomials(m->p->u[vertex], mono);
+    fit_monomials(m->p->u[vertex], mono);
     size_t row = (size_t)vertex * (size_t)m->limit;
     const uint16_t *joint = job->new_joint + row;
     const double *weight = job->new_weight + row;
@@ -414,43 +414,43 @@ static void chunk_sums(const pass_job *job, chunk_scratch *s, group_sums *sums) 
       for (int b = 0; b < m->limit && weight[b] > 0; b++) {
         if (joint[b] > joint[a]) continue;
         double w = weight[a] * weight[b];
-        double *pair = sums->pair + ((size_t)joint[a] * (size_t)m->bones + (size_t)joint[b]) * RIG_MONOMIALS;
-        for (int q = 0; q < RIG_MONOMIALS; q++) pair[q] += w * mono[q];
+        double *pair = sums->pair + ((size_t)joint[a] * (size_t)m->bones + (size_t)joint[b]) * FIT_MONOMIALS;
+        for (int q = 0; q < FIT_MONOMIALS; q++) pair[q] += w * mono[q];
       }
   }
 }
 
-static void clear_sums(const rig_model *m, group_sums *sums) {
+static void clear_sums(const fit_model *m, group_sums *sums) {
   size_t bones = (size_t)m->bones;
   memset(sums->moment, 0, 12 * bones * (size_t)m->p->f * sizeof *sums->moment);
-  memset(sums->pair, 0, bones * bones * RIG_MONOMIALS * sizeof *sums->pair);
+  memset(sums->pair, 0, bones * bones * FIT_MONOMIALS * sizeof *sums->pair);
   memset(sums->price, 0, bones * sizeof *sums->price);
   sums->error = 0;
 }
 
-static bool looks_far(rig_support mode) { return mode == RIG_EXPLORE || mode == RIG_EXHAUST || mode == RIG_PRICE; }
+static bool looks_far(fit_support mode) { return mode == FIT_EXPLORE || mode == FIT_EXHAUST || mode == FIT_PRICE; }
 
 static void pass_group(void *user, int64_t begin, int64_t end, int worker) {
   pass_job *job = user;
-  const rig_model *m = job->m;
+  const fit_model *m = job->m;
   chunk_scratch *s = &m->space->scratch[worker];
   bool all = m->limit == 1 || looks_far(job->mode);
   int margin = job->unused ? near_chunks * chunk_size : 0;
   for (int group = (int)begin; group < (int)end; group++) {
     group_sums *sums = &m->space->groups[group];
     int from, to;
-    rig_group(m->p, group, &from, &to);
+    fit_group(m->p, group, &from, &to);
     clear_sums(m, sums);
     for (int first = from; first < to; first += chunk_size) {
       s->vertex = m->p->order + first, s->count = to - first < chunk_size ? to - first : chunk_size;
       int low = first > margin ? first - margin : 0, high = first + s->count;
       choose_active(job, all && !job->unused, low, high + margin < m->p->n ? high + margin : m->p->n, s);
       chunk_residual(m, m->joint, m->weight, s);
-      rig_used(m->p, s->count);
-      if (job->mode != RIG_KEEP) {
+      fit_used(m->p, s->count);
+      if (job->mode != FIT_KEEP) {
         chunk_gradient(m, s);
         chunk_weights(job, s, sums->price);
-        if (job->mode == RIG_PRICE) continue;
+        if (job->mode == FIT_PRICE) continue;
         chunk_residual(m, job->new_joint, job->new_weight, s);
       }
       chunk_sums(job, s, sums);
@@ -465,7 +465,7 @@ typedef struct packed_vertex {
 } packed_vertex;
 
 static void pack_vertices(const pass_job *job, int from, int to, packed_vertex *out) {
-  const rig_model *m = job->m;
+  const fit_model *m = job->m;
   for (int q = from; q < to; q++, out++) {
     int i = m->p->order[q];
     size_t row = (size_t)i * (size_t)m->limit;
@@ -476,7 +476,7 @@ static void pack_vertices(const pass_job *job, int from, int to, packed_vertex *
 }
 
 static void unpack_vertices(const pass_job *job, int from, int to, const packed_vertex *in) {
-  const rig_model *m = job->m;
+  const fit_model *m = job->m;
   for (int q = from; q < to; q++, in++) {
     int i = m->p->order[q];
     size_t row = (size_t)i * (size_t)m->limit;
@@ -488,19 +488,19 @@ static void unpack_vertices(const pass_job *job, int from, int to, const packed_
 
 static sn_status share_group(sn_context *ctx, void *user, int group, int owner) {
   pass_job *job = user;
-  const rig_model *m = job->m;
+  const fit_model *m = job->m;
   group_sums *sums = &m->space->groups[group];
   size_t bones = (size_t)m->bones;
-  if (job->mode == RIG_PRICE) return sn_team_share(ctx, owner, sums->price, bones * sizeof *sums->price);
+  if (job->mode == FIT_PRICE) return sn_team_share(ctx, owner, sums->price, bones * sizeof *sums->price);
   sn_arena scratch = sn_arena_new(ctx);
   int from, to;
-  rig_group(m->p, group, &from, &to);
+  fit_group(m->p, group, &from, &to);
   packed_vertex *packed = SN_NEW(ctx, &scratch, packed_vertex, to - from);
   sn_status status = packed ? SN_OK : ctx->error.status;
   if (status == SN_OK)
     status = sn_team_share(ctx, owner, sums->moment, 12 * bones * (size_t)m->p->f * sizeof *sums->moment);
   if (status == SN_OK)
-    status = sn_team_share(ctx, owner, sums->pair, bones * bones * RIG_MONOMIALS * sizeof *sums->pair);
+    status = sn_team_share(ctx, owner, sums->pair, bones * bones * FIT_MONOMIALS * sizeof *sums->pair);
   if (status == SN_OK) status = sn_team_share(ctx, owner, &sums->error, sizeof sums->error);
   if (status == SN_OK) {
     pack_vertices(job, from, to, packed);
@@ -512,53 +512,53 @@ static sn_status share_group(sn_context *ctx, void *user, int group, int owner) 
 }
 
 static void add_groups(pass_job *job) {
-  rig_model *m = job->m;
-  if (job->mode == RIG_PRICE) {
+  fit_model *m = job->m;
+  if (job->mode == FIT_PRICE) {
     memset(m->price, 0, (size_t)m->bones * sizeof *m->price);
-    for (int g = 0; g < rig_groups(m->p); g++)
+    for (int g = 0; g < fit_groups(m->p); g++)
       for (int j = 0; j < m->bones; j++) m->price[j] += m->space->groups[g].price[j];
     return;
   }
   size_t moments = 4 * (size_t)m->bones * 3 * (size_t)m->p->f;
-  size_t pairs = (size_t)m->bones * (size_t)m->bones * RIG_MONOMIALS;
+  size_t pairs = (size_t)m->bones * (size_t)m->bones * FIT_MONOMIALS;
   memset(m->moment, 0, moments * sizeof *m->moment);
   memset(m->pair, 0, pairs * sizeof *m->pair);
   m->error = 0;
-  for (int g = 0; g < rig_groups(m->p); g++) {
+  for (int g = 0; g < fit_groups(m->p); g++) {
     for (size_t e = 0; e < moments; e++) m->moment[e] += (double)m->space->groups[g].moment[e];
     for (size_t e = 0; e < pairs; e++) m->pair[e] += m->space->groups[g].pair[e];
     m->error += m->space->groups[g].error;
   }
   for (int j = 0; j < m->bones; j++)
-    for (int k = 0; k < j; k++) memcpy(rig_pair(m, k, j), rig_pair(m, j, k), RIG_MONOMIALS * sizeof(double));
+    for (int k = 0; k < j; k++) memcpy(fit_pair(m, k, j), fit_pair(m, j, k), FIT_MONOMIALS * sizeof(double));
 }
 
-static void find_unused(const rig_model *m, bool *unused) {
+static void find_unused(const fit_model *m, bool *unused) {
   for (int j = 0; j < m->bones; j++) unused[j] = true;
   for (size_t e = 0; e < (size_t)m->p->n * (size_t)m->limit; e++)
     if (m->weight[e] > 0) unused[m->joint[e]] = false;
 }
 
-sn_status sn_rig_pass(sn_context *ctx, rig_model *m, rig_support mode, const rig_smooth *smooth) {
+sn_status sn_fit_pass(sn_context *ctx, fit_model *m, fit_support mode, const fit_smooth *smooth) {
   sn_arena scratch = sn_arena_new(ctx);
   size_t slots = (size_t)m->p->n * (size_t)m->limit;
   double worth = m->worth * m->error / m->p->n + 1e-10 * m->p->f; // and more than single precision leaves
   pass_job job = {
     .m = m, .mode = mode, .smooth = smooth, .worth = worth, .new_joint = m->joint, .new_weight = m->weight};
   sn_status status = SN_OK;
-  if (m->bones > many_bones && m->limit > 1 && (mode == RIG_EXPLORE || mode == RIG_PRICE)) {
+  if (m->bones > many_bones && m->limit > 1 && (mode == FIT_EXPLORE || mode == FIT_PRICE)) {
     job.unused = SN_NEW(ctx, &scratch, bool, m->bones);
     if (job.unused) find_unused(m, job.unused);
     if (!job.unused) status = ctx->error.status;
   }
-  if ((smooth && smooth->edge_weight && mode != RIG_KEEP) || job.unused) {
+  if ((smooth && smooth->edge_weight && mode != FIT_KEEP) || job.unused) {
     job.new_joint = SN_NEW(ctx, &scratch, uint16_t, slots);
     job.new_weight = SN_NEW(ctx, &scratch, double, slots);
     if (!job.new_joint || !job.new_weight) status = ctx->error.status;
   }
-  if (status == SN_OK) status = sn_rig_groups(ctx, m->p, pass_group, share_group, &job);
+  if (status == SN_OK) status = sn_fit_groups(ctx, m->p, pass_group, share_group, &job);
   if (status == SN_OK) {
-    if (job.new_joint != m->joint && mode != RIG_PRICE) {
+    if (job.new_joint != m->joint && mode != FIT_PRICE) {
       memcpy(m->joint, job.new_joint, slots * sizeof *m->joint);
       memcpy(m->weight, job.new_weight, slots * sizeof *m->weight);
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The data in the solver's units: centred, scaled to unit size, the rigid motion of the whole mesh taken out.
 #include "base/team.h"
-#include "rig/internal.h"
+#include "fit/weights.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +20,7 @@ static void rest_frame(const sn_mesh *rest, sn_vec3 *centre, double *scale) {
   *scale = spread > 0 ? sqrt(spread / n) : 1;
 }
 
-// Vertex i of the problem in a frame. `vertex`: see sn_rig_problem_build.
+// Vertex i of the problem in a frame. `vertex`: see sn_fit_problem_build.
 static const float *vertex_at(const float (*position)[3], const int *vertex, int i) {
   return position[vertex ? vertex[i] : i];
 }
@@ -45,28 +45,28 @@ static sn_affine align_frame(const sn_mesh *rest, sn_vec3 centre, const float (*
 
 // Frames hold all vertices of one time, rows all times of one vertex. They are turned over in blocks of rows: first every
 // frame leaves its part in every block, frame after frame, so that each is read once; then every block is turned by itself.
-typedef struct rig_source {
+typedef struct fit_source {
   const sn_frames *frames;
   const int *vertex, *chosen;
   sn_affine *to_rest; // per frame
   sn_vec3 centre;
   double unit;
   int changed; // a frame that is no longer finite; -1: none
-} rig_source;
+} fit_source;
 
 typedef struct fill_job {
   sn_context *ctx;
   const sn_mesh *rest;
-  rig_units *units;
-  rig_problem *p;
-  rig_source *source;
+  fit_units *units;
+  fit_problem *p;
+  fit_source *source;
   bool aligned;  // the motions are known
   int block;     // rows
   float *buffer; // a block per worker
 } fill_job;
 
 // The frames may be a mapped file that another process writes to: what is not finite becomes 0, and is remembered.
-static void convert(rig_source *s, const float position[3], int f, float *out) {
+static void convert(fit_source *s, const float position[3], int f, float *out) {
   sn_vec3 v = sn_affine_apply(s->to_rest[f], sn_vec3_from(position));
   sn_vec3_store(sn_vec3_scale(sn_vec3_sub(v, s->centre), s->unit), out);
   float difference = (out[0] - out[0]) + (out[1] - out[1]) + (out[2] - out[2]);
@@ -75,14 +75,14 @@ static void convert(rig_source *s, const float position[3], int f, float *out) {
   __atomic_store_n(&s->changed, s->chosen[f], __ATOMIC_RELAXED);
 }
 
-void sn_rig_convert(const rig_problem *p, int i, int f, float out[3]) {
-  rig_source *s = p->source;
+void sn_fit_convert(const fit_problem *p, int i, int f, float out[3]) {
+  fit_source *s = p->source;
   convert(s, vertex_at(sn_frame(s->frames, s->chosen[f]), s->vertex, i), f, out);
 }
 
 enum { block_bytes = 4 << 20 };
 
-static int rows_per_block(const rig_problem *p) {
+static int rows_per_block(const fit_problem *p) {
   size_t rows = block_bytes / (3 * (size_t)p->f * sizeof *p->x);
   return rows < 16 ? 16 : rows > (size_t)p->n ? p->n : (int)rows;
 }
@@ -103,8 +103,8 @@ static void align_frames(void *user, int64_t begin, int64_t end, int worker) {
 
 static void fill_frames(void *user, int64_t begin, int64_t end, int worker) {
   fill_job *job = user;
-  const rig_problem *p = job->p;
-  rig_source *s = job->source;
+  const fit_problem *p = job->p;
+  fit_source *s = job->source;
   int rows = p->last - p->first;
   for (int64_t f = begin; f < end; f++) {
     const float(*position)[3] = sn_frame(s->frames, s->chosen[f]);
@@ -125,7 +125,7 @@ static void fill_frames(void *user, int64_t begin, int64_t end, int worker) {
 
 static void turn_blocks(void *user, int64_t begin, int64_t end, int worker) {
   fill_job *job = user;
-  const rig_problem *p = job->p;
+  const fit_problem *p = job->p;
   float *copy = job->buffer + (size_t)worker * (size_t)job->block * 3 * (size_t)p->f;
   for (int64_t first = begin; first < end; first += job->block) {
     int count = (int)(end - first < job->block ? end - first : job->block);
@@ -135,12 +135,12 @@ static void turn_blocks(void *user, int64_t begin, int64_t end, int worker) {
       for (int f = 0; f < p->f; f++)
         memcpy(block + 3 * ((size_t)q * (size_t)p->f + (size_t)f), copy + 3 * ((size_t)f * (size_t)count + (size_t)q),
                3 * sizeof *copy);
-    rig_used(p, count);
+    fit_used(p, count);
   }
 }
 
-static sn_status fill_rows(sn_context *ctx, const sn_mesh *rest, rig_source *source, rig_units *units,
-                           rig_problem *p) {
+static sn_status fill_rows(sn_context *ctx, const sn_mesh *rest, fit_source *source, fit_units *units,
+                           fit_problem *p) {
   sn_arena scratch = sn_arena_new(ctx);
   fill_job job = {.ctx = ctx,
                   .rest = rest,
@@ -175,7 +175,7 @@ static int by_code(const void *a, const void *b) {
   return (x->vertex > y->vertex) - (x->vertex < y->vertex);
 }
 
-sn_status sn_rig_problem_order(sn_context *ctx, sn_arena *memory, rig_problem *p) {
+sn_status sn_fit_problem_order(sn_context *ctx, sn_arena *memory, fit_problem *p) {
   sn_arena scratch = sn_arena_new(ctx);
   curve_place *places = SN_NEW(ctx, &scratch, curve_place, p->n);
   p->order = SN_NEW(ctx, memory, int, p->n);
@@ -189,7 +189,7 @@ sn_status sn_rig_problem_order(sn_context *ctx, sn_arena *memory, rig_problem *p
     for (int i = 0; i < p->n; i++) {
       double cell[3] = {0};
       for (int c = 0; c < 3 && size > 0; c++) cell[c] = (p->u[i][c] - low[c]) / size;
-      places[i] = (curve_place){rig_curve_code(cell), i};
+      places[i] = (curve_place){fit_curve_code(cell), i};
     }
     qsort(places, (size_t)p->n, sizeof *places, by_code);
     for (int i = 0; i < p->n; i++) p->order[i] = places[i].vertex;
@@ -198,39 +198,39 @@ sn_status sn_rig_problem_order(sn_context *ctx, sn_arena *memory, rig_problem *p
   return good ? SN_OK : ctx->error.status;
 }
 
-sn_status sn_rig_problem_sorted(sn_context *ctx, sn_arena *memory, rig_problem *p) {
+sn_status sn_fit_problem_sorted(sn_context *ctx, sn_arena *memory, fit_problem *p) {
   p->order = SN_NEW(ctx, memory, int, p->n);
   for (int q = 0; p->order && q < p->n; q++) p->order[q] = q;
   return p->order ? SN_OK : ctx->error.status;
 }
 
-sn_status sn_rig_groups(sn_context *ctx, const rig_problem *p, sn_range_fn body, rig_share_fn share, void *user) {
+sn_status sn_fit_groups(sn_context *ctx, const fit_problem *p, sn_range_fn body, fit_share_fn share, void *user) {
   if (!p->place || !ctx->team) {
-    sn_parallel_for(ctx, rig_groups(p), 1, body, user);
+    sn_parallel_for(ctx, fit_groups(p), 1, body, user);
     return SN_OK;
   }
-  sn_team_for(ctx, rig_groups(p), 1, body, user);
+  sn_team_for(ctx, fit_groups(p), 1, body, user);
   sn_status status = SN_OK;
   for (int rank = 0; rank < sn_team_size(ctx); rank++)
-    for (int g = (int)sn_team_first(ctx, rig_groups(p), rank);
-         g < (int)sn_team_first(ctx, rig_groups(p), rank + 1) && status == SN_OK; g++)
+    for (int g = (int)sn_team_first(ctx, fit_groups(p), rank);
+         g < (int)sn_team_first(ctx, fit_groups(p), rank + 1) && status == SN_OK; g++)
       status = share(ctx, user, g, rank);
   return status;
 }
 
 typedef struct moment_job {
-  const rig_problem *p;
+  const fit_problem *p;
   double *sums; // per group: the moments, then the covariance
 } moment_job;
 
-static size_t moment_size(const rig_problem *p) { return 12 * (size_t)p->f + RIG_MONOMIALS; }
+static size_t moment_size(const fit_problem *p) { return 12 * (size_t)p->f + FIT_MONOMIALS; }
 
-static void add_moments(const rig_problem *p, int i, double *moment, double *cov) {
+static void add_moments(const fit_problem *p, int i, double *moment, double *cov) {
   size_t columns = 3 * (size_t)p->f;
-  const float *x = rig_row(p, i);
-  double mono[RIG_MONOMIALS];
-  rig_monomials(p->u[i], mono);
-  for (int q = 0; q < RIG_MONOMIALS; q++) cov[q] += mono[q];
+  const float *x = fit_row(p, i);
+  double mono[FIT_MONOMIALS];
+  fit_monomials(p->u[i], mono);
+  for (int q = 0; q < FIT_MONOMIALS; q++) cov[q] += mono[q];
   for (int c = 0; c < 4; c++)
     for (size_t e = 0; e < columns; e++) moment[(size_t)c * columns + e] += p->u[i][c] * (double)x[e];
 }
@@ -238,14 +238,14 @@ static void add_moments(const rig_problem *p, int i, double *moment, double *cov
 static void moment_group(void *user, int64_t begin, int64_t end, int worker) {
   (void)worker;
   moment_job *job = user;
-  const rig_problem *p = job->p;
+  const fit_problem *p = job->p;
   for (int g = (int)begin; g < (int)end; g++) {
     double *sums = job->sums + (size_t)g * moment_size(p);
     int from, to;
-    rig_group(p, g, &from, &to);
+    fit_group(p, g, &from, &to);
     for (int q = from; q < to; q++) {
       add_moments(p, p->order[q], sums, sums + 12 * (size_t)p->f);
-      rig_used(p, 1);
+      fit_used(p, 1);
     }
   }
 }
@@ -256,7 +256,7 @@ static sn_status share_moments(sn_context *ctx, void *user, int group, int owner
   return sn_team_share(ctx, owner, job->sums + (size_t)group * size, size * sizeof *job->sums);
 }
 
-sn_status sn_rig_problem_moments(sn_context *ctx, sn_arena *memory, rig_problem *p) {
+sn_status sn_fit_problem_moments(sn_context *ctx, sn_arena *memory, fit_problem *p) {
   size_t count = 12 * (size_t)p->f;
   p->moment = SN_NEW(ctx, memory, double, count);
   if (!p->moment) return ctx->error.status;
@@ -265,18 +265,18 @@ sn_status sn_rig_problem_moments(sn_context *ctx, sn_arena *memory, rig_problem 
     return SN_OK;
   }
   sn_arena scratch = sn_arena_new(ctx);
-  moment_job job = {p, SN_NEW(ctx, &scratch, double, (size_t)rig_groups(p) * moment_size(p))};
-  sn_status status = job.sums ? sn_rig_groups(ctx, p, moment_group, share_moments, &job) : ctx->error.status;
-  for (size_t g = 0; status == SN_OK && g < (size_t)rig_groups(p); g++) {
+  moment_job job = {p, SN_NEW(ctx, &scratch, double, (size_t)fit_groups(p) * moment_size(p))};
+  sn_status status = job.sums ? sn_fit_groups(ctx, p, moment_group, share_moments, &job) : ctx->error.status;
+  for (size_t g = 0; status == SN_OK && g < (size_t)fit_groups(p); g++) {
     const double *sums = job.sums + g * moment_size(p);
     for (size_t e = 0; e < count; e++) p->moment[e] += sums[e];
-    for (int q = 0; q < RIG_MONOMIALS; q++) p->rest_cov[q] += sums[count + (size_t)q];
+    for (int q = 0; q < FIT_MONOMIALS; q++) p->rest_cov[q] += sums[count + (size_t)q];
   }
   sn_arena_free(&scratch);
   return status;
 }
 
-static sn_status new_rows(sn_context *ctx, sn_arena *memory, rig_problem *p) {
+static sn_status new_rows(sn_context *ctx, sn_arena *memory, fit_problem *p) {
   size_t count = (size_t)(p->last - p->first) * 3 * (size_t)p->f;
   if (!sn_is_large(ctx, count * sizeof *p->x)) {
     p->x = SN_NEW(ctx, memory, float, count);
@@ -288,13 +288,13 @@ static sn_status new_rows(sn_context *ctx, sn_arena *memory, rig_problem *p) {
 }
 
 static sn_status build(sn_context *ctx, sn_arena *memory, const sn_mesh *rest, const sn_frames *frames,
-                       const int *vertex, const int *chosen, rig_units *units, rig_problem *p) {
+                       const int *vertex, const int *chosen, fit_units *units, fit_problem *p) {
   p->u = sn_arena_alloc(ctx, memory, (size_t)p->n, sizeof *p->u);
   p->place = SN_NEW(ctx, memory, int, p->n);
   units->motion = SN_NEW(ctx, memory, sn_affine, p->f);
-  rig_source *source = SN_NEW(ctx, memory, rig_source, 1);
+  fit_source *source = SN_NEW(ctx, memory, fit_source, 1);
   if (!p->place || !p->u || !units->motion || !source) return ctx->error.status;
-  *source = (rig_source){.frames = frames,
+  *source = (fit_source){.frames = frames,
                          .vertex = vertex,
                          .chosen = chosen,
                          .changed = -1,
@@ -305,30 +305,30 @@ static sn_status build(sn_context *ctx, sn_arena *memory, const sn_mesh *rest, c
     sn_vec3 u = sn_vec3_scale(sn_vec3_sub(sn_vec3_from(rest->positions[i]), units->centre), 1 / units->scale);
     p->u[i][0] = u.x, p->u[i][1] = u.y, p->u[i][2] = u.z, p->u[i][3] = 1;
   }
-  sn_status status = vertex ? sn_rig_problem_sorted(ctx, memory, p) : sn_rig_problem_order(ctx, memory, p);
+  sn_status status = vertex ? sn_fit_problem_sorted(ctx, memory, p) : sn_fit_problem_order(ctx, memory, p);
   for (int q = 0; status == SN_OK && q < p->n; q++) p->place[p->order[q]] = q;
   int none;
-  rig_group(p, (int)sn_team_first(ctx, rig_groups(p), sn_team_rank(ctx)), &p->first, &none);
-  rig_group(p, (int)sn_team_first(ctx, rig_groups(p), sn_team_rank(ctx) + 1), &p->last, &none);
+  fit_group(p, (int)sn_team_first(ctx, fit_groups(p), sn_team_rank(ctx)), &p->first, &none);
+  fit_group(p, (int)sn_team_first(ctx, fit_groups(p), sn_team_rank(ctx) + 1), &p->last, &none);
   source->centre = units->centre, source->unit = 1 / units->scale;
   p->source = source;
   if (status == SN_OK) status = new_rows(ctx, memory, p);
   if (status == SN_OK) status = fill_rows(ctx, rest, source, units, p);
-  return status == SN_OK ? sn_rig_problem_moments(ctx, memory, p) : status;
+  return status == SN_OK ? sn_fit_problem_moments(ctx, memory, p) : status;
 }
 
-sn_status sn_rig_problem_build(sn_context *ctx, sn_arena *memory, const sn_mesh *rest, const sn_frames *frames,
-                               const int *vertex, const int *chosen, int count, rig_units *units, rig_problem *p) {
-  *units = (rig_units){0};
-  *p = (rig_problem){.n = rest->vertex_count, .f = count};
+sn_status sn_fit_problem_build(sn_context *ctx, sn_arena *memory, const sn_mesh *rest, const sn_frames *frames,
+                               const int *vertex, const int *chosen, int count, fit_units *units, fit_problem *p) {
+  *units = (fit_units){0};
+  *p = (fit_problem){.n = rest->vertex_count, .f = count};
   sn_status status = build(ctx, memory, rest, frames, vertex, chosen, units, p);
-  if (status != SN_OK) sn_rig_problem_free(p);
+  if (status != SN_OK) sn_fit_problem_free(p);
   return status;
 }
 
-void sn_rig_problem_free(rig_problem *p) { sn_file_close(&p->file); }
+void sn_fit_problem_free(fit_problem *p) { sn_file_close(&p->file); }
 
-sn_affine sn_rig_to_units(const rig_units *units, int f, sn_affine t) {
+sn_affine sn_fit_to_units(const fit_units *units, int f, sn_affine t) {
   sn_affine to_rest;
   sn_affine_invert(units->motion[f], &to_rest);
   t = sn_affine_mul(to_rest, t);
@@ -337,14 +337,14 @@ sn_affine sn_rig_to_units(const rig_units *units, int f, sn_affine t) {
   return sn_affine_make(a, sn_vec3_scale(shift, 1 / units->scale));
 }
 
-sn_affine sn_rig_from_units(const rig_units *units, int f, sn_affine t) {
+sn_affine sn_fit_from_units(const fit_units *units, int f, sn_affine t) {
   sn_mat3 a = sn_affine_linear(t);
   sn_vec3 shift = sn_vec3_add(sn_vec3_scale(sn_affine_translation(t), units->scale), units->centre);
   shift = sn_vec3_sub(shift, sn_mat3_apply(a, units->centre));
   return sn_affine_mul(units->motion[f], sn_affine_make(a, shift));
 }
 
-sn_affine sn_rig_bone(const rig_model *m, int j, int f) {
+sn_affine sn_fit_bone(const fit_model *m, int j, int f) {
   size_t columns = 3 * (size_t)m->p->f;
   const double *t = m->t + 4 * (size_t)j * columns + 3 * (size_t)f;
   sn_affine out;
@@ -353,7 +353,7 @@ sn_affine sn_rig_bone(const rig_model *m, int j, int f) {
   return out;
 }
 
-void sn_rig_set_bone(rig_model *m, int j, int f, sn_affine a) {
+void sn_fit_set_bone(fit_model *m, int j, int f, sn_affine a) {
   size_t columns = 3 * (size_t)m->p->f;
   double *t = m->t + 4 * (size_t)j * columns + 3 * (size_t)f;
   for (int r = 0; r < 3; r++)

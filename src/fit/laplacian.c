@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-#include "rig/internal.h"
+// Bone-vertex weight smoothing (Kim 2010): weights that bend little over the surface.
+#include "fit/weights.h"
 
 #include <math.h>
 #include <string.h>
@@ -7,7 +8,7 @@
 #include "solve/solve.h"
 
 typedef struct smooth_job {
-  rig_model *m;
+  fit_model *m;
   const sn_topology *topology;
   double rho;        // in the solver's units, times the number of frames
   const int *vertex; // of the present colour
@@ -42,7 +43,7 @@ static int colour_vertices(const sn_topology *t, int *colour, int *last_seen, in
   return count;
 }
 
-static void add_weights(const rig_model *m, int i, double scale, double *out) {
+static void add_weights(const fit_model *m, int i, double scale, double *out) {
   size_t row = (size_t)i * (size_t)m->limit;
   for (int q = 0; q < m->limit && m->weight[row + (size_t)q] > 0; q++) {
     out[m->joint[row + (size_t)q]] += scale * m->weight[row + (size_t)q];
@@ -66,7 +67,7 @@ static double smoothness_terms(const smooth_job *job, int i, double *s) {
 
 // The bones of vertex i, then those of its neighbours. Returns how many.
 static int candidates(const smooth_job *job, int i, int bone[SN_SIMPLEX_MAX], double *w) {
-  const rig_model *m = job->m;
+  const fit_model *m = job->m;
   const sn_topology *t = job->topology;
   int count = 0;
   for (int e = t->ring_start[i] - 1; e < t->ring_start[i + 1]; e++) {
@@ -82,23 +83,23 @@ static int candidates(const smooth_job *job, int i, int bone[SN_SIMPLEX_MAX], do
 }
 
 // A and b of the data: sum_f (T_a v) . (T_b v) and sum_f x . (T_a v).
-static void data_terms(const rig_model *m, int i, const int *bone, sn_simplex *q) {
-  double mono[RIG_MONOMIALS];
+static void data_terms(const fit_model *m, int i, const int *bone, sn_simplex *q) {
+  double mono[FIT_MONOMIALS];
   const double *u = m->p->u[i];
   size_t columns = 3 * (size_t)m->p->f;
-  rig_monomials(u, mono);
+  fit_monomials(u, mono);
   for (int a = 0; a < q->n; a++) {
     for (int b = 0; b <= a; b++) {
-      const double *gram = rig_gram(m, bone[a], bone[b]);
+      const double *gram = fit_gram(m, bone[a], bone[b]);
       double sum = 0;
-      for (int k = 0; k < RIG_MONOMIALS; k++) sum += mono[k] * gram[k];
+      for (int k = 0; k < FIT_MONOMIALS; k++) sum += mono[k] * gram[k];
       q->a[a][b] = q->a[b][a] = sum;
     }
     const double *t = m->t + 4 * (size_t)bone[a] * columns;
     double sum = 0;
     for (int f = 0; f < m->p->f; f++) {
       float space[3];
-      const float *x = rig_point(m->p, i, f, space);
+      const float *x = fit_point(m->p, i, f, space);
       for (size_t r = 0, k = 3 * (size_t)f; r < 3; r++, k++) {
         double moved = u[0] * t[k] + u[1] * t[columns + k] + u[2] * t[2 * columns + k] + u[3] * t[3 * columns + k];
         sum += (double)x[r] * moved;
@@ -106,10 +107,10 @@ static void data_terms(const rig_model *m, int i, const int *bone, sn_simplex *q
     }
     q->b[a] = sum;
   }
-  rig_used_one(m->p);
+  fit_used_one(m->p);
 }
 
-static void store(rig_model *m, int i, const sn_simplex *q, const int *bone) {
+static void store(fit_model *m, int i, const sn_simplex *q, const int *bone) {
   size_t row = (size_t)i * (size_t)m->limit;
   int order[SN_SIMPLEX_MAX], count = 0;
   double total = 0;
@@ -129,7 +130,7 @@ static void store(rig_model *m, int i, const sn_simplex *q, const int *bone) {
 
 static void smooth_range(void *user, int64_t begin, int64_t end, int worker) {
   const smooth_job *job = user;
-  rig_model *m = job->m;
+  fit_model *m = job->m;
   double *s = job->wanted + (size_t)worker * (size_t)m->bones;
   for (int64_t n = begin; n < end; n++) {
     int i = job->vertex[n], bone[SN_SIMPLEX_MAX];
@@ -146,7 +147,7 @@ static void smooth_range(void *user, int64_t begin, int64_t end, int worker) {
 }
 
 // Radius of the mesh in the solver's units, from the mean of its vertices.
-static double radius(const rig_problem *p) {
+static double radius(const fit_problem *p) {
   double most = 0;
   for (int i = 0; i < p->n; i++) {
     const double *u = p->u[i];
@@ -155,7 +156,7 @@ static double radius(const rig_problem *p) {
   return most > 0 ? sqrt(most) : 1;
 }
 
-sn_status sn_rig_smooth_weights(sn_context *ctx, const sn_mesh *rest, rig_model *m, double rho, int sweeps) {
+sn_status sn_fit_smooth_weights(sn_context *ctx, const sn_mesh *rest, fit_model *m, double rho, int sweeps) {
   sn_topology topology;
   sn_status status = sn_topology_build(ctx, rest, &topology);
   if (status != SN_OK) return status;

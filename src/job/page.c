@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Packing of a page: compressed blobs, quantised frames, and the file itself.
-#include "cli/page.h"
+#include "job/page.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -88,6 +88,14 @@ typedef struct neighbours {
   int *start, *list; // those of vertex i: list[start[i]] up to list[start[i + 1] - 1]
 } neighbours;
 
+// Steps of all frames, and what is left of them once they are predicted.
+typedef struct coded_frames {
+  int frame_count, count; // vertices of a frame
+  uint16_t *steps, *offsets;
+  int *strayed; // per vertex: from how it went on
+  neighbours around;
+} coded_frames;
+
 // Neighbours with lower numbers of every vertex, as often as they share a triangle.
 static sn_status lower_neighbours(sn_context *ctx, const sn_mesh *mesh, sn_arena *memory, neighbours *out) {
   int count = 0;
@@ -111,11 +119,13 @@ static sn_status lower_neighbours(sn_context *ctx, const sn_mesh *mesh, sn_arena
 
 // Each coordinate goes on as in the last `order` frames; by how much it strays from that is about the mean of what its
 // neighbours did. What is left are small numbers, of either sign by zigzag. Returns the sum of their sizes.
-static double predict(const uint16_t *steps, int frame_count, int count, const neighbours *around, int order,
-                      int *strayed, uint16_t *out) {
-  size_t n = (size_t)count, frame = 3 * n;
+static double predict(const coded_frames *c, int order) {
+  const neighbours *around = &c->around;
+  const uint16_t *steps = c->steps;
+  int *strayed = c->strayed;
+  size_t n = (size_t)c->count, frame = 3 * n;
   double total = 0;
-  for (size_t at = 0; at < (size_t)frame_count * frame; at += n) {
+  for (size_t at = 0; at < (size_t)c->frame_count * frame; at += n) {
     size_t past = at / frame < (size_t)order ? at / frame : (size_t)order;
     for (size_t i = 0; i < n; i++) {
       size_t k = at + i;
@@ -126,7 +136,7 @@ static double predict(const uint16_t *steps, int frame_count, int count, const n
       int guess = last > first ? (int)floor(sum / (last - first) + 0.5) : i ? strayed[i - 1] : 0;
       strayed[i] = steps[k] - going;
       int16_t off = (int16_t)(uint16_t)(strayed[i] - guess);
-      out[k] = (uint16_t)((uint32_t)off << 1 ^ (off < 0 ? 0xffffu : 0));
+      c->offsets[k] = (uint16_t)((uint32_t)off << 1 ^ (off < 0 ? 0xffffu : 0));
       total += abs(off);
     }
   }
@@ -138,24 +148,26 @@ json_t *sn_page_frames(sn_context *ctx, const sn_mesh *mesh, const sn_frames *fr
   int n = frames->vertex_count, f_count = frames->frame_count, order = 2;
   size_t size = (size_t)f_count * 3 * (size_t)n;
   float(*boxes)[6] = sn_arena_alloc(ctx, &scratch, (size_t)f_count, sizeof *boxes);
-  uint16_t *steps = SN_NEW(ctx, &scratch, uint16_t, size), *offsets = SN_NEW(ctx, &scratch, uint16_t, size);
-  int *strayed = SN_NEW(ctx, &scratch, int, n);
-  neighbours around;
+  coded_frames c = {.frame_count = f_count,
+                    .count = n,
+                    .steps = SN_NEW(ctx, &scratch, uint16_t, size),
+                    .offsets = SN_NEW(ctx, &scratch, uint16_t, size),
+                    .strayed = SN_NEW(ctx, &scratch, int, n)};
   json_t *out = NULL;
   double worst = 0;
-  if (boxes && steps && offsets && strayed && lower_neighbours(ctx, mesh, &scratch, &around) == SN_OK) {
+  if (boxes && c.steps && c.offsets && c.strayed && lower_neighbours(ctx, mesh, &scratch, &c.around) == SN_OK) {
     find_boxes(frames, boxes);
     for (int f = 0; f < f_count; f++) {
       size_t at = (size_t)f * 3 * (size_t)n;
-      worst = fmax(worst, quantise_frame(sn_frame(frames, f), n, boxes[f], steps + at));
+      worst = fmax(worst, quantise_frame(sn_frame(frames, f), n, boxes[f], c.steps + at));
     }
-    double smooth = predict(steps, f_count, n, &around, 2, strayed, offsets);
-    if (predict(steps, f_count, n, &around, 1, strayed, offsets) < smooth)
+    double smooth = predict(&c, 2);
+    if (predict(&c, 1) < smooth)
       order = 1;
     else
-      predict(steps, f_count, n, &around, 2, strayed, offsets);
+      predict(&c, 2);
     json_t *box_blob = sn_page_blob(ctx, boxes, (size_t)f_count * sizeof *boxes, 4);
-    json_t *step_blob = sn_page_blob(ctx, offsets, size * sizeof *offsets, 2);
+    json_t *step_blob = sn_page_blob(ctx, c.offsets, size * sizeof *c.offsets, 2);
     bool both = box_blob && step_blob;
     if (both)
       out = json_pack("{sO sO sf si}", "boxes", box_blob, "coordinates", step_blob, "error", worst, "order", order);
@@ -238,15 +250,12 @@ static sn_status copy_sets(sn_context *ctx, const char *path, sn_writer *writer)
   return count ? status : sn_fail(ctx, SN_BAD_FILE, "%s: not a page written by sinew view", path);
 }
 
-sn_status sn_page_write(sn_context *ctx, const char *path, const char *title, const char *const *pages,
-                        int page_count, const json_t *sets) {
+sn_status sn_page_write(sn_context *ctx, const sn_view_job *job, const char *title, const json_t *sets) {
   static const char title_mark[] = "<!--sinew:title-->", sets_mark[] = "<!--sinew:sets-->";
-  const char *text = (const char *)sn_page_template;
-  size_t size = sn_page_template_size;
+  const char *text = job->page, *path = job->path;
+  size_t size = job->page_size;
   const char *title_at = find(text, size, title_mark), *sets_at = find(text, size, sets_mark);
-  if (!title_at || !sets_at) {
-    return sn_fail(ctx, SN_UNSUPPORTED, PAGE_MISSING);
-  }
+  if (!title_at || !sets_at) return sn_fail(ctx, SN_UNSUPPORTED, "%s: the page has no place for models", path);
   sn_writer writer;
   sn_status status = sn_writer_open(ctx, path, &writer);
   if (status != SN_OK) return status;
@@ -254,7 +263,7 @@ sn_status sn_page_write(sn_context *ctx, const char *path, const char *title, co
   write_escaped(&writer, title);
   title_at += strlen(title_mark);
   sn_write(&writer, title_at, (size_t)(sets_at - title_at));
-  for (int k = 0; status == SN_OK && k < page_count; k++) status = copy_sets(ctx, pages[k], &writer);
+  for (int k = 0; status == SN_OK && k < job->page_count; k++) status = copy_sets(ctx, job->pages[k], &writer);
   for (size_t k = 0; status == SN_OK && k < json_array_size(sets); k++) {
     write_text(&writer, set_open);
     if (json_dump_callback(json_array_get(sets, k), dump_piece, &writer, JSON_COMPACT | JSON_REAL_PRECISION(7)) !=

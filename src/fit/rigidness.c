@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Rigidness Laplacian: neighbours whose distance never changes should have the same weights.
 #include "base/team.h"
-#include "rig/internal.h"
+#include "fit/weights.h"
 
 #include <math.h>
 
 typedef struct edge_job {
-  const rig_problem *p;
+  const fit_problem *p;
   const int *start, *ring;
   float *edge_weight;
   double floor;
@@ -19,24 +19,24 @@ static double distance3(const float *a, const float *b) {
 
 // d_ik = 1 / sqrt(mean_f (|v_i - v_k| - |u_i - u_k|)^2)
 static void edge_rigidness(edge_job *job, int from, int to) {
-  const rig_problem *p = job->p;
+  const fit_problem *p = job->p;
   for (int q = from; q < to; q++) {
     int i = p->order[q];
     for (int e = job->start[i]; e < job->start[i + 1]; e++) {
       int k = job->ring[e];
-      const float *a = rig_row(p, i);
-      if (p->place && (p->place[k] < from || p->place[k] >= to)) rig_used_one(p);
+      const float *a = fit_row(p, i);
+      if (p->place && (p->place[k] < from || p->place[k] >= to)) fit_used_one(p);
       double sum = 0;
       float space[3];
       sn_vec3 u = {p->u[i][0] - p->u[k][0], p->u[i][1] - p->u[k][1], p->u[i][2] - p->u[k][2]};
       double rest = sn_vec3_length(u);
       for (int f = 0; f < p->f; f++) {
-        double change = distance3(a + 3 * f, rig_point(p, k, f, space)) - rest;
+        double change = distance3(a + 3 * f, fit_point(p, k, f, space)) - rest;
         sum += change * change;
       }
       job->edge_weight[e] = (float)(1 / (sqrt(sum / p->f) + job->floor));
     }
-    rig_used(p, 1);
+    fit_used(p, 1);
   }
 }
 
@@ -52,15 +52,15 @@ static void edge_part(void *user, int64_t begin, int64_t end, int worker) {
 }
 
 static sn_status gather_pulls(sn_context *ctx, edge_job *job) {
-  const rig_problem *p = job->p;
+  const fit_problem *p = job->p;
   sn_arena scratch = sn_arena_new(ctx);
   float *packed = SN_NEW(ctx, &scratch, float, job->start[p->n]);
   sn_status status = packed ? SN_OK : ctx->error.status;
   for (int rank = 0; status == SN_OK && rank < sn_team_size(ctx); rank++) {
     int first, last, none;
     size_t count = 0;
-    rig_group(p, (int)sn_team_first(ctx, rig_groups(p), rank), &first, &none);
-    rig_group(p, (int)sn_team_first(ctx, rig_groups(p), rank + 1), &last, &none);
+    fit_group(p, (int)sn_team_first(ctx, fit_groups(p), rank), &first, &none);
+    fit_group(p, (int)sn_team_first(ctx, fit_groups(p), rank + 1), &last, &none);
     for (int q = first; q < last; q++)
       for (int e = job->start[p->order[q]]; e < job->start[p->order[q] + 1]; e++)
         packed[count++] = job->edge_weight[e];
@@ -75,7 +75,7 @@ static sn_status gather_pulls(sn_context *ctx, edge_job *job) {
 }
 
 // Symmetric in i and k, about 1 in sum over the neighbours: the mean of d_ik / D_i and d_ik / D_k.
-static void normalise(const rig_problem *p, const int *start, const int *ring, double strength, float *edge_weight,
+static void normalise(const fit_problem *p, const int *start, const int *ring, double strength, float *edge_weight,
                       double *total) {
   for (int i = 0; i < p->n; i++)
     for (int e = start[i]; e < start[i + 1]; e++) total[i] += (double)edge_weight[e];
@@ -85,9 +85,9 @@ static void normalise(const rig_problem *p, const int *start, const int *ring, d
     }
 }
 
-sn_status sn_rig_smooth_build(sn_context *ctx, sn_arena *memory, const sn_mesh *rest, const rig_problem *p,
-                              double strength, rig_smooth *out) {
-  *out = (rig_smooth){0};
+sn_status sn_fit_smooth_build(sn_context *ctx, sn_arena *memory, const sn_mesh *rest, const fit_problem *p,
+                              double strength, fit_smooth *out) {
+  *out = (fit_smooth){0};
   sn_topology topology;
   sn_status status = sn_topology_build(ctx, rest, &topology);
   if (status != SN_OK) return status;
@@ -104,7 +104,7 @@ sn_status sn_rig_smooth_build(sn_context *ctx, sn_arena *memory, const sn_mesh *
     sn_parallel_for(ctx, p->last - p->first, 256, edge_part, &part);
     if (ctx->team) status = gather_pulls(ctx, &job);
     normalise(p, start, ring, strength, edge_weight, total);
-    *out = (rig_smooth){.start = start, .ring = ring, .edge_weight = edge_weight};
+    *out = (fit_smooth){.start = start, .ring = ring, .edge_weight = edge_weight};
   } else {
     status = ctx->error.status;
   }
@@ -112,13 +112,13 @@ sn_status sn_rig_smooth_build(sn_context *ctx, sn_arena *memory, const sn_mesh *
   return status;
 }
 
-void sn_rig_smooth_scale(rig_smooth *smooth, int n, double factor) {
+void sn_fit_smooth_scale(fit_smooth *smooth, int n, double factor) {
   for (int e = 0; e < smooth->start[n]; e++)
     smooth->edge_weight[e] = (float)(factor * (double)smooth->edge_weight[e]);
 }
 
 // sum_j (w_ij - w_kj)^2
-static double weight_change(const rig_model *m, int i, int k) {
+static double weight_change(const fit_model *m, int i, int k) {
   const uint16_t *ji = m->joint + (size_t)i * (size_t)m->limit, *jk = m->joint + (size_t)k * (size_t)m->limit;
   const double *wi = m->weight + (size_t)i * (size_t)m->limit, *wk = m->weight + (size_t)k * (size_t)m->limit;
   double sum = 0;
@@ -130,7 +130,7 @@ static double weight_change(const rig_model *m, int i, int k) {
   return sum;
 }
 
-double sn_rig_smooth_energy(const rig_model *m, const rig_smooth *smooth) {
+double sn_fit_smooth_energy(const fit_model *m, const fit_smooth *smooth) {
   double sum = 0;
   for (int i = 0; i < m->p->n; i++)
     for (int e = smooth->start[i]; e < smooth->start[i + 1]; e++)
@@ -138,7 +138,7 @@ double sn_rig_smooth_energy(const rig_model *m, const rig_smooth *smooth) {
   return sum;
 }
 
-double sn_rig_smooth_tears(const rig_model *m, rig_smooth *smooth, double bound) {
+double sn_fit_smooth_tears(const fit_model *m, fit_smooth *smooth, double bound) {
   double largest = 0;
   for (int i = 0; i < m->p->n; i++)
     for (int e = smooth->start[i]; e < smooth->start[i + 1]; e++) {
@@ -153,7 +153,7 @@ double sn_rig_smooth_tears(const rig_model *m, rig_smooth *smooth, double bound)
 // error for a mesh of unit size; 0.004 on the gallop, 0.012 on the cat, where a fixed 0.01 did well; never more than 0.02.
 static const double smooth_by_error = 200, smooth_most = 0.02;
 
-void sn_rig_smooth_by_error(const rig_model *m, rig_smooth *smooth) {
+void sn_fit_smooth_by_error(const fit_model *m, fit_smooth *smooth) {
   double squared = m->error / ((double)m->p->n * m->p->f);
-  sn_rig_smooth_scale(smooth, m->p->n, fmin(smooth_by_error * squared, smooth_most));
+  sn_fit_smooth_scale(smooth, m->p->n, fmin(smooth_by_error * squared, smooth_most));
 }

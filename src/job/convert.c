@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: MIT
+// Between mesh files, between sequence files, and a model in other bytes.
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "job/job.h"
+
+static bool is_gltf(const char *path) { return sn_has_extension(path, ".glb") || sn_has_extension(path, ".gltf"); }
+
+static bool is_alembic(const char *path) { return sn_has_extension(path, ".abc"); }
+
+// Frames that come with the mesh they are of.
+static bool has_faces(const char *path) { return sn_is_document(path) || is_alembic(path); }
+
+static bool is_folder(const char *path) {
+  struct stat info;
+  return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+typedef struct conversion {
+  sn_context *ctx;
+  const char *from, *to;
+  const sn_inputs *inputs;
+  sn_choice choice;
+  char *what; // was written
+} conversion;
+
+// A glTF document read and written whole: .glb to .gltf and back.
+static sn_status convert_document(conversion *c) {
+  sn_gltf *gltf;
+  sn_status status = sn_gltf_read(c->ctx, c->from, &gltf);
+  if (status != SN_OK) return status;
+  sn_mat3 turn = sn_adjust_linear(&c->choice.adjust);
+  sn_gltf_out out = {.base = gltf, .turn = sn_adjust_moves(&c->choice.adjust) ? &turn : NULL};
+  status = sn_gltf_write(c->ctx, c->to, &out);
+  sn_gltf_free(gltf);
+  return status;
+}
+
+// What a document holds, through our own description of it: mesh, skin and every clip.
+static sn_status convert_scene(conversion *c) {
+  enum { most = 64 };
+  sn_gltf *gltf;
+  sn_mesh mesh = {0};
+  sn_skeleton skeleton = {0};
+  sn_skin skin = {0};
+  sn_poses poses[most] = {0};
+  sn_gltf_clip_out clips[most];
+  sn_status status = sn_gltf_read(c->ctx, c->from, &gltf);
+  if (status != SN_OK) return status;
+  sn_gltf_out out = {.mesh = &mesh, .clips = clips, .fps = sn_inputs_rate(c->inputs, &(sn_frames){0})};
+  status = sn_gltf_mesh(c->ctx, gltf, &mesh);
+  if (status == SN_OK && sn_gltf_skeleton(c->ctx, gltf, &skeleton, &skin) == SN_OK) {
+    out.skeleton = &skeleton, out.skin = &skin;
+    if (is_gltf(c->to) && !sn_adjust_moves(&c->choice.adjust)) out.base = gltf; // its materials
+    int count = sn_gltf_clip_count(gltf) < most ? sn_gltf_clip_count(gltf) : most;
+    for (int k = 0; status == SN_OK && k < count; k++) {
+      status = sn_gltf_poses_adjusted(c->ctx, gltf, k, &(sn_choice){.fps = out.fps, .adjust = c->choice.adjust}, -1,
+                                      &poses[k]);
+      clips[k] = (sn_gltf_clip_out){
+        .name = sn_gltf_clip(gltf, k).name, .poses = &poses[k], .frame_count = poses[k].frame_count};
+      out.clip_count = k + 1;
+    }
+  }
+  sn_adjust_rig(&c->choice.adjust, &mesh, &skeleton);
+  if (status == SN_OK) status = sn_gltf_write(c->ctx, c->to, &out);
+  if (status == SN_OK)
+    snprintf(c->what, SN_WHAT_SIZE, "%d vertices, %d joints, %d clips", mesh.vertex_count, skeleton.joint_count,
+             out.clip_count);
+  for (int k = 0; k < most; k++) sn_poses_free(&poses[k]);
+  sn_skeleton_free(&skeleton);
+  sn_skin_free(&skin);
+  sn_mesh_free(&mesh);
+  sn_gltf_free(gltf);
+  return status;
+}
+
+// The first frame of an archive, with what lies on its faces.
+static sn_status convert_archive_mesh(conversion *c) {
+  sn_abc *abc = NULL;
+  sn_mesh mesh = {0};
+  sn_surface surface = {0};
+  sn_status status = sn_abc_open(c->ctx, c->from, &abc);
+  if (status == SN_OK) status = sn_abc_choose(c->ctx, abc, c->choice.objects, c->choice.object_count);
+  double start = status == SN_OK ? sn_abc_frame_time(abc, 0) + c->choice.adjust.offset : 0;
+  if (status == SN_OK) status = sn_abc_mesh(c->ctx, abc, start, &mesh);
+  if (status == SN_OK) status = sn_abc_surface(c->ctx, abc, start, &surface);
+  if (status == SN_OK) {
+    sn_adjust_surface(&c->choice.adjust, &mesh, &surface);
+    status = sn_obj_write_surface(c->ctx, c->to, &mesh, (const float(*)[3])mesh.positions, &surface);
+  }
+  if (status == SN_OK) {
+    snprintf(c->what, SN_WHAT_SIZE, "%d vertices, %d triangles, %d materials%s%s", mesh.vertex_count,
+             mesh.triangle_count, surface.material_count, surface.has_uvs ? ", texture coordinates" : "",
+             surface.has_normals ? ", normals" : "");
+  }
+  sn_surface_free(&surface);
+  sn_mesh_free(&mesh);
+  sn_abc_free(abc);
+  return status;
+}
+
+static sn_status convert_mesh(conversion *c) {
+  sn_mesh mesh;
+  sn_status status = sn_mesh_read(c->ctx, c->from, &c->choice, &mesh);
+  if (status != SN_OK) return status;
+  if (sn_is_scene(c->to)) {
+    sn_gltf_out out = {.mesh = &mesh};
+    status = sn_gltf_write(c->ctx, c->to, &out);
+  } else {
+    status = sn_obj_write(c->ctx, c->to, &mesh, (const float(*)[3])mesh.positions);
+  }
+  if (status == SN_OK)
+    snprintf(c->what, SN_WHAT_SIZE, "%d vertices, %d triangles", mesh.vertex_count, mesh.triangle_count);
+  sn_mesh_free(&mesh);
+  return status;
+}
+
+static sn_status convert_frames(conversion *c) {
+  const char *rest = c->inputs->load.rest;
+  sn_mesh mesh = {0};
+  sn_stream frames = {0};
+  bool needs_faces = !sn_is_point_cache(c->to);
+  if (needs_faces && !rest && has_faces(c->from)) rest = c->from;
+  if (needs_faces && !rest)
+    return sn_fail(c->ctx, SN_BAD_INPUT, "%s: %s frames need triangles; give `rest` FILE", c->to,
+                   is_alembic(c->to) ? "Alembic" : "OBJ");
+  sn_status status = sn_stream_open(c->ctx, c->from, &c->choice, &frames);
+  if (status == SN_OK && rest) status = sn_mesh_read(c->ctx, rest, &c->choice, &mesh);
+  if (status == SN_OK && rest && mesh.vertex_count != frames.vertex_count) {
+    status = sn_fail(c->ctx, SN_BAD_INPUT, "%s has %d vertices, but %s has %d", c->from, frames.vertex_count, rest,
+                     mesh.vertex_count);
+  }
+  if (frames.rate == 0) frames.rate = sn_inputs_rate(c->inputs, &(sn_frames){0});
+  if (status == SN_OK) status = sn_stream_write(c->ctx, c->to, &frames, &mesh);
+  if (status == SN_OK)
+    snprintf(c->what, SN_WHAT_SIZE, "%d frames of %d vertices", frames.frame_count, frames.vertex_count);
+  sn_mesh_free(&mesh);
+  sn_stream_close(&frames);
+  return status;
+}
+
+sn_status sn_job_convert(sn_context *ctx, const char *from, const char *to, const sn_inputs *inputs, char *what) {
+  conversion c = {ctx, from, to, inputs, sn_inputs_choice(inputs, SN_FILE_FRAMES), what};
+  const sn_adjust *adjust = inputs->load.adjust;
+  what[0] = '\0';
+  for (int k = 1; k < SN_FILE_KINDS; k++) {
+    if (memcmp(&adjust[0], &adjust[k], sizeof *adjust) == 0) continue;
+    return sn_fail(ctx, SN_BAD_INPUT, "convert reads one file: give `scale`, `axes` and `offset` without its kind");
+  }
+  bool mesh = sn_is_scene(to) || sn_has_extension(to, ".obj");
+  if (sn_is_document(from) && is_gltf(to) && c.choice.adjust.offset == 0) return convert_document(&c);
+  if (sn_is_document(from) && sn_is_scene(to)) return convert_scene(&c);
+  if (is_alembic(from) && sn_has_extension(to, ".obj")) return convert_archive_mesh(&c);
+  if (mesh && !is_folder(from) && !strpbrk(from, "*?[") && (has_faces(from) || sn_has_extension(from, ".obj")))
+    return convert_mesh(&c);
+  if (!mesh) return convert_frames(&c);
+  return sn_fail(ctx, SN_UNSUPPORTED, "%s: a sequence is written as .pc2, .mdd, .abc or a folder of .obj", to);
+}
+
+// ---- models -----------------------------------------------------------------------------------------------------------
+
+// Packed unless it is already, where that is what was asked for; then renumbered.
+sn_status sn_job_pack(sn_context *ctx, const sn_rt_model *model, const char *order, sn_model *out) {
+  sn_vertex_order wanted = order && strcmp(order, "blocks") == 0 ? SN_VERTEX_ORDER_BLOCKS : SN_VERTEX_ORDER_FILE;
+  if (order && strcmp(order, "blocks") != 0 && strcmp(order, "file") != 0)
+    return sn_fail(ctx, SN_BAD_INPUT, "`order` %s: choose blocks or file", order);
+  if (order && model->info.weight_bits == 12) return sn_model_reorder(ctx, model, wanted, out);
+  sn_status status = sn_model_pack(ctx, model, out);
+  return status == SN_OK && order ? sn_model_set_order(ctx, out, wanted) : status;
+}

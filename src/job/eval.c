@@ -1,0 +1,402 @@
+// SPDX-License-Identifier: MIT
+// A model and what drives it -> frames, or a skin with its animation; and the error where the true frames are given.
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "job/job.h"
+#include "sinew/model.h"
+
+typedef struct evaluation {
+  sn_context *ctx;
+  const sn_eval_job *job;
+  const sn_rt_model *model;
+  sn_examples input, truth; // what drives the model; the true frames, where control points do and there are any
+  sn_arena memory;
+} evaluation;
+
+// Joints by the model's own tree; or the palette as joints of a flat skeleton, what glTF sees of half-way joints and of drives with
+// separate bones. Both in the poses of the examples.
+static sn_status make_skeleton(evaluation *e, sn_skeleton *skeleton, sn_poses *poses) {
+  const sn_rt_model *model = e->model;
+  int count = (int)model->info.palette_count;
+  sn_status status = count == (int)model->info.joint_count ? sn_model_skeleton(e->ctx, model, skeleton)
+                                                           : sn_skeleton_new(e->ctx, count, skeleton);
+  return status == SN_OK ? sn_assess_palettes(e->ctx, model, &e->input, poses) : status;
+}
+
+// Where there are more fields than frames, a morph target per frame instead: what the fields add up to there, with the weight 1.
+static sn_status targets_of_frames(evaluation *e, size_t frames, sn_displacements *fields, float **weights) {
+  size_t vertices = e->model->info.vertex_count;
+  float(*deltas)[3] = sn_arena_alloc(e->ctx, &fields->memory, frames * vertices, sizeof *deltas);
+  float *ones = SN_NEW(e->ctx, &fields->memory, float, frames *frames);
+  size_t count = (size_t)fields->count;
+  if (!deltas || !ones) return e->ctx->error.status;
+  for (size_t b = 0; b < count; b++)
+    for (size_t i = 0; i < vertices; i++) {
+      const float *d = fields->deltas[b * vertices + i];
+      if (d[0] == 0 && d[1] == 0 && d[2] == 0) continue;
+      for (size_t f = 0; f < frames; f++)
+        for (int k = 0; k < 3; k++) deltas[f * vertices + i][k] += (*weights)[f * count + b] * d[k];
+    }
+  for (size_t f = 0; f < frames; f++) ones[f * frames + f] = 1;
+  fields->deltas = deltas, fields->count = (int)frames, *weights = ones;
+  return SN_OK;
+}
+
+// Corrections in the rest pose are morph targets: glTF morphs before it skins.
+static sn_status morph_targets(evaluation *e, sn_displacements *fields, float **weights, const char *const **names) {
+  sn_status status = sn_model_displacements(e->ctx, e->model, fields);
+  if (status == SN_UNSUPPORTED) {
+    sn_fail_prefix(e->ctx, "%s: glTF only morphs whole meshes before skinning, and ", e->job->path);
+    size_t used = strlen(e->ctx->error.message);
+    snprintf(e->ctx->error.message + used, sizeof e->ctx->error.message - used,
+             "; write the deformed vertices instead: -o out.pc2");
+  }
+  if (status == SN_OK && fields->count > 0) {
+    status = sn_assess_correct_values(e->ctx, e->model, &e->input, fields->count, &fields->memory, weights);
+  }
+  if (status == SN_OK) status = sn_model_shape_names(e->ctx, &e->memory, e->model, names);
+  int frames = e->input.poses.frame_count;
+  if (status == SN_OK && frames > 0 && fields->count > frames && !*names)
+    status = targets_of_frames(e, (size_t)frames, fields, weights);
+  return status;
+}
+
+// Every clip of the input under its own name; what is driven by control points is one clip.
+static void describe_clips(const sn_examples *examples, const sn_poses *poses, const float *weights, int morph_count,
+                           sn_gltf_clip_out *out) {
+  out[0] =
+    (sn_gltf_clip_out){.name = "sinew", .poses = poses, .frame_count = poses->frame_count, .morph_weights = weights};
+  for (int k = 0; k < examples->clip_count; k++) {
+    int first = examples->clip_start[k];
+    out[k] = (sn_gltf_clip_out){.name = examples->clip_names ? examples->clip_names[k] : "sinew",
+                                .poses = poses,
+                                .first_frame = first,
+                                .frame_count = examples->clip_start[k + 1] - first,
+                                .seconds = examples->clip_seconds ? examples->clip_seconds[k] : 0};
+    if (weights) out[k].morph_weights = weights + (size_t)first * (size_t)morph_count;
+  }
+}
+
+// The rest tangents, for the parts of the rest file that lack them; NULL where the model has none.
+static sn_status rest_tangents(evaluation *e, float (**out)[4]) {
+  const sn_rt_model *model = e->model;
+  *out = NULL;
+  if (!model->info.tangents) return SN_OK;
+  *out = sn_arena_alloc(e->ctx, &e->memory, model->info.vertex_count, sizeof **out);
+  if (!*out) return e->ctx->error.status;
+  sn_rt_get_rest(model, &(sn_rt_rest){.tangents = *out}, NULL);
+  return sn_model_to_file(e->ctx, model, *out, sizeof **out, 1);
+}
+
+// The document of the rest mesh, not for its mirror image; and the model's normals where the mesh is elsewhere than there.
+static sn_status read_base(evaluation *e, sn_gltf **base, float (**normals)[3]) {
+  const sn_rt_model *model = e->model;
+  const char *rest = e->job->inputs->load.rest;
+  const sn_adjust *adjust = &e->job->inputs->load.adjust[SN_FILE_REST];
+  bool mirrored = sn_mat3_determinant(sn_adjust_linear(adjust)) < 0;
+  sn_status status = SN_OK;
+  if (rest && sn_is_document(rest) && !mirrored) status = sn_gltf_read(e->ctx, rest, base);
+  if (status != SN_OK || !*base || !sn_adjust_moves(adjust)) return status;
+  *normals = sn_arena_alloc(e->ctx, &e->memory, model->info.vertex_count, sizeof **normals);
+  if (!*normals) return e->ctx->error.status;
+  sn_rt_get_rest(model, &(sn_rt_rest){.normals = *normals}, NULL);
+  return sn_model_to_file(e->ctx, model, *normals, sizeof **normals, 1);
+}
+
+// A linear blend is exactly a glTF skin.
+static sn_status write_scene(evaluation *e) {
+  const sn_rt_model *model = e->model;
+  const sn_examples *examples = &e->input;
+  const char *path = e->job->path;
+  if (model->info.blend != SN_RT_BLEND_LINEAR)
+    return sn_fail(e->ctx, SN_UNSUPPORTED,
+                   "%s: glTF has linear skins only; write the deformed vertices instead: -o out.pc2", path);
+  sn_mesh mesh = {0};
+  sn_skin skin = {0};
+  sn_skeleton skeleton = {0};
+  sn_poses poses = {0};
+  sn_displacements fields = {0};
+  float *weights = NULL, (*tangents)[4] = NULL, (*normals)[3] = NULL;
+  sn_gltf *base = NULL;
+  const char *const *names = NULL;
+  sn_status status = morph_targets(e, &fields, &weights, &names);
+  if (status == SN_OK) status = sn_model_mesh(e->ctx, model, &mesh);
+  if (status == SN_OK) status = sn_model_skin(e->ctx, model, &skin);
+  if (status == SN_OK) status = make_skeleton(e, &skeleton, &poses);
+  if (status == SN_OK) status = read_base(e, &base, &normals);
+  if (status == SN_OK) status = rest_tangents(e, &tangents);
+  int clip_count = examples->clip_count > 0 ? examples->clip_count : 1;
+  sn_gltf_clip_out *clips = SN_NEW(e->ctx, &e->memory, sn_gltf_clip_out, clip_count);
+  if (status == SN_OK && !clips) status = e->ctx->error.status;
+  if (status == SN_OK) {
+    describe_clips(examples, &poses, weights, fields.count, clips);
+    sn_gltf_out out = {.base = base,
+                       .mesh = &mesh,
+                       .normals = (const float(*)[3])normals,
+                       .posed = normals,
+                       .tangents = (const float(*)[4])tangents,
+                       .skeleton = &skeleton,
+                       .skin = &skin,
+                       .clip_count = clip_count,
+                       .clips = clips,
+                       .fps = sn_inputs_rate(e->job->inputs, &examples->frames),
+                       .morph_count = fields.count,
+                       .morph_deltas = (const float(*)[3])fields.deltas,
+                       .morph_names = names,
+                       .affine = model->info.palette_count != model->info.joint_count};
+    status = sn_gltf_write(e->ctx, path, &out);
+  }
+  sn_gltf_free(base);
+  sn_displacements_free(&fields);
+  sn_mesh_free(&mesh);
+  sn_skin_free(&skin);
+  sn_skeleton_free(&skeleton);
+  sn_poses_free(&poses);
+  return status;
+}
+
+static sn_status write_frames(evaluation *e) {
+  const sn_rt_model *model = e->model;
+  const sn_examples *examples = &e->input;
+  sn_keys keys = {0};
+  sn_frames frames = {0};
+  sn_mesh mesh = {0};
+  sn_status status = sn_keys_parse(e->ctx, "all", sn_assess_frame_count(model, examples), 0, &keys, NULL);
+  if (status == SN_OK) status = sn_assess_evaluate(e->ctx, model, examples, &keys, &frames, NULL);
+  if (status == SN_OK) status = sn_frames_check(e->ctx, &frames);
+  if (status == SN_OK) status = sn_model_mesh(e->ctx, model, &mesh);
+  if (status == SN_OK) {
+    frames.rate = sn_inputs_rate(e->job->inputs, &examples->frames);
+    status = sn_frames_write(e->ctx, e->job->path, &frames, &mesh);
+  }
+  sn_keys_free(&keys);
+  sn_frames_free(&frames);
+  sn_mesh_free(&mesh);
+  return status;
+}
+
+// Where the true frames are given as well, how far the model is from them.
+static sn_status score(evaluation *e, const sn_examples *truth, sn_metrics *out) {
+  const sn_rt_model *model = e->model;
+  const sn_examples *input = &e->input;
+  sn_keys keys = {0};
+  sn_frames positions = {0}, normals = {0};
+  sn_errors errors = {0};
+  int count = truth->frames.frame_count;
+  sn_status status = sn_keys_parse(e->ctx, "all", count, 0, &keys, NULL);
+  if (status == SN_OK && sn_assess_frame_count(model, input) != count)
+    status = sn_fail(e->ctx, SN_BAD_INPUT, "%d frames of input, but %d true ones",
+                     sn_assess_frame_count(model, input), count);
+  if (status == SN_OK) status = sn_assess_evaluate(e->ctx, model, input, &keys, &positions, &normals);
+  if (status == SN_OK) status = sn_errors_measure(e->ctx, truth, &keys, &positions, &normals, &errors);
+  double diagonal = sn_points_diagonal((const float(*)[3])truth->rest.positions, truth->rest.vertex_count);
+  if (status == SN_OK) status = sn_metrics_of(e->ctx, &errors, diagonal, out);
+  sn_keys_free(&keys);
+  sn_frames_free(&positions);
+  sn_frames_free(&normals);
+  sn_errors_free(&errors);
+  return status;
+}
+
+// Frames of the whole mesh become those of the control vertices alone.
+static sn_status pick_controls(evaluation *e, sn_frames *frames) {
+  const sn_rt_model *model = e->model;
+  const uint32_t *points = sn_rt_find_section(model, "control.points", NULL);
+  int count = (int)model->info.control_count;
+  sn_frames picked;
+  sn_status status = sn_frames_new(e->ctx, count, frames->frame_count, &picked);
+  if (status != SN_OK) return status;
+  for (int f = 0; f < frames->frame_count; f++)
+    for (int k = 0; k < count; k++) {
+      memcpy(sn_frame_mutable(&picked, f)[k], sn_frame(frames, f)[points[k]], sizeof(float[3]));
+    }
+  picked.rate = frames->rate;
+  sn_frames_free(frames);
+  *frames = picked;
+  return SN_OK;
+}
+
+// Positions of the control points, as separate frames.
+static sn_status load_controls(evaluation *e) {
+  const char *path = e->job->inputs->load.controls;
+  int points = (int)e->model->info.control_count;
+  sn_frames *frames = &e->input.frames;
+  if (!path || !sn_is_point_cache(path))
+    return sn_fail(
+      e->ctx, SN_BAD_INPUT,
+      "%s is driven by %d control points: give `controls` FILE.pc2 with their positions at every frame, or "
+      "with the whole mesh, which has them",
+      e->job->name, points);
+  sn_choice choice = {.adjust = e->job->inputs->load.adjust[SN_FILE_FRAMES]};
+  sn_status status = sn_frames_read(e->ctx, path, &choice, frames);
+  if (status == SN_OK && frames->vertex_count == (int)e->model->info.vertex_count) status = pick_controls(e, frames);
+  if (status == SN_OK && frames->vertex_count != points) {
+    status = sn_fail(e->ctx, SN_BAD_INPUT, "%s has %d points, the model's control points are %d", path,
+                     frames->vertex_count, points);
+  }
+  return status == SN_OK ? sn_frames_check(e->ctx, frames) : status;
+}
+
+// One pose per value, as a clip of its name: that value as large as in training, the others at 0.
+static sn_status pose_values(evaluation *e) {
+  const sn_rt_model *model = e->model;
+  sn_examples *out = &e->input;
+  int count = (int)model->info.value_count;
+  sn_status status = sn_values_new(e->ctx, count, count, &out->values);
+  out->clip_start = SN_NEW(e->ctx, &e->memory, int, count + 1);
+  if (status != SN_OK || !out->clip_start) return e->ctx->error.status;
+  out->clip_count = out->clip_start[count] = count, out->clip_names = (const char **)out->values.names;
+  for (int v = 0; v < count; v++) {
+    float range[2] = {0};
+    sn_rt_value_range(model, (uint32_t)v, range), out->clip_start[v] = v;
+    out->values.names[v] = sn_arena_text(e->ctx, &out->values.memory, sn_rt_value_name(model, (uint32_t)v));
+    if (!out->values.names[v]) return e->ctx->error.status;
+    for (int f = 0; f < count; f++)
+      out->values.values[f * count + v] = fmin(fmax(f == v ? HUGE_VAL : 0, (double)range[0]), (double)range[1]);
+  }
+  return SN_OK;
+}
+
+// Values alone; the true frames, where there are any, are in the same examples.
+static sn_status load_values(evaluation *e) {
+  sn_inputs *in = e->job->inputs;
+  bool given = in->load.values || in->frames.count > 0;
+  if (!given && sn_is_scene(e->job->path)) return pose_values(e);
+  sn_status status = given ? sn_inputs_load(e->ctx, in, &e->input) : SN_OK;
+  if (status == SN_OK && e->input.values.count == 0)
+    status = sn_fail(e->ctx, SN_BAD_INPUT, "%s is driven by named values: give `values` FILE.csv", e->job->name);
+  return status;
+}
+
+static sn_status load_input(evaluation *e) {
+  const sn_rt_info *info = &e->model->info;
+  sn_inputs *in = e->job->inputs;
+  if (info->control_count > 0) {
+    sn_status status = load_controls(e);
+    return status == SN_OK && in->frames.count > 0 ? sn_inputs_load(e->ctx, in, &e->truth) : status;
+  }
+  if (info->joint_count == 0 && info->value_count > 0) return load_values(e);
+  if (in->skeletons.count > 0) {
+    sn_status status = sn_inputs_load(e->ctx, in, &e->input);
+    return status == SN_OK ? sn_inputs_retarget(e->ctx, in, e->model, &e->input) : status;
+  }
+  return sn_fail(e->ctx, SN_BAD_INPUT, "%s is driven by %s: give `skeleton` FILE with the poses", e->job->name,
+                 sn_rt_drive_name(info->drive));
+}
+
+// An input of the model that the training had within a range.
+typedef struct ranged {
+  const char *kind, *name; // "torque of " or "value ", and whose
+  float range[2];
+  int count, frames; // at so many it is outside
+} ranged;
+
+static void report_range(const sn_inputs *in, const char *model, const ranged *r, json_t *out) {
+  sn_inputs_note(in,
+                 "note: %s: the %s%s is outside %g to %g, the range of the training, at %d of %d frames; there the "
+                 "nearest %.*s within is used",
+                 model, r->kind, r->name, (double)r->range[0], (double)r->range[1], r->count, r->frames,
+                 (int)strcspn(r->kind, " "), r->kind);
+  sn_report_put(out, r->name, json_integer(r->count));
+}
+
+json_t *sn_report_clamped(const sn_inputs *in, const char *name, const sn_rt_model *model,
+                          const sn_examples *examples) {
+  json_t *out = json_object();
+  for (uint32_t j = 0; j < model->info.torque_count; j++) {
+    ranged r = {"torque of ", sn_rt_joint_name(model, j), .frames = examples->torques.frame_count};
+    r.count = sn_assess_clamped(model, examples, j);
+    if (r.count > 0 && sn_rt_torque_range(model, j, r.range)) report_range(in, name, &r, out);
+  }
+  for (uint32_t v = 0; v < model->info.value_count; v++) {
+    ranged r = {"value ", sn_rt_value_name(model, v), .frames = examples->values.frame_count};
+    r.count = sn_assess_values_clamped(model, examples, v);
+    if (r.count > 0 && sn_rt_value_range(model, v, r.range)) report_range(in, name, &r, out);
+  }
+  return out;
+}
+
+// Smaller angles are not noted.
+static const double least_outside = 1; // degrees
+
+// "3-9, 20": the frames where a joint is outside, and into `list` each of them.
+static int list_frames(const double *degrees, int frames, int stride, char *text, size_t size, json_t *list) {
+  int count = 0;
+  size_t used = 0;
+  text[0] = '\0';
+  for (int f = 0; f < frames; f++) {
+    if (!(degrees[(size_t)f * (size_t)stride] > least_outside)) continue;
+    int last = f;
+    while (last + 1 < frames && degrees[(size_t)(last + 1) * (size_t)stride] > least_outside) last++;
+    for (int n = f; n <= last; n++) json_array_append_new(list, json_integer(n)), count++;
+    if (used < size) used += (size_t)snprintf(text + used, size - used, used ? ", %d" : "%d", f);
+    if (used < size && last > f) used += (size_t)snprintf(text + used, size - used, "-%d", last);
+    f = last;
+  }
+  if (used >= size) memcpy(text + size - 4, "...", 4);
+  return count;
+}
+
+// Notes which joints leave the range of the training, in which frames and by how far. NULL where that failed.
+static json_t *report_outside(evaluation *e) {
+  const sn_rt_model *model = e->model;
+  const sn_examples *examples = &e->input;
+  sn_arena scratch = sn_arena_new(e->ctx);
+  double *degrees;
+  sn_status status = sn_assess_outside(e->ctx, model, examples, &scratch, &degrees);
+  int frames = examples->poses.frame_count, joint_count = (int)model->info.joint_count;
+  json_t *out = status == SN_OK ? json_object() : NULL;
+  for (int j = 0; out && degrees && j < joint_count; j++) {
+    json_t *list = json_array();
+    char text[200];
+    int worst = 0, count = list_frames(degrees + j, frames, joint_count, text, sizeof text, list);
+    for (int f = 1; f < frames; f++)
+      if (degrees[f * joint_count + j] > degrees[worst * joint_count + j]) worst = f;
+    double most = degrees[worst * joint_count + j];
+    const char *name = sn_rt_joint_name(model, (uint32_t)j);
+    if (count == 0) {
+      json_decref(list);
+      continue;
+    }
+    sn_inputs_note(
+      e->job->inputs,
+      "note: %s leaves the range of the training at %d of %d frames (%s), by up to %.1f degrees at frame %d", name,
+      count, frames, text, most, worst);
+    sn_report_put(out, name, json_pack("{so, sf, si}", "frames", list, "degrees", most, "worst", worst));
+  }
+  sn_arena_free(&scratch);
+  return out;
+}
+
+sn_status sn_job_eval(sn_context *ctx, const sn_eval_job *job, sn_eval_result *out) {
+  evaluation e = {.ctx = ctx, .job = job, .model = job->model, .memory = sn_arena_new(ctx)};
+  *out = (sn_eval_result){0};
+  sn_status status = load_input(&e);
+  e.input.motion = !job->unordered;
+  if (status == SN_OK) status = (sn_is_scene(job->path) ? write_scene : write_frames)(&e);
+  if (status == SN_OK) {
+    out->frames = sn_assess_frame_count(e.model, &e.input);
+    sn_inputs_note(job->inputs, "%s: %d frames of %u vertices", job->path, out->frames, e.model->info.vertex_count);
+    out->clamped = sn_report_clamped(job->inputs, job->path, e.model, &e.input);
+    out->outside = report_outside(&e);
+    if (!out->outside) status = ctx->error.status;
+  }
+  const sn_examples *truth = e.model->info.control_count > 0 ? &e.truth : &e.input;
+  if (status == SN_OK && truth->frames.frame_count > 0) status = score(&e, truth, &out->error);
+  sn_examples_free(&e.input);
+  sn_examples_free(&e.truth);
+  sn_arena_free(&e.memory);
+  return status;
+}
+
+json_t *sn_report_eval(const sn_eval_job *job, sn_eval_result *result) {
+  json_t *out = json_object();
+  if (result->clamped)
+    sn_report_add(out, "frames:i vertices:i clamped:o", result->frames, job->model->info.vertex_count,
+                  result->clamped);
+  if (result->outside) json_object_set_new(out, "outside", result->outside);
+  if (result->error.frame_count > 0) json_object_set_new(out, "all", sn_report_metrics(&result->error));
+  return out;
+}

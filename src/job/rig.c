@@ -1,0 +1,506 @@
+// SPDX-License-Identifier: MIT
+// Rigging a mesh sequence: what is known beforehand, the solve, the file, and the figures of what was written.
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "job/job.h"
+#include "sinew/model.h"
+
+typedef struct rigging {
+  sn_context *ctx;
+  sn_rig_job *job;
+  sn_rig_done *out;
+  bool *locked;
+  bool posed;    // the rest mesh is not where its file has it
+  bool mirrored; // nor are its triangles
+} rigging;
+
+// ---- input -------------------------------------------------------------------------------------------------------------
+
+static const char *suggest_joint(rigging *r, const char *name) {
+  const sn_skeleton *skeleton = &r->job->examples->skeleton;
+  const char **names = SN_NEW(r->ctx, &r->out->memory, const char *, skeleton->joint_count + 1);
+  for (int j = 0; names && j < skeleton->joint_count; j++) names[j] = skeleton->names[j];
+  return names ? sn_suggest(name, names) : NULL;
+}
+
+static sn_status lock_joints(rigging *r) {
+  const char *names = r->job->lock;
+  const sn_skeleton *skeleton = &r->job->examples->skeleton;
+  char *copy = sn_arena_text(r->ctx, &r->out->memory, names);
+  if (!r->locked) r->locked = SN_NEW(r->ctx, &r->out->memory, bool, skeleton->joint_count);
+  if (!copy || !r->locked) return r->ctx->error.status;
+  for (char *name = strtok(copy, ","); name; name = strtok(NULL, ",")) {
+    int j = sn_skeleton_find(skeleton, name);
+    if (j < 0) {
+      const char *meant = suggest_joint(r, name);
+      return sn_fail(r->ctx, SN_BAD_INPUT, "`lock`: the skeleton has no joint called '%s'%s%s%s", name,
+                     meant ? "; did you mean '" : "", meant ? meant : "", meant ? "'?" : "");
+    }
+    r->locked[j] = true;
+  }
+  r->job->options.locked = r->locked;
+  return SN_OK;
+}
+
+// What the skeleton file itself keeps: joints that are locked, and with keep_weights how far vertices keep their weights.
+static sn_status read_locks(rigging *r) {
+  sn_examples *e = r->job->examples;
+  sn_gltf *gltf;
+  sn_mesh bind = {0};
+  const char *clip; // of several skeleton files the first counts
+  const char *path = sn_clip_path(r->ctx, &r->out->memory, r->job->inputs->skeletons.texts[0], &clip);
+  sn_status status = path ? sn_gltf_read(r->ctx, path, &gltf) : r->ctx->error.status;
+  if (status != SN_OK) return status;
+  int n = e->rest.vertex_count, *nearest = SN_NEW(r->ctx, &r->out->memory, int, n);
+  double *distances = SN_NEW(r->ctx, &r->out->memory, double, n);
+  float *white = NULL, *kept = SN_NEW(r->ctx, &r->out->memory, float, n);
+  r->locked = SN_NEW(r->ctx, &r->out->memory, bool, e->skeleton.joint_count);
+  if (!nearest || !distances || !kept || !r->locked) status = r->ctx->error.status;
+  bool solves_motion = r->job->options.given == SN_RIG_WEIGHTS || r->job->options.given == SN_RIG_SKELETON;
+  if (status == SN_OK && sn_gltf_locked_joints(gltf, r->locked) && solves_motion) {
+    r->job->options.locked = r->locked;
+    sn_inputs_note(r->job->inputs, "note: %s: joints with the attribute demLock keep their motion", path);
+  }
+  if (status == SN_OK && r->job->keep_weights) {
+    status = sn_gltf_whiteness(r->ctx, gltf, &r->out->memory, &white);
+    if (status == SN_OK && !white) {
+      status = sn_fail(r->ctx, SN_BAD_INPUT, "`keep-weights`: %s has no vertex colours that say which to keep", path);
+    }
+    if (status == SN_OK) status = sn_gltf_mesh(r->ctx, gltf, &bind);
+    if (status == SN_OK) {
+      sn_adjust_rig(&r->job->inputs->load.adjust[SN_FILE_SKELETON], &bind, NULL);
+      status = sn_nearest_vertices(r->ctx, sn_mesh_points(&bind), sn_mesh_points(&e->rest), nearest, distances);
+    }
+    for (int i = 0; status == SN_OK && i < n; i++) kept[i] = white[nearest[i]];
+    r->job->options.kept = kept;
+  }
+  sn_mesh_free(&bind);
+  sn_gltf_free(gltf);
+  return status;
+}
+
+static int keys_before(const sn_keys *keys, int frame) {
+  int count = 0;
+  while (count < keys->count && keys->frames[count] < frame) count++;
+  return count;
+}
+
+// Keeps the frames of `keys` (and their poses), clip by clip.
+static sn_status choose_frames(rigging *r) {
+  sn_examples *e = r->job->examples;
+  sn_keys keys;
+  sn_frames chosen;
+  sn_status status = sn_keys_parse(r->ctx, r->job->keys, e->frames.frame_count, r->job->seed, &keys, NULL);
+  if (status != SN_OK) return status;
+  if (keys.count < e->frames.frame_count) {
+    int n = e->frames.vertex_count;
+    status = sn_frames_new(r->ctx, n, keys.count, &chosen);
+    for (int k = 0; status == SN_OK && k < keys.count; k++) {
+      memcpy(sn_frame_mutable(&chosen, k), sn_frame(&e->frames, keys.frames[k]), (size_t)n * sizeof(float[3]));
+      if (e->poses.matrices) {
+        memcpy(sn_pose(&e->poses, k), sn_pose(&e->poses, keys.frames[k]),
+               (size_t)e->poses.joint_count * sizeof(sn_affine));
+      }
+    }
+    if (status == SN_OK) {
+      for (int k = 0; k <= e->clip_count; k++) e->clip_start[k] = keys_before(&keys, e->clip_start[k]);
+      if (e->poses.matrices) e->poses.frame_count = keys.count;
+      sn_frames_free(&e->frames);
+      e->frames = chosen;
+    }
+  }
+  sn_keys_free(&keys);
+  return status;
+}
+
+// The positions of a frame (counted before `keys`) become those of the rest pose.
+static sn_status choose_rest(rigging *r) {
+  sn_examples *e = r->job->examples;
+  const char *text = r->job->rest_frame;
+  char *end = NULL;
+  long frame = strcmp(text, "auto") == 0 ? sn_rig_rest_frame(&e->frames) : strtol(text, &end, 10);
+  if ((end && (end == text || *end)) || frame < 0 || frame >= e->frames.frame_count) {
+    return sn_fail(r->ctx, SN_BAD_INPUT, "`rest-frame` %s: a frame from 0 to %d, or auto", text,
+                   e->frames.frame_count - 1);
+  }
+  memcpy(e->rest.positions, sn_frame(&e->frames, (int)frame),
+         (size_t)e->rest.vertex_count * sizeof *e->rest.positions);
+  r->out->rest_frame = (int)frame;
+  return SN_OK;
+}
+
+static sn_status set_given(sn_context *ctx, const sn_rig_job *job, sn_rig_options *o) {
+  const char *solve = job->solve;
+  if (o->bone_type == SN_RIG_AFFINE && o->structure != SN_RIG_FREE)
+    return sn_fail(ctx, SN_BAD_INPUT, "affine bones have no joints to turn about; add `joints` none");
+  if (!solve) return SN_OK;
+  o->given = strcmp(solve, "weights") == 0  ? SN_RIG_MOTION
+             : strcmp(solve, "motion") == 0 ? SN_RIG_WEIGHTS
+                                            : SN_RIG_SKELETON;
+  if (o->given == SN_RIG_SKELETON && strcmp(solve, "both") != 0)
+    return sn_fail(ctx, SN_BAD_INPUT, "`solve` %s: choose weights, motion or both", solve);
+  o->skeleton = &job->examples->skeleton;
+  o->poses = &job->examples->poses;
+  o->skin = job->examples->skin.influences > 0 ? &job->examples->skin : NULL;
+  return SN_OK;
+}
+
+static void place_rest(rigging *r) {
+  const sn_load_options *load = &r->job->inputs->load;
+  const sn_adjust *rest = &load->adjust[load->rest ? SN_FILE_REST : SN_FILE_FRAMES];
+  r->posed = sn_adjust_moves(rest) || r->job->rest_frame || r->out->noise.rest_pct_diag > 0;
+  r->mirrored = sn_mat3_determinant(sn_adjust_linear(rest)) < 0;
+}
+
+static sn_status prepare(rigging *r) {
+  sn_rig_options *options = &r->job->options;
+  sn_examples *e = r->job->examples;
+  sn_status status = set_given(r->ctx, r->job, options);
+  bool given = options->given != SN_RIG_NOTHING;
+  if (status == SN_OK && e->rest.triangle_count < 1)
+    status = sn_fail(r->ctx, SN_BAD_INPUT, "the rest mesh has no triangles: give `rest` a mesh with faces");
+  if (status == SN_OK && sn_points_diagonal((const float(*)[3])e->rest.positions, e->rest.vertex_count) == 0)
+    status = sn_fail(r->ctx, SN_BAD_INPUT,
+                     "rig: all vertices of the rest mesh are at one place; bring a distant mesh to the origin");
+  bool file = given && r->job->inputs->skeletons.count > 0;
+  if (status == SN_OK && r->job->keep_weights && !file)
+    status = sn_fail(r->ctx, SN_BAD_INPUT, "`keep-weights` needs the file of a skeleton: `skeleton` FILE");
+  if (status == SN_OK && file) status = read_locks(r);
+  if (status == SN_OK && r->job->rest_frame) status = choose_rest(r);
+  if (status == SN_OK && r->job->keys) status = choose_frames(r);
+  if (status == SN_OK && !given) {
+    status = sn_rig_denoise(r->ctx, &e->rest, &e->frames, &r->out->memory, &r->out->noise);
+    options->noise_pct = r->out->noise.frames_pct_diag;
+  }
+  if (status == SN_OK && r->job->lock) status = lock_joints(r);
+  place_rest(r);
+  return status;
+}
+
+// ---- output ------------------------------------------------------------------------------------------------------------
+
+// Error as a colour, from dark blue (none) through teal to yellow (the largest): readable by colour-blind people.
+static void heat_colour(double t, float out[3]) {
+  static const double stops[5][3] = {
+    {0.07, 0.0, 0.09}, {0.05, 0.08, 0.24}, {0.01, 0.28, 0.26}, {0.12, 0.6, 0.12}, {0.98, 0.8, 0.02}};
+  double at = 4 * (t < 0 ? 0 : t > 1 ? 1 : t);
+  int k = at >= 4 ? 3 : (int)at;
+  for (int c = 0; c < 3; c++) out[c] = (float)(stops[k][c] + (at - k) * (stops[k + 1][c] - stops[k][c]));
+}
+
+// Mesh, skin, normals and colours in the order of the rest file.
+typedef struct file_order {
+  sn_mesh mesh;
+  sn_skin skin;
+  float (*colours)[3], (*normals)[3];
+  sn_arena memory;
+} file_order;
+
+static sn_status to_file_order(rigging *r, file_order *out) {
+  const sn_examples *e = r->job->examples;
+  const double *rms = r->job->heat ? r->out->figures.vertex_rms : NULL;
+  int n = e->rest.vertex_count, count = sn_examples_file_vertices(e);
+  *out = (file_order){.memory = sn_arena_new(r->ctx)};
+  sn_status status = sn_examples_file_mesh(r->ctx, e, &out->mesh);
+  if (status == SN_OK) status = sn_examples_file_skin(r->ctx, e, &r->out->rig.skin, &out->skin);
+  out->colours = sn_arena_alloc(r->ctx, &out->memory, (size_t)count, sizeof *out->colours);
+  out->normals = sn_arena_alloc(r->ctx, &out->memory, (size_t)count, sizeof *out->normals);
+  float(*colours)[3] = sn_arena_alloc(r->ctx, &out->memory, (size_t)n, sizeof *colours);
+  if (status == SN_OK && (!out->colours || !out->normals || !colours)) status = r->ctx->error.status;
+  if (status != SN_OK) return status;
+  sn_examples_normals(e, (const float(*)[3])e->rest.positions, out->normals);
+  double worst = 0;
+  for (int i = 0; rms && i < n; i++) worst = fmax(worst, rms[i]);
+  for (int i = 0; rms && i < n; i++) heat_colour(worst > 0 ? rms[i] / worst : 0, colours[i]);
+  sn_examples_to_file(e, colours, sizeof *colours, out->colours);
+  return SN_OK;
+}
+
+static void free_file_order(file_order *order) {
+  sn_mesh_free(&order->mesh);
+  sn_skin_free(&order->skin);
+  sn_arena_free(&order->memory);
+}
+
+// New joints get names that the rest file's own joints do not have: a file's joints are kept by name, parents and all.
+static sn_status free_names(sn_context *ctx, const sn_gltf *base, sn_skeleton *skeleton) {
+  sn_skeleton old;
+  sn_status status = sn_gltf_skeleton(ctx, base, &old, NULL);
+  if (status == SN_BAD_INPUT) return SN_OK; // a file without joints
+  for (int j = 0; status == SN_OK && j < skeleton->joint_count; j++) {
+    char name[256];
+    snprintf(name, sizeof name, "%.200s", skeleton->names[j]);
+    for (int copy = 2; sn_skeleton_find(&old, name) >= 0; copy++) {
+      snprintf(name, sizeof name, "%.200s.%d", skeleton->names[j], copy);
+    }
+    skeleton->names[j] = sn_arena_text(ctx, &skeleton->memory, name);
+    if (!skeleton->names[j]) status = ctx->error.status;
+  }
+  sn_skeleton_free(&old);
+  return status;
+}
+
+// The document that the rest mesh is from; NULL: it is from another file, or its mirror image.
+static sn_status read_base(rigging *r, sn_gltf **out) {
+  const sn_inputs *in = r->job->inputs;
+  const char *path = in->load.rest, *clip;
+  *out = NULL;
+  if (!path && in->frames.count > 0) { // the frames brought it
+    path = sn_clip_path(r->ctx, &r->out->memory, in->frames.texts[0], &clip);
+    if (!path) return r->ctx->error.status;
+  }
+  return path && sn_is_document(path) && !r->mirrored ? sn_gltf_read(r->ctx, path, out) : SN_OK;
+}
+
+static sn_status write_rig(rigging *r, const char *path) {
+  const sn_examples *e = r->job->examples;
+  sn_gltf_clip_out *clips = SN_NEW(r->ctx, &r->out->memory, sn_gltf_clip_out, e->clip_count);
+  file_order order;
+  sn_gltf *base = NULL;
+  sn_status status = to_file_order(r, &order);
+  int count = 0;
+  if (!clips) status = r->ctx->error.status;
+  for (int k = 0; clips && k < e->clip_count; k++) {
+    int first = e->clip_start[k], frames = e->clip_start[k + 1] - first;
+    if (frames > 0)
+      clips[count++] = (sn_gltf_clip_out){.name = e->clip_names && e->clip_names[k] ? e->clip_names[k] : "clip",
+                                          .poses = &r->out->rig.poses,
+                                          .first_frame = first,
+                                          .frame_count = frames};
+  }
+  if (status == SN_OK) status = read_base(r, &base);
+  if (status == SN_OK && base && r->job->options.given == SN_RIG_NOTHING) {
+    status = free_names(r->ctx, base, &r->out->rig.skeleton);
+  }
+  if (status == SN_OK) {
+    sn_gltf_out out = {.base = base,
+                       .mesh = &order.mesh,
+                       .normals = r->posed ? (const float(*)[3])order.normals : NULL,
+                       .posed = r->posed,
+                       .colors = r->job->heat ? (const float(*)[3])order.colours : NULL,
+                       .skeleton = &r->out->rig.skeleton,
+                       .skin = &order.skin,
+                       .clip_count = count,
+                       .clips = clips,
+                       .fps = sn_inputs_rate(r->job->inputs, &e->frames),
+                       .affine = r->job->options.bone_type == SN_RIG_AFFINE};
+    status = sn_gltf_write(r->ctx, path, &out);
+  }
+  sn_gltf_free(base);
+  free_file_order(&order);
+  return status;
+}
+
+// ---- figures ------------------------------------------------------------------------------------------------------------
+
+// The poses of every clip that was written, one after the other; those of the rest file that stay are behind them.
+static sn_status read_poses(sn_context *ctx, const sn_gltf *gltf, double fps, sn_examples *read) {
+  int joint_count = read->skeleton.joint_count, frames = read->frames.frame_count;
+  sn_poses *out = &read->poses;
+  sn_status status = sn_poses_new(ctx, joint_count, frames, out);
+  int first = 0;
+  for (int k = 0; status == SN_OK && k < sn_gltf_clip_count(gltf) && first < frames; k++) {
+    sn_poses clip;
+    status = sn_gltf_poses(ctx, gltf, k, fps, -1, &clip);
+    if (status != SN_OK) break;
+    if (clip.frame_count > frames - first) {
+      status = sn_fail(ctx, SN_BAD_FILE, "clip %d has %d frames, more than were written", k, clip.frame_count);
+    } else {
+      memcpy(sn_pose(out, first), clip.matrices, (size_t)clip.frame_count * (size_t)joint_count * sizeof(sn_affine));
+      first += clip.frame_count;
+    }
+    sn_poses_free(&clip);
+  }
+  return status;
+}
+
+// A tree hangs together; where the written one does not, it is no rig.
+static sn_status check_gap(rigging *r) {
+  double gap_pct = r->out->figures.joint_gap_pct_diag;
+  static const double most = 0.01; // percent of the diagonal: single precision, far from the origin, stays below
+  if (r->job->options.given != SN_RIG_NOTHING || r->job->options.structure != SN_RIG_TREE || gap_pct <= most)
+    return SN_OK;
+  return sn_fail(
+    r->ctx, SN_NOT_CONVERGED,
+    "%s: the joints of this rig would be %.2g %% of the diagonal apart in some frame; it was not written. "
+    "Move the rest mesh and the frames near the origin",
+    r->job->path, gap_pct);
+}
+
+// Figures of a rig as a model, by the runtime.
+static sn_status measure(rigging *r, const sn_examples *rigged, const sn_mesh *mesh, const sn_skin *skin) {
+  sn_rig_done *out = r->out;
+  sn_model_desc desc = sn_model_desc_default();
+  sn_rt_model model;
+  desc.rest = mesh, desc.skeleton = &rigged->skeleton, desc.skin = skin;
+  sn_model_free(&out->model);
+  sn_status status = sn_model_build(r->ctx, &desc, &out->model);
+  out->model.desc = NULL; // of what is freed here
+  if (status == SN_OK) status = sn_model_open(r->ctx, "rig", out->model.bytes, out->model.size, &model);
+  if (status == SN_OK) status = sn_assess_rig(r->ctx, &model, rigged, &out->rig.skin, &out->memory, &out->figures);
+  return status;
+}
+
+static sn_status measure_result(rigging *r) {
+  sn_examples rigged = *r->job->examples; // the same rest mesh and frames
+  sn_mesh mesh = {0};
+  sn_skin skin = {0};
+  rigged.skeleton = r->out->rig.skeleton, rigged.poses = r->out->rig.poses;
+  sn_status status = sn_examples_file_mesh(r->ctx, &rigged, &mesh);
+  if (status == SN_OK) status = sn_examples_file_skin(r->ctx, &rigged, &r->out->rig.skin, &skin);
+  if (status == SN_OK) status = measure(r, &rigged, &mesh, &skin);
+  sn_mesh_free(&mesh);
+  sn_skin_free(&skin);
+  return status;
+}
+
+// Figures of the file as written: read back.
+static sn_status measure_file(rigging *r) {
+  sn_examples read = *r->job->examples;
+  read.skeleton = (sn_skeleton){0}, read.poses = (sn_poses){0};
+  sn_gltf *gltf;
+  sn_mesh mesh = {0};
+  sn_skin skin = {0};
+  sn_status status = sn_gltf_read(r->ctx, r->job->path, &gltf);
+  if (status != SN_OK) return status;
+  status = sn_gltf_mesh(r->ctx, gltf, &mesh);
+  if (status == SN_OK) status = sn_gltf_skeleton(r->ctx, gltf, &read.skeleton, &skin);
+  if (status == SN_OK) status = read_poses(r->ctx, gltf, sn_inputs_rate(r->job->inputs, &read.frames), &read);
+  if (status == SN_OK) status = measure(r, &read, &mesh, &skin);
+  sn_skin_free(&skin);
+  sn_mesh_free(&mesh);
+  sn_skeleton_free(&read.skeleton);
+  sn_poses_free(&read.poses);
+  sn_gltf_free(gltf);
+  return status == SN_OK ? check_gap(r) : status;
+}
+
+static int by_size(const void *a, const void *b) {
+  float x = *(const float *)a, y = *(const float *)b;
+  return (x > y) - (x < y);
+}
+
+// Stray vertices lie outside the box of the others by many times its size, and make the diagonal worthless as a measure.
+typedef struct strays {
+  int count, farthest;
+  double diagonal; // of the box without the outer hundredth at each of its sides
+} strays;
+
+static sn_status find_strays(sn_context *ctx, const sn_mesh *rest, strays *out) {
+  static const double far = 5; // diagonals
+  sn_arena scratch = sn_arena_new(ctx);
+  int n = rest->vertex_count, cut = n / 100;
+  float *sorted = SN_NEW(ctx, &scratch, float, n), low[3], high[3];
+  if (!sorted) return ctx->error.status;
+  for (int a = 0; a < 3; a++) {
+    for (int i = 0; i < n; i++) sorted[i] = rest->positions[i][a];
+    qsort(sorted, (size_t)n, sizeof *sorted, by_size);
+    low[a] = sorted[cut], high[a] = sorted[n - 1 - cut];
+  }
+  sn_vec3 centre = sn_vec3_scale(sn_vec3_add(sn_vec3_from(low), sn_vec3_from(high)), 0.5);
+  double largest = 0;
+  *out = (strays){.diagonal = sn_vec3_distance(sn_vec3_from(low), sn_vec3_from(high))};
+  for (int i = 0; i < n; i++) {
+    double distance = sn_vec3_distance(sn_vec3_from(rest->positions[i]), centre);
+    out->count += distance > far * out->diagonal;
+    if (distance > largest) largest = distance, out->farthest = i;
+  }
+  sn_arena_free(&scratch);
+  return SN_OK;
+}
+
+// What to try where the rig is far from the frames; an empty text where it is not.
+static sn_status advise(rigging *r) {
+  const sn_metrics *m = &r->out->figures.error;
+  char *out = r->out->poor;
+  size_t size = sizeof r->out->poor;
+  static const double most_rms = 2, most_largest = 20; // percent of the diagonal
+  strays stray = {0};
+  *out = '\0';
+  sn_status status = find_strays(r->ctx, &r->job->examples->rest, &stray);
+  if (status != SN_OK) return status;
+  const sn_mesh *rest = &r->job->examples->rest;
+  double whole = sn_points_diagonal((const float(*)[3])rest->positions, rest->vertex_count);
+  double scale = stray.count > 0 && stray.diagonal > 0 ? whole / stray.diagonal : 1;
+  double rms = scale * m->rms_pct_diag, largest = scale * m->max_pct_diag;
+  if (rms <= most_rms && largest <= most_largest) return SN_OK;
+  int used = snprintf(out, size, "a poor rig, rms %.3g %% and largest error %.3g %% of the diagonal", rms, largest);
+  if (stray.count > 0) {
+    snprintf(
+      out + used, size - (size_t)used,
+      " without %d stray vertices: delete those, far from the others, and rig again (vertex %d of the rest mesh "
+      "is farthest)",
+      stray.count, stray.farthest);
+  } else if (r->job->options.given != SN_RIG_NOTHING) {
+    snprintf(out + used, size - (size_t)used, "; try `solve` both or `helpers` %d", 8);
+  } else {
+    snprintf(out + used, size - (size_t)used, "; try `bones` %d `keep-bones`, `joints` none or `rest-frame` auto",
+             2 * r->out->rig.report.bones + 2);
+  }
+  return SN_OK;
+}
+
+sn_status sn_job_rig(sn_context *ctx, sn_rig_job *job, sn_rig_done *out) {
+  *out = (sn_rig_done){.rest_frame = -1, .memory = sn_arena_new(ctx)};
+  rigging r = {.ctx = ctx, .job = job, .out = out};
+  const sn_examples *e = job->examples;
+  sn_status status = prepare(&r);
+  double start = sn_seconds();
+  if (status == SN_OK) status = sn_rig(ctx, &e->rest, &e->frames, &job->options, &out->rig);
+  out->seconds = sn_seconds() - start;
+  if (status == SN_OK && (!job->path || job->heat)) status = measure_result(&r); // colours are written with the rig
+  if (status == SN_OK && job->path) status = write_rig(&r, job->path);
+  if (status == SN_OK && job->path) status = measure_file(&r);
+  return status == SN_OK ? advise(&r) : status;
+}
+
+sn_status sn_job_write_rig(sn_context *ctx, sn_rig_job *job, sn_rig_done *out, const char *path) {
+  rigging r = {.ctx = ctx, .job = job, .out = out};
+  place_rest(&r);
+  return write_rig(&r, path);
+}
+
+void sn_rig_done_free(sn_rig_done *done) {
+  sn_model_free(&done->model);
+  sn_rig_result_free(&done->rig);
+  sn_arena_free(&done->memory);
+}
+
+static json_t *report_result(const sn_rig_job *job, const sn_rig_done *done) {
+  const sn_rig_report *r = &done->rig.report;
+  const sn_rig_figures *g = &done->figures;
+  const sn_examples *e = job->examples;
+  int influences = job->options.influences, rest_frame = done->rest_frame;
+  json_t *out = sn_report_metrics(&g->error), *histogram = json_array();
+  for (int k = 0; k <= influences; k++) json_array_append_new(histogram, json_integer(g->influences[k]));
+  sn_report_add(out,
+                "bones:i bones_wanted:o rest_frame:o pruned:i reason:o influences:i influences_histogram:o "
+                "joint_gap_pct_diag:f p99_pct_diag:f roughness:f symmetric:b joints_inside_pct:f "
+                "joint_outside_pct_diag:f pieces:i iterations:i seconds:f frame_rms:o vertex_rms:o",
+                r->bones, r->bones_wanted ? json_integer(r->bones_wanted) : json_null(),
+                rest_frame < 0 ? json_null() : json_integer(rest_frame), r->pruned,
+                *r->reason ? sn_report_text(r->reason) : json_null(), influences, histogram, g->joint_gap_pct_diag,
+                g->visible.p99_pct_diag, g->visible.roughness, r->symmetric, g->joints_inside_pct,
+                g->joint_outside_pct_diag, g->pieces, r->iterations, done->seconds,
+                sn_report_numbers(g->frame_rms, e->frames.frame_count),
+                sn_report_numbers(g->vertex_rms, e->rest.vertex_count));
+  if (r->curve_count > 0)
+    sn_report_add(out, "cross_validated_pct_diag:o cross_validated_choice:i",
+                  sn_report_numbers(r->curve, r->curve_count), r->curve_choice);
+  return out;
+}
+
+json_t *sn_report_rigging(const sn_rig_job *job, const sn_rig_done *done) {
+  json_t *out = report_result(job, done);
+  if (*done->poor) json_object_set_new(out, "poor", json_string(done->poor));
+  if (job->options.given != SN_RIG_NOTHING) return out;
+  json_t *noise = json_object(), *wrong = json_array();
+  for (int k = 0; k < done->noise.wrong_count; k++) json_array_append_new(wrong, json_integer(done->noise.wrong[k]));
+  sn_report_add(noise, "frames_pct_diag:f rest_pct_diag:f wrong_frames:o", done->noise.frames_pct_diag,
+                done->noise.rest_pct_diag, wrong);
+  json_object_set_new(out, "noise", noise);
+  return out;
+}

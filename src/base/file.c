@@ -50,10 +50,9 @@ sn_status sn_file_open(sn_context *ctx, const char *path, sn_file *out) {
   sn_status status = SN_OK;
   if (fstat(fd, &info) != 0) {
     status = sn_fail(ctx, SN_IO, "%s: cannot read: %s", path, strerror(errno));
-  } else if (S_ISDIR(info.st_mode)) {
-    status = sn_fail(ctx, SN_IO, "%s: is a folder, not a file", path);
   } else if (!S_ISREG(info.st_mode)) {
-    status = sn_fail(ctx, SN_IO, "%s: is not a regular file", path);
+    status =
+      sn_fail(ctx, SN_IO, "%s: is %s", path, S_ISDIR(info.st_mode) ? "a folder, not a file" : "not a regular file");
   } else {
     status = read_whole(ctx, path, fd, (size_t)info.st_size, out);
   }

@@ -648,7 +648,7 @@ static void test_refused(void **state) {
     const char *text, *message;
   } cases[] = {
     {"junk", "cannot be read: line 1"},
-    {"; FBX\nObjects: { }", "no header of FBX"},
+    {"; FBX\nObjects: { }", "no FBXHeaderExtension"},
     {"FBXHeaderExtension: { FBXVersion: 6100\n }", "FBX version 6.1"},
     {HEAD "Objects: { " MESH, "cut short"},
     {HEAD "Objects: { Geometry: 1, \"\", \"Mesh\" { Vertices: *9 { a: 0,0", "has no end"},

@@ -500,6 +500,8 @@ static const struct {
 } hostile[] = {
   {"[]", "is not an object"},
   {"{'asset':{'version':'2.0'}", "JSON, line 1"},
+  {"", "is empty; export it again"},
+  {"<html>", "is neither GLB nor JSON; export it again"},
   {"{}", "asset.version is missing"},
   {"{'asset':{'version':'1.0'}}", "version 1.0"},
   {"{'asset':{'version':'2.0'},'nodes':{}}", "nodes: is not an array"},

@@ -260,6 +260,10 @@ static void test_obj_errors(void **state) {
   sn_mesh mesh;
   assert_fails(&ctx, sn_obj_read(&ctx, scratch("absent.obj"), &mesh), "absent.obj: cannot open");
   assert_fails(&ctx, sn_obj_read(&ctx, "/tmp", &mesh), "/tmp: is a folder");
+  write_text(scratch("a.obj"), "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n");
+  assert_fails(&ctx, sn_obj_read(&ctx, scratch("a.obj"), &mesh), "a.obj: is a Git LFS pointer, not the file itself");
+  write_text(scratch("a.obj"), "\x1f\x8b\x08v 0 0 0\n");
+  assert_fails(&ctx, sn_obj_read(&ctx, scratch("a.obj"), &mesh), "a.obj: is compressed by gzip; unpack it first");
 }
 
 // Every float comes back with the same bits.

@@ -28,6 +28,20 @@ static sn_status read_whole(sn_context *ctx, const char *path, int fd, size_t si
   return SN_OK;
 }
 
+// What stands in for a file now and then, and how to get the file itself.
+static sn_status check_wrapped(sn_context *ctx, const char *path, const sn_file *file) {
+  static const char *const kinds[][2] = {
+    {"version https://git-lfs.github.com/", "is a Git LFS pointer, not the file itself; run `git lfs pull`"},
+    {"\x1f\x8b\x08", "is compressed by gzip; unpack it first"},
+    {"PK\x03\x04", "is a ZIP archive; unpack it first"}};
+  for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+    size_t size = strlen(kinds[k][0]);
+    if (file->size >= size && memcmp(file->bytes, kinds[k][0], size) == 0)
+      return sn_fail(ctx, SN_BAD_FILE, "%s: %s", path, kinds[k][1]);
+  }
+  return SN_OK;
+}
+
 sn_status sn_file_open(sn_context *ctx, const char *path, sn_file *out) {
   *out = (sn_file){.memory = sn_arena_new(ctx)};
   int fd = open_for_reading(ctx, path);
@@ -36,14 +50,14 @@ sn_status sn_file_open(sn_context *ctx, const char *path, sn_file *out) {
   sn_status status = SN_OK;
   if (fstat(fd, &info) != 0) {
     status = sn_fail(ctx, SN_IO, "%s: cannot read: %s", path, strerror(errno));
-  } else if (S_ISDIR(info.st_mode)) {
-    status = sn_fail(ctx, SN_IO, "%s: is a folder, not a file", path);
   } else if (!S_ISREG(info.st_mode)) {
-    status = sn_fail(ctx, SN_IO, "%s: is not a regular file", path);
+    status =
+      sn_fail(ctx, SN_IO, "%s: is %s", path, S_ISDIR(info.st_mode) ? "a folder, not a file" : "not a regular file");
   } else {
     status = read_whole(ctx, path, fd, (size_t)info.st_size, out);
   }
   close(fd);
+  if (status == SN_OK) status = check_wrapped(ctx, path, out);
   if (status != SN_OK) sn_file_close(out);
   return status;
 }

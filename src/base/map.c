@@ -68,13 +68,10 @@ sn_status sn_file_scratch(sn_context *ctx, size_t size, const char *what, sn_fil
   *out = (sn_file){.memory = sn_arena_new(ctx)};
   int fd = open_scratch(folder);
   int failure = fd < 0 ? errno : posix_fallocate(fd, 0, (off_t)size);
-  sn_status status = SN_OK;
-  if (failure) {
-    status = sn_fail(ctx, SN_IO, "%s: %.1f GB of scratch space: %s; give another folder as TMPDIR (this is for %s)",
-                     folder, (double)size / 1e9, strerror(failure), what);
-  } else {
-    status = sn_map_new(ctx, folder, fd, size, true, out);
-  }
+  sn_status status = failure ? SN_IO : sn_map_new(ctx, folder, fd, size, true, out);
+  if (failure)
+    sn_fail(ctx, status, "%s: %.1f GB of scratch space: %s; give another folder as TMPDIR (this is for %s)", folder,
+            (double)size / 1e9, strerror(failure), what);
   if (fd >= 0) close(fd);
   return status;
 }

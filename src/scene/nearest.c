@@ -74,11 +74,7 @@ static void visit(const kd_tree *tree, const unsigned char *axes, int begin, int
     int near_begin = side < 0 ? begin : middle + 1, near_end = side < 0 ? middle : end;
     visit(tree, axes, near_begin, near_end, query);
     if (side * side > query->best) return;
-    if (side < 0) {
-      begin = middle + 1;
-    } else {
-      end = middle;
-    }
+    *(side < 0 ? &begin : &end) = side < 0 ? middle + 1 : middle;
   }
 }
 

@@ -22,10 +22,6 @@ static int compare_keys(const void *a, const void *b) {
   return order ? order : (x->vertex > y->vertex) - (x->vertex < y->vertex);
 }
 
-static bool alike(const tangent_key *x, const tangent_key *y) {
-  return memcmp(x, y, offsetof(tangent_key, left)) == 0 && x->left == y->left;
-}
-
 // A triangle's tangent, not of unit length, and whether its texture is mirrored; false where the texture has no area.
 static bool triangle_tangent(const sn_mesh *mesh, const float (*uvs)[2], int t, sn_vec3 *tangent, bool *left) {
   const int *v = mesh->triangles[t];
@@ -97,7 +93,8 @@ static void find_classes(tangent_job *j) {
   }
   qsort(j->keys, (size_t)count, sizeof *j->keys, compare_keys);
   for (int n = 0, first = 0; n < count; n++) {
-    if (!alike(j->keys + first, j->keys + n)) first = n;
+    const tangent_key *x = &j->keys[first], *y = &j->keys[n];
+    if (memcmp(x, y, offsetof(tangent_key, left)) != 0 || x->left != y->left) first = n;
     j->class_of[j->keys[n].vertex] = j->keys[first].vertex;
   }
 }

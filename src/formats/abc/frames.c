@@ -41,10 +41,24 @@ static void list_meshes(const sn_abc *abc, const abc_object *besides, char *out,
 }
 
 static void no_mesh(sn_abc *abc) {
-  const sn_abc_object *first = abc->object_count > 0 ? &abc->objects[0].info : NULL;
-  sn_abc_fail(abc, SN_BAD_INPUT,
-              "no polygon or subdivision mesh among its %d objects (%s: %s); export the mesh itself",
-              abc->object_count, first ? first->path : "nothing", first ? first->kind : "it is empty");
+  char found[400] = "";
+  size_t used = 0;
+  for (int k = 0; k < abc->object_count && used < sizeof found - 1; k++) {
+    const char *kind = abc->objects[k].info.kind;
+    int count = 0;
+    bool first = true;
+    for (int j = 0; j < abc->object_count; j++) {
+      if (strcmp(abc->objects[j].info.kind, kind) != 0) continue;
+      if (j < k) first = false;
+      count++;
+    }
+    if (!first) continue;
+    int wrote = snprintf(found + used, sizeof found - used, "%s%d %s", used ? ", " : "", count, kind);
+    used += wrote > 0 ? (size_t)wrote : 0;
+    if (k > 1000) break; // kinds repeat: what is this far down adds nothing
+  }
+  sn_abc_fail(abc, SN_BAD_INPUT, "no polygon or subdivision mesh in it, but: %s",
+              abc->object_count ? found : "nothing at all");
 }
 
 static void check_chosen(sn_abc *abc, const abc_object *object) {

@@ -48,7 +48,9 @@ static int read_and_write(void *data, char *message, size_t size) {
   assimp.set(options, AI_CONFIG_IMPORT_NO_SKELETON_MESHES, 1);
   const struct aiScene *scene = assimp.import(asked->path, 0, NULL, options);
   if (!scene || !scene->mRootNode) {
-    snprintf(message, size, "%s", scene ? "it is empty" : assimp.error());
+    const char *text = scene ? "it is empty" : assimp.error(), *name = strrchr(asked->path, '/') + 1;
+    size_t folder = strncmp(text, asked->path, (size_t)(name - asked->path)) == 0 ? (size_t)(name - asked->path) : 0;
+    snprintf(message, size, "%s", text + folder); // without our temporary folder
     return CHILD_FAILED;
   }
   if (sn_assimp_write(&ctx, scene, asked->answer) == SN_OK) return 0;

@@ -148,7 +148,7 @@ void sn_fbx_text_parse(fbx_tree *tree) {
   }
   read_nodes(&r, &tree->root, 0);
   const fbx_node *header = sn_fbx_child(&tree->root, "FBXHeaderExtension");
-  if (!header) sn_fbx_fail(tree, SN_BAD_FILE, "it has no header of FBX");
+  if (!header) sn_fbx_fail(tree, SN_BAD_FILE, "it has no FBXHeaderExtension: it is empty or of another format");
   double version = sn_fbx_number(sn_fbx_child(header, "FBXVersion"), 0, 0);
   tree->version = version > 0 && version < 1e6 ? (uint32_t)version : 0;
 }

@@ -39,6 +39,8 @@ static sn_status split_glb(sn_context *ctx, const uint8_t *bytes, size_t size, g
 static sn_status parse_json(sn_context *ctx, sn_gltf *gltf, const char *text, size_t size) {
   while (size > 0 && text[size - 1] == '\0') size--; // some exporters pad with zeros
   if (size >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0) text += 3, size -= 3;
+  if (size == 0 || !memchr(" \t\r\n{[", text[0], 6))
+    return sn_fail(ctx, SN_BAD_FILE, "is %s; export it again", size == 0 ? "empty" : "neither GLB nor JSON");
   json_error_t error;
   gltf->json = json_loadb(text, size, 0, &error);
   if (!gltf->json && error.line < 0) return sn_fail(ctx, SN_NO_MEMORY, "out of memory while reading its JSON");

@@ -41,7 +41,6 @@ train psd-dualquat psd:blend=dualquat arm
 train eigenskin eigenskin arm
 train rotreg rotreg arm
 train torque torque arm --torque arm/torque.csv
-train helpers helpers arm
 train affine affine arm --controls arm/controls.txt
 "$SINEW" view "${models[@]}" --rest arm/rest.obj --frames arm/frames.pc2 --skeleton arm/skeleton.glb --torque arm/torque.csv \
   --controls arm/controls.txt --keys every:4 --title 'Arm <1 & 2>' -o arm.html --quiet
@@ -55,6 +54,7 @@ done
 # What the WebGPU kernels leave to WebAssembly, and a blend of its own, on a page beside the first.
 models=()
 train cor cor arm
+train helpers helpers arm
 "$SINEW" pack psd.sinew -o packed.sinew --quiet
 "$SINEW" view packed.sinew "${models[@]}" --rest arm/rest.obj --frames arm/frames.pc2 --skeleton arm/skeleton.glb -o more.html --quiet
 

@@ -19,11 +19,13 @@ grep -q '"dependencies"' site/node_modules/sinew-skin/package.json && { echo "FA
 # The types, where TypeScript and those of three.js are installed, in the checkout or in the folder SINEW_TYPES.
 types=${SINEW_TYPES:-$src}/node_modules
 if [ -d "$types/typescript" ] && [ -d "$types/@types/three" ]; then
-  mkdir -p typed/node_modules/@types
-  ln -s "$types/@types/three" typed/node_modules/@types/three
-  ln -s "$dir/site/node_modules/sinew-skin" typed/node_modules/sinew-skin
-  cp "$src/test/web_types.ts" typed/use.ts
-  node "$types/typescript/bin/tsc" --noEmit --strict --target es2022 --module esnext --moduleResolution bundler --preserveSymlinks --lib es2022,dom typed/use.ts
+  skin=$dir/site/node_modules/sinew-skin
+  mkdir typed && cp "$src/test/web_types.ts" typed/use.ts
+  cat > typed/tsconfig.json <<JSON
+{ "compilerOptions": { "noEmit": true, "strict": true, "target": "es2022", "module": "esnext", "moduleResolution": "bundler", "lib": ["es2022", "dom"],
+  "typeRoots": ["$types/@types"], "paths": { "three": ["$types/@types/three"], "sinew-skin": ["$skin/index.d.ts"], "sinew-skin/*": ["$skin/*.d.ts"] } } }
+JSON
+  node "$types/typescript/bin/tsc" -p typed || { echo "FAILED: the types"; exit 1; }
 else
   echo "skipped: no typescript and @types/three (npm install --no-save): the types are not compiled"
 fi

@@ -649,7 +649,7 @@ await test('in WebGPU: positions of every model are the native ones, and a crowd
 
 await test('models that WebGPU leaves to WebAssembly', () => withPage('more.html', desktop, async page => {
   if (!await page.evaluate(() => Boolean(window.sinew.viewer.gpu))) return console.log('  skipped: this Chromium has no WebGPU');
-  const { names, diagonal } = await state(page), expected = { packed: null, cor: 'WebGPU' };
+  const { names, diagonal } = await state(page), expected = { packed: null, cor: 'WebGPU', helpers: 'WebGPU' };
   for (let k = 0; k < names.length; k++) {
     await page.evaluate(n => { window.sinew.viewer.choose(n), window.sinew.viewer.goTo(20); }, k);
     assert.equal(await page.evaluate(n => window.sinew.viewer.entries[n].figure.skinned, k), expected[names[k]], names[k]);

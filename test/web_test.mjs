@@ -206,19 +206,17 @@ browser = await launch(['--enable-unsafe-webgpu', '--use-webgpu-adapter=swiftsha
 // Every drive that a crowd can have, for inputs that no clip has.
 await test('WebGPU crowds have the vertices of WebAssembly, helper joints too', () => {
   extra['empty.html'] = readFileSync(join(dir, 'site/index.html'), 'utf8').replace(/<script type="module".*/, '');
+  extra['crowd.js'] = readFileSync(join(source, 'examples/three/crowd.js'), 'utf8');
   return withPage('empty.html', async page => {
     const off = await page.evaluate(async names => {
-      const { loadSinew, SinewGpu, webgpuDevice, webgpuRefuses } = await import('sinew-skin'), device = await webgpuDevice(), worst = {};
+      const { loadSinew, webgpuDevice } = await import('sinew-skin'), { makeCrowd } = await import('./crowd.js'), device = await webgpuDevice(), worst = {};
       if (!device) return null;
       for (const name of names) {
-        const model = await loadSinew(`${name}.sinew`), { info } = model, reason = webgpuRefuses(model);
-        if (reason) throw new Error(`${name}: ${reason}`);
-        const crowd = await SinewGpu.create(device, model, 3), input = k => ({
+        const model = await loadSinew(`${name}.sinew`), { info } = model, input = k => ({
           joints: Float32Array.from({ length: 12 * info.jointCount }, (_, n) => (n % 12 % 5 === 0 ? 1 : 0) + 0.1 * k * Math.sin(n + k)),
           values: Float32Array.from({ length: info.valueCount }, (_, n) => 0.5 + 0.4 * Math.cos(n * k)), controls: model.restControls,
         });
-        for (let k = 0; k < 3; k++) crowd.write(k, input(k));
-        const { positions } = await crowd.read(), rest = model.rest().positions;
+        const crowd = await makeCrowd(device, model, [0, 1, 2].map(input)), { positions } = await crowd.read(), rest = model.rest().positions;
         const size = Math.max(...rest.map(Math.abs));
         worst[name] = 0;
         for (let k = 0; k < 3; k++) {

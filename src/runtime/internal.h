@@ -188,8 +188,8 @@ extern const sn_rt_kernels sn_rt_scalar_kernels, sn_rt_sse2_kernels, sn_rt_avx2_
 #endif
 #endif
 
-// A basic build (SN_RT_BASIC, for pages) has the drives `joints` and `helpers`, the blends `linear` and `dualquat`, no corrections and
-// no scalar path. It refuses other models when they are opened.
+// A basic build (SN_RT_BASIC, for pages) has the drives `joints` and `helpers`, the blends `linear` and `dualquat`, no
+// corrections and no scalar path. It refuses other models when they are opened.
 #if defined(SN_RT_BASIC)
 enum { SN_RT_IS_BASIC = 1 };
 #else

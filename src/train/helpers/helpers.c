@@ -175,8 +175,7 @@ static sn_status try_fold(sn_context *ctx, sn_arena *memory, void *user, int ind
   if (status == SN_OK) status = prepare(&s, &learned);
   if (status == SN_OK) status = alternate(&s);
   if (status == SN_OK) status = measure_held_out(&s, held, t->squared[index]);
-  sn_skin_free(&s.base);
-  sn_skin_free(&s.skin);
+  sn_skin_free(&s.base), sn_skin_free(&s.skin);
   return status;
 }
 
@@ -370,10 +369,7 @@ static sn_status train(sn_context *ctx, const void *options, const sn_examples *
                        .joint_count = examples->skeleton.joint_count,
                        .influences = skin.influences,
                        .helper_count = helpers};
-  if (s.joint_count == 1)
-    sn_helper_note(
-      report,
-      "the skeleton has one joint: helpers follow its rotation in space, and change where the character is turned");
+  if (s.joint_count == 1) sn_helper_note(report, "the skeleton has one joint: helpers follow its rotation in space");
   sn_status status = choose(&s, &skin, keys, report);
   if (status == SN_OK)
     status = sn_train_skin(ctx, &(sn_skin_task){&skin, examples, SN_RT_BLEND_LINEAR, keys}, &s.base, NULL);
@@ -382,8 +378,7 @@ static sn_status train(sn_context *ctx, const void *options, const sn_examples *
     sn_model_free(out), sn_skin_free(&s.skin), s.helper_count = helpers;
     if (status == SN_OK) status = solve(&s, keys, out, report);
   } while (status == SN_OK && o->helpers == 0 && has_fewer(ctx, examples, &report->limits, out, &helpers));
-  sn_skin_free(&s.base);
-  sn_skin_free(&s.skin);
+  sn_skin_free(&s.base), sn_skin_free(&s.skin);
   sn_arena_free(&memory);
   return status;
 }

@@ -193,11 +193,33 @@ static void fields_keep_the_prediction(void **state) {
   sn_arena_free(&memory), sn_skin_free(&d->weights), free(d);
 }
 
+// Of two clips over the same rotations the one with noise has the larger ridge.
+static void noisy_clips_have_larger_ridges(void **state) {
+  (void)state;
+  sn_context ctx = sn_context_default();
+  sn_arena memory = sn_arena_new(&ctx);
+  made *d = make(&ctx);
+  sn_random rng = sn_random_new(7);
+  for (int p = 1; p < poses; p++) {
+    memset(d->vectors[p], 0, sizeof d->vectors[p]);
+    d->vectors[p][3] = 0.1 * (p - 7), d->clip_of[p] = p > poses / 2;
+    for (int n = 0; n < 6 * vertices; n++)
+      d->deltas[p * vertices + n / 6][n % 6] =
+        (float)(0.1 * d->vectors[p][3] + (d->clip_of[p] ? 0.05 * sn_random_normal(&rng) : 0));
+  }
+  sn_regression r = start(&ctx, &memory, d);
+  assert_ok(&ctx, sn_regression_choose(&r));
+  for (int k = 0; k < SN_RIDGE_COUNT; k++) assert_true(r.score <= r.scores[k]);
+  assert_true(r.ridges.of[1] > r.ridges.of[0]);
+  sn_arena_free(&memory), sn_skin_free(&d->weights), free(d);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(alpha_solves_its_equation),
     cmocka_unit_test(held_out_errors_are_refits),
     cmocka_unit_test(fields_keep_the_prediction),
+    cmocka_unit_test(noisy_clips_have_larger_ridges),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

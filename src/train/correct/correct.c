@@ -114,7 +114,7 @@ static double enveloping_error(const sn_corrector *c, double squared) {
   return c->rigid > 0 ? sqrt(squared / c->rigid) : 0;
 }
 
-// The file's weights say which joints are relevant to a vertex; without them the model's.
+// The weights that decide which joints are relevant to a vertex: the file's, or the model's without them.
 static const sn_skin *skin_on_joints(const sn_corrector *c) {
   if (c->residuals.joint_count == 0) return NULL;
   if (c->examples->skin.vertex_count > 0) return &c->examples->skin;
@@ -122,7 +122,7 @@ static const sn_skin *skin_on_joints(const sn_corrector *c) {
 }
 
 // A model may have this much more cross-validated error than one with all displacement fields would, but lose no more than this part of the
-// squared residual; or it loses this part of the diagonal (rms), which nobody sees.
+// squared residual; or it loses this part of the diagonal (rms), which is not visible.
 static const double more_error = 1.03, lost_part = 0.0025, invisible = 5e-5;
 
 // Bytes of fields at the most: of so many fields per vertex, and so many whatever the size of the mesh. Three times the time of linear blending has

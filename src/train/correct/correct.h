@@ -33,7 +33,7 @@ extern const sn_option sn_correct_option_table[]; // all but `weighted` (of psd)
 sn_correct_options sn_correct_options_default(void);
 
 // Adds the correct slot to `base`, a model of the same examples without corrections (any drive with the examples' joints,
-// either blend). report->note tells of merged poses and of vertices where the blend could not be inverted.
+// either blend). report->note has merged poses and of vertices where the blend could not be inverted.
 sn_status sn_correct_model(sn_context *ctx, const sn_correct_options *options, const sn_examples *examples,
                            const sn_keys *keys, const sn_model *base, sn_model *out, sn_train_report *report);
 
@@ -70,7 +70,7 @@ typedef struct sn_residuals {
   float (*deltas)[6];     // pose_count * vertex_count: x y z, and of the normal
   const sn_turn *turns;   // joint_count
   sn_skin skin;           // as evaluated; of `palette` entries
-  const sn_skin *weights; // on joints: they say which joints are relevant to a vertex; NULL: all are
+  const sn_skin *weights; // on joints: which joints are relevant to a vertex; NULL: all are
   int *clip_of;           // of every pose
   const double *sigmas;   // of every pose: the width asked for, 0 for none; NULL: none has one
   sn_runs runs;

@@ -17,23 +17,22 @@ typedef struct motion {
   int *set;       // the pose space of every pose; -1 the rest pose
 } motion;
 
-static double joint_turn(const sn_residuals *m, int pose, int joint) {
+static double joint_angle(const sn_residuals *m, int pose, int joint) {
   double sum = 0;
   const double *at = sn_control_at(m, pose, joint), *rest = sn_control_at(m, 0, joint);
   for (int c = 0; c < sn_control_dims(m, joint); c++) sum += (at[c] - rest[c]) * (at[c] - rest[c]);
   return sqrt(sum);
 }
 
-// A joint moves where it turns by more than a hundredth of what it ever does. A third and three times of that change nothing on the generated arm.
+// A joint moves where it rotates by more than a hundredth of its largest rotation.
 static void find_motion(const sn_residuals *m, const int *joints, int joint_count, motion *out) {
   for (int j = 0; j < joint_count; j++) {
     double largest = 0;
     for (int p = 0; p < m->pose_count; p++) {
-      double turn = joint_turn(m, p, joints[j]);
-      if (turn > largest) largest = turn;
+      largest = fmax(largest, joint_angle(m, p, joints[j]));
     }
     for (int p = 0; p < m->pose_count; p++) {
-      if (joint_turn(m, p, joints[j]) > 0.01 * largest + sn_least_turn)
+      if (joint_angle(m, p, joints[j]) > 0.01 * largest + sn_least_turn)
         out->bits[(size_t)p * (size_t)out->words + (size_t)(j / 64)] |= (uint64_t)1 << (j % 64);
     }
   }
@@ -101,7 +100,7 @@ static sn_status add_components(builder *b, const int *poses, int count, const d
   return SN_OK;
 }
 
-// Takes what the field gives at every pose away from what is left.
+// Subtracts the field's displacements from the residuals.
 static void subtract(builder *b, const sn_pose_field *field, const sn_rbf *rbf, const double *axes, double *terms) {
   size_t n = (size_t)b->m->vertex_count;
   const float(*bases)[6] =

@@ -47,7 +47,7 @@ static void limit_range(void *user, int64_t begin, int64_t end, int worker) {
   const limit_job *job = user;
   size_t n = (size_t)job->m->vertex_count;
   for (size_t i = (size_t)begin; i < (size_t)end; i++) {
-    double before = 0, longest = longest_of(job, (int)i); // what is missing, in the rest pose; what is given
+    double before = 0, longest = longest_of(job, (int)i); // residual in the rest pose; displacement
     for (size_t p = 0; p < (size_t)job->m->pose_count; p++)
       before = fmax(before, sqrt(square3(job->m->deltas[p * n + i])));
     double squashed = before > 0 ? fmin(job->m->farthest[i] / before, 1) : 1;

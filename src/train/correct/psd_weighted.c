@@ -25,7 +25,7 @@ typedef struct weighting {
   sn_corrections *out;
 } weighting;
 
-// Vertices on joints that do not turn depend on all alike.
+// Vertices on joints that do not rotate depend on all joints equally.
 static void find_roots(const weighting *w, const int *parents, int i, double *out) {
   const sn_skin *skin = &w->m->skin;
   double sum = 0;

@@ -12,7 +12,7 @@ typedef struct curve {
   sn_rate_build build;
   void *user;
   const sn_limits *limits;
-  sn_field_limits asked[curve_count];
+  sn_field_limits limits_of[curve_count];
   sn_rate rates[curve_count];
 } curve;
 
@@ -34,12 +34,12 @@ static sn_status try_rate(const curve *c, sn_field_limits limits, sn_rate *rate,
 
 static sn_status make_curve(curve *c, sn_field_limits usual) {
   sn_field_limits spent = usual;
-  c->asked[0] = (sn_field_limits){0, 4 * usual.bytes}, c->asked[1] = usual;
-  sn_status status = try_rate(c, c->asked[0], c->rates, NULL);
+  c->limits_of[0] = (sn_field_limits){0, 4 * usual.bytes}, c->limits_of[1] = usual;
+  sn_status status = try_rate(c, c->limits_of[0], c->rates, NULL);
   if (status == SN_OK) status = try_rate(c, usual, c->rates + 1, &spent);
   for (int k = 2; status == SN_OK && k < curve_count; k++) {
-    c->asked[k] = (sn_field_limits){0, k == 2 ? spent.bytes / 2 : c->asked[k - 1].bytes / 2};
-    status = try_rate(c, c->asked[k], c->rates + k, NULL);
+    c->limits_of[k] = (sn_field_limits){0, k == 2 ? spent.bytes / 2 : c->limits_of[k - 1].bytes / 2};
+    status = try_rate(c, c->limits_of[k], c->rates + k, NULL);
   }
   return status;
 }
@@ -58,14 +58,14 @@ static int choose(const curve *c) {
 static sn_status refine(curve *c, int chosen) {
   int other = c->limits->error > 0 ? chosen + 1 : chosen - 1;
   if (other < 0 || other >= curve_count || is_accepted(c->limits, c->rates + other)) return SN_OK;
-  sn_field_limits good = c->asked[chosen], bad = c->asked[other];
+  sn_field_limits good = c->limits_of[chosen], bad = c->limits_of[other];
   sn_status status = SN_OK;
   for (int n = 0; status == SN_OK && n < step_count; n++) {
     sn_field_limits between = {0, sqrt(good.bytes * bad.bytes)};
     sn_rate rate;
     status = try_rate(c, between, &rate, NULL);
     if (status == SN_OK && is_accepted(c->limits, &rate))
-      c->asked[chosen] = good = between, c->rates[chosen] = rate;
+      c->limits_of[chosen] = good = between, c->rates[chosen] = rate;
     else
       bad = between;
   }
@@ -99,7 +99,7 @@ sn_status sn_rate_choose(sn_context *ctx, sn_rate_build build, void *user, sn_fi
   int chosen = status == SN_OK ? choose(&c) : 0;
   if (status == SN_OK && chosen < 0) return fail(&c);
   if (status == SN_OK && limited) status = refine(&c, chosen);
-  if (status == SN_OK) status = build(user, &c.asked[chosen], out, c.rates + chosen);
+  if (status == SN_OK) status = build(user, &c.limits_of[chosen], out, c.rates + chosen);
   for (int k = 0; status == SN_OK && k < curve_count; k++) report->rates[k] = c.rates[k];
   report->rates[chosen].is_chosen = true, report->rate_count = curve_count;
   return status;

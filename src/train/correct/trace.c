@@ -28,8 +28,8 @@ static void evaluate(const tracer *t, int f) {
   sn_rt_evaluate(t->model, &in, t->scratch, &out, NULL);
 }
 
-// What is missing of `target` at vertex i without corrections, in the pose and brought to the rest pose.
-static sn_vec3 missing(const tracer *t, int i, const float target[3], sn_vec3 *before) {
+// The residual of vertex i without corrections, in the pose and in the rest pose.
+static sn_vec3 residual(const tracer *t, int i, const float target[3], sn_vec3 *before) {
   sn_affine blend = sn_blend_of(t->model, t->scratch, &t->skin, (const float(*)[3])t->centres, i);
   sn_vec3 rest = sn_vec3_from(t->examples->rest.positions[example_vertex(t, i)]);
   sn_vec3 d = sn_vec3_sub(sn_vec3_from(target), sn_affine_apply(blend, rest));
@@ -37,22 +37,22 @@ static sn_vec3 missing(const tracer *t, int i, const float target[3], sn_vec3 *b
   return d;
 }
 
-// The vertex that the skinning misses most at any frame.
+// The vertex with the largest residual at any frame.
 static int worst_vertex(const tracer *t) {
   int worst = 0;
   double largest = -1;
   for (int f = 0; f < t->examples->frames.frame_count; f++) {
     evaluate(t, f);
     for (int i = 0; i < (int)t->model->info.vertex_count; i++) {
-      double d = sn_vec3_length(missing(t, i, sn_frame(&t->examples->frames, f)[example_vertex(t, i)], NULL));
+      double d = sn_vec3_length(residual(t, i, sn_frame(&t->examples->frames, f)[example_vertex(t, i)], NULL));
       if (d > largest) largest = d, worst = i;
     }
   }
   return worst;
 }
 
-// The largest turn of any joint against its parent.
-static double turn_angle(const tracer *t, int f, const double *rest, double *vector) {
+// The largest local rotation of any joint.
+static double rotation_angle(const tracer *t, int f, const double *rest, double *vector) {
   int joint_count = t->examples->skeleton.joint_count;
   double largest = 0;
   sn_pose_vector(t->turns, joint_count, sn_pose(&t->examples->poses, f), vector);
@@ -77,9 +77,9 @@ static sn_status fill_trace(tracer *t, sn_correct_trace *out) {
   double largest = 0;
   for (int f = 0; f < frames; f++) {
     evaluate(t, f);
-    missing(t, out->vertex, sn_frame(&t->examples->frames, f)[example_vertex(t, out->vertex)], &truth[f]);
-    missing(t, out->vertex, t->positions[out->vertex], &given[f]);
-    out->angle[f] = turn_angle(t, f, rest, vector);
+    residual(t, out->vertex, sn_frame(&t->examples->frames, f)[example_vertex(t, out->vertex)], &truth[f]);
+    residual(t, out->vertex, t->positions[out->vertex], &given[f]);
+    out->angle[f] = rotation_angle(t, f, rest, vector);
     for (int axis = 0; axis < 3; axis++)
       if (fabs(component(truth[f], axis)) > largest) largest = fabs(component(truth[f], axis)), out->axis = axis;
   }

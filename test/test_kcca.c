@@ -72,7 +72,7 @@ static void solve(sn_context *ctx, sn_arena *memory, const sample *s, double rid
   for (int f = 0; f < p; f++)
     for (int a = 0; a < m; a++)
       for (int b = 0; b < m; b++) gram[a * SN_KCCA_OUTPUTS + b] += s->x[f][a] * s->x[f][b];
-  sn_kcca_solve(basis, y, gram, m, SN_KCCA_OUTPUTS, ridge, floor, wanted, &kcca);
+  sn_kcca_solve(basis, &(sn_kcca_outputs){m, SN_KCCA_OUTPUTS, y, gram, floor}, ridge, wanted, &kcca);
   memset(out, 0, sizeof *out);
   out->components = kcca.components;
   for (int k = 0; k < kcca.components; k++) {

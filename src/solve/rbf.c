@@ -206,12 +206,14 @@ static sn_status solve_two_step(sn_context *ctx, sn_arena *scratch, const sn_rbf
   return SN_OK;
 }
 
-sn_status sn_rbf_solve(sn_context *ctx, sn_rbf_kernel kernel, sn_rbf_linear linear, int count, int dims,
-                       const double *centres, const double *widths, sn_rbf *out) {
-  if (kernel == SN_RBF_THINPLATE && linear == SN_RBF_NO_LINEAR) linear = SN_RBF_LINEAR;
-  if (kernel == SN_RBF_SHEPARD) linear = SN_RBF_NO_LINEAR;
-  *out = (sn_rbf){kernel, linear, count, dims, count, centres, widths, NULL, sn_arena_new(ctx)};
-  if (linear != SN_RBF_NO_LINEAR) out->terms += 1 + dims;
+sn_status sn_rbf_solve(sn_context *ctx, sn_rbf *out) {
+  int count = out->count;
+  if (out->kernel == SN_RBF_THINPLATE && out->linear == SN_RBF_NO_LINEAR) out->linear = SN_RBF_LINEAR;
+  if (out->kernel == SN_RBF_SHEPARD) out->linear = SN_RBF_NO_LINEAR;
+  sn_rbf_kernel kernel = out->kernel;
+  sn_rbf_linear linear = out->linear;
+  out->terms = count, out->memory = sn_arena_new(ctx);
+  if (linear != SN_RBF_NO_LINEAR) out->terms += 1 + out->dims;
   out->mix = SN_NEW(ctx, &out->memory, double, (size_t)count *(size_t)out->terms);
   sn_arena scratch = sn_arena_new(ctx);
   sn_status status = out->mix ? SN_OK : ctx->error.status;
@@ -256,7 +258,9 @@ static sn_status refit_without(sn_context *ctx, const sn_rbf *rbf, int k, sn_are
     widths[to++] = rbf->widths[a];
   }
   sn_rbf others;
-  sn_status status = sn_rbf_solve(ctx, rbf->kernel, rbf->linear, n - 1, dims, centres, widths, &others);
+  others = (sn_rbf){
+    .kernel = rbf->kernel, .linear = rbf->linear, .count = n - 1, .dims = dims, .centres = centres, .widths = widths};
+  sn_status status = sn_rbf_solve(ctx, &others);
   if (status != SN_OK) return status;
   sn_rbf_cardinal(&others, rbf->centres + (size_t)k * (size_t)dims, terms, values);
   for (int a = 0; a < n; a++) prediction[a] = a == k ? 0 : values[a - (a > k)];
@@ -324,18 +328,20 @@ static const double most_power = 16;
 // Widths are tried from this part of the first ones on, in steps of a fifth, up to 24 times them.
 static const double first_factor = 0.3, next_factor = 1.2;
 
-sn_status sn_rbf_choose_widths(sn_context *ctx, sn_rbf_kernel kernel, sn_rbf_linear linear, int count, int dims,
-                               const double *centres, const double *gram, double most_amplified, double *widths) {
+sn_status sn_rbf_choose_widths(sn_context *ctx, const sn_rbf *problem, const double *gram, double most_amplified,
+                               double *widths) {
   enum { steps = 25 };
+  int count = problem->count;
   sn_arena scratch = sn_arena_new(ctx);
   double *trial = SN_NEW(ctx, &scratch, double, count), least = INFINITY, best = 0;
   sn_status status = trial ? SN_OK : ctx->error.status;
   for (int step = 0; status == SN_OK && step < steps; step++) {
     double factor = first_factor * pow(next_factor, step), error;
     for (int k = 0; k < count; k++) trial[k] = widths[k] * factor;
-    if (kernel == SN_RBF_SHEPARD && trial[0] > most_power) break;
-    sn_rbf rbf;
-    status = sn_rbf_solve(ctx, kernel, linear, count, dims, centres, trial, &rbf);
+    if (problem->kernel == SN_RBF_SHEPARD && trial[0] > most_power) break;
+    sn_rbf rbf = *problem;
+    rbf.widths = trial;
+    status = sn_rbf_solve(ctx, &rbf);
     if (status == SN_OK) status = sn_rbf_leave_one_out(ctx, &rbf, gram, &error);
     bool fine = status == SN_OK && sn_rbf_amplification(&rbf) <= most_amplified;
     if (fine && error < least) least = error, best = factor;

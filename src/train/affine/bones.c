@@ -131,7 +131,7 @@ static void add_vertices(const fit_job *job) {
       double weight[8], local[8][4], u[8][4], share = above ? normal_share : 1;
       int count = vertex_bones(job, i, above, bone, weight, local);
       for (int p = 0; p < 4 * count; p++) u[p / 4][p % 4] = weight[p / 4] * local[p / 4][p % 4];
-      sn_bone_system_add(&job->system, count, bone, u, share);
+      sn_bone_system_add(&job->system, &(sn_bone_row){count, bone, u, share});
     }
 }
 
@@ -146,7 +146,7 @@ static void add_targets(void *user, int64_t begin, int64_t end, int worker) {
       for (int p = 0; p < 4 * count; p++) local[p / 4][p % 4] *= weight[p / 4];
       for (int64_t f = begin; f < end; f++) {
         target(job, (int)f, i, above, y);
-        sn_bone_system_target(&job->system, count, bone, local, share, 3 * (int)f, y);
+        sn_bone_system_target(&job->system, &(sn_bone_row){count, bone, local, share}, 3 * (int)f, y);
       }
     }
 }

@@ -174,7 +174,7 @@ typedef struct right_job {
   double *right; // [pose][3][3 gradients]
 } right_job;
 
-// What the present sequences miss.
+// The residual of the present sequences.
 static void right_range(void *user, int64_t begin, int64_t end, int worker) {
   (void)worker;
   const right_job *r = user;

@@ -67,7 +67,7 @@ static void solve(sn_context *ctx, sn_arena *memory, const sample *s, double rid
   double y[most * SN_KCCA_OUTPUTS] = {0}, gram[SN_KCCA_OUTPUTS * SN_KCCA_OUTPUTS] = {0};
   sn_kcca kcca;
   assert_ok(ctx, sn_kcca_basis_make(ctx, memory, p, s->kernel, basis));
-  assert_ok(ctx, sn_kcca_new(ctx, memory, p, &kcca));
+  kcca = (sn_kcca){.forward = SN_NEW(ctx, memory, double, SN_KCCA_OUTPUTS *(size_t)(p))};
   sn_kcca_project(basis, &s->x[0][0], SN_KCCA_OUTPUTS, y);
   for (int f = 0; f < p; f++)
     for (int a = 0; a < m; a++)
@@ -254,7 +254,8 @@ static void test_no_memory(void **state) {
     sn_kcca_basis basis;
     sn_kcca kcca;
     sn_status status = sn_kcca_basis_make(&ctx, &memory, s.frames, s.kernel, &basis);
-    if (status == SN_OK) status = sn_kcca_new(&ctx, &memory, s.frames, &kcca);
+    kcca = (sn_kcca){.forward = SN_NEW(&ctx, &memory, double, SN_KCCA_OUTPUTS *(size_t)s.frames)};
+    if (status == SN_OK && !kcca.forward) status = ctx.error.status;
     done = status == SN_OK;
     if (!done) assert_int_equal(status, SN_NO_MEMORY);
     sn_arena_free(&memory);

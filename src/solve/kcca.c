@@ -55,11 +55,6 @@ void sn_kcca_project(const sn_kcca_basis *basis, const double *x, int columns, d
 
 // ---- the output side ----------------------------------------------------------------------------------------------------
 
-sn_status sn_kcca_new(sn_context *ctx, sn_arena *memory, int rank, sn_kcca *out) {
-  *out = (sn_kcca){.forward = SN_NEW(ctx, memory, double, SN_KCCA_OUTPUTS *(size_t)rank)};
-  return out->forward ? SN_OK : ctx->error.status;
-}
-
 typedef double small_matrix[SN_KCCA_OUTPUTS][SN_KCCA_OUTPUTS];
 
 // Eigenvalues, ascending, and eigenvectors, as rows, of the symmetric matrix a (its upper triangle by rows).

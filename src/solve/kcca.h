@@ -30,12 +30,10 @@ void sn_kcca_project(const sn_kcca_basis *basis, const double *x, int columns, d
 typedef struct sn_kcca {
   int components;
   double correlation[SN_KCCA_OUTPUTS];
-  double *forward;                            // rank columns: F_c^T Q, so that c_r = forward Q^T (xi - mean)
+  double
+    *forward; // the caller's, SN_KCCA_OUTPUTS rows of rank columns: F_c^T Q, so that c_r = forward Q^T (xi - mean)
   double g[SN_KCCA_OUTPUTS][SN_KCCA_OUTPUTS]; // m columns: G^T
 } sn_kcca;
-
-// Room for a basis of up to `rank` eigenvectors.
-sn_status sn_kcca_new(sn_context *ctx, sn_arena *memory, int rank, sn_kcca *out);
 
 // Centred outputs X.
 typedef struct sn_kcca_outputs {

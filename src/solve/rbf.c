@@ -210,19 +210,17 @@ sn_status sn_rbf_solve(sn_context *ctx, sn_rbf *out) {
   int count = out->count;
   if (out->kernel == SN_RBF_THINPLATE && out->linear == SN_RBF_NO_LINEAR) out->linear = SN_RBF_LINEAR;
   if (out->kernel == SN_RBF_SHEPARD) out->linear = SN_RBF_NO_LINEAR;
-  sn_rbf_kernel kernel = out->kernel;
-  sn_rbf_linear linear = out->linear;
   out->terms = count, out->memory = sn_arena_new(ctx);
-  if (linear != SN_RBF_NO_LINEAR) out->terms += 1 + out->dims;
+  if (out->linear != SN_RBF_NO_LINEAR) out->terms += 1 + out->dims;
   out->mix = SN_NEW(ctx, &out->memory, double, (size_t)count *(size_t)out->terms);
   sn_arena scratch = sn_arena_new(ctx);
   sn_status status = out->mix ? SN_OK : ctx->error.status;
-  if (status == SN_OK && kernel == SN_RBF_SHEPARD) {
+  if (status == SN_OK && out->kernel == SN_RBF_SHEPARD) {
     for (int k = 0; k < count; k++) out->mix[(size_t)k * (size_t)count + (size_t)k] = 1;
   } else if (status == SN_OK) {
-    status = linear == SN_RBF_NO_LINEAR         ? solve_plain(ctx, &scratch, out)
-             : linear == SN_RBF_LINEAR_TWO_STEP ? solve_two_step(ctx, &scratch, out)
-                                                : solve_saddle(ctx, &scratch, out);
+    status = (out->linear == SN_RBF_NO_LINEAR ? solve_plain
+              : out->linear == SN_RBF_LINEAR  ? solve_saddle
+                                              : solve_two_step)(ctx, &scratch, out);
   }
   sn_arena_free(&scratch);
   if (status != SN_OK) sn_rbf_free(out);
@@ -257,9 +255,8 @@ static sn_status refit_without(sn_context *ctx, const sn_rbf *rbf, int k, sn_are
       centres[(size_t)to * (size_t)dims + (size_t)d] = rbf->centres[(size_t)a * (size_t)dims + (size_t)d];
     widths[to++] = rbf->widths[a];
   }
-  sn_rbf others;
-  others = (sn_rbf){
-    .kernel = rbf->kernel, .linear = rbf->linear, .count = n - 1, .dims = dims, .centres = centres, .widths = widths};
+  sn_rbf others = *rbf;
+  others.count = n - 1, others.centres = centres, others.widths = widths;
   sn_status status = sn_rbf_solve(ctx, &others);
   if (status != SN_OK) return status;
   sn_rbf_cardinal(&others, rbf->centres + (size_t)k * (size_t)dims, terms, values);
@@ -330,8 +327,7 @@ static const double first_factor = 0.3, next_factor = 1.2;
 
 sn_status sn_rbf_choose_widths(sn_context *ctx, const sn_rbf *problem, const double *gram, double most_amplified,
                                double *widths) {
-  enum { steps = 25 };
-  int count = problem->count;
+  int count = problem->count, steps = 25;
   sn_arena scratch = sn_arena_new(ctx);
   double *trial = SN_NEW(ctx, &scratch, double, count), least = INFINITY, best = 0;
   sn_status status = trial ? SN_OK : ctx->error.status;
@@ -348,9 +344,8 @@ sn_status sn_rbf_choose_widths(sn_context *ctx, const sn_rbf *problem, const dou
     if (status == SN_NOT_CONVERGED) status = SN_OK;
     sn_rbf_free(&rbf);
   }
-  if (status == SN_OK && best == 0) {
+  if (status == SN_OK && best == 0)
     status = sn_fail(ctx, SN_NOT_CONVERGED, "no width of the kernels interpolates the %d poses", count);
-  }
   for (int k = 0; status == SN_OK && k < count; k++) widths[k] *= best;
   sn_arena_free(&scratch);
   return status;

@@ -35,8 +35,8 @@ typedef struct sn_rbf {
   sn_arena memory;
 } sn_rbf;
 
-// Solves for the cardinal functions: fills terms, mix and memory of *rbf, whose other fields are the problem (`linear` becomes what the
-// kernel takes). SN_NOT_CONVERGED where the system is singular to working precision (duplicate centres; widths far larger than
+// Solves for the cardinal functions: fills terms, mix and memory of *rbf, whose other fields are the problem (`linear` becomes what
+// the kernel takes). SN_NOT_CONVERGED where the system is singular to working precision (duplicate centres; widths far larger than
 // the distances).
 sn_status sn_rbf_solve(sn_context *ctx, sn_rbf *rbf);
 void sn_rbf_free(sn_rbf *rbf);

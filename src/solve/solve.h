@@ -35,11 +35,6 @@ void sn_simplex_improve(sn_simplex *q, int limit, int exchanges, double least_ga
 // price per entry, the fewest that pay.
 void sn_simplex_thin(sn_simplex *q, double worth);
 
-// ---- the few of least cost --------------------------------------------------------------------------------------------
-
-// Enters `item` among the `count` (at most `most`) items of least cost, in increasing order. Returns their number.
-int sn_least_enter(int most, int count, double cost, int item, double *costs, int *items);
-
 // ---- small systems ---------------------------------------------------------------------------------------------------
 
 // b <- a^-1 b for a symmetric positive definite (its lower triangle is used, and overwritten by its Cholesky factor), row-major

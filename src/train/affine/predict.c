@@ -74,9 +74,10 @@ static sn_status space_new(sn_context *ctx, sn_arena *memory, int frames, int ou
   out->moments.y = SN_NEW(ctx, memory, double, numbers), out->left.y = SN_NEW(ctx, memory, double, numbers);
   out->moments.x = SN_NEW(ctx, memory, double, numbers), out->left.x = SN_NEW(ctx, memory, double, numbers);
   out->map.forward = SN_NEW(ctx, memory, double, SN_CONTROL_COMPONENTS *(size_t)frames);
-  sn_status status = sn_kcca_new(ctx, memory, frames, &out->kcca);
-  return out->moments.y && out->left.y && out->moments.x && out->left.x && out->map.forward ? status
-                                                                                            : ctx->error.status;
+  out->kcca.forward = SN_NEW(ctx, memory, double, SN_KCCA_OUTPUTS *(size_t)frames);
+  bool ready =
+    out->moments.y && out->left.y && out->moments.x && out->left.x && out->map.forward && out->kcca.forward;
+  return ready ? SN_OK : ctx->error.status;
 }
 
 // X^T X

@@ -67,12 +67,12 @@ static void solve(sn_context *ctx, sn_arena *memory, const sample *s, double rid
   double y[most * SN_KCCA_OUTPUTS] = {0}, gram[SN_KCCA_OUTPUTS * SN_KCCA_OUTPUTS] = {0};
   sn_kcca kcca;
   assert_ok(ctx, sn_kcca_basis_make(ctx, memory, p, s->kernel, basis));
-  assert_ok(ctx, sn_kcca_new(ctx, memory, p, &kcca));
+  kcca = (sn_kcca){.forward = SN_NEW(ctx, memory, double, SN_KCCA_OUTPUTS *(size_t)(p))};
   sn_kcca_project(basis, &s->x[0][0], SN_KCCA_OUTPUTS, y);
   for (int f = 0; f < p; f++)
     for (int a = 0; a < m; a++)
       for (int b = 0; b < m; b++) gram[a * SN_KCCA_OUTPUTS + b] += s->x[f][a] * s->x[f][b];
-  sn_kcca_solve(basis, y, gram, m, SN_KCCA_OUTPUTS, ridge, floor, wanted, &kcca);
+  sn_kcca_solve(basis, &(sn_kcca_outputs){m, SN_KCCA_OUTPUTS, y, gram, floor}, ridge, wanted, &kcca);
   memset(out, 0, sizeof *out);
   out->components = kcca.components;
   for (int k = 0; k < kcca.components; k++) {
@@ -254,7 +254,8 @@ static void test_no_memory(void **state) {
     sn_kcca_basis basis;
     sn_kcca kcca;
     sn_status status = sn_kcca_basis_make(&ctx, &memory, s.frames, s.kernel, &basis);
-    if (status == SN_OK) status = sn_kcca_new(&ctx, &memory, s.frames, &kcca);
+    kcca = (sn_kcca){.forward = SN_NEW(&ctx, &memory, double, SN_KCCA_OUTPUTS *(size_t)s.frames)};
+    if (status == SN_OK && !kcca.forward) status = ctx.error.status;
     done = status == SN_OK;
     if (!done) assert_int_equal(status, SN_NO_MEMORY);
     sn_arena_free(&memory);

@@ -50,8 +50,13 @@ static sn_rbf solve(sn_context *ctx, points *p, int form) {
   if (forms[form].kernel == SN_RBF_SHEPARD)
     for (int k = 0; k < p->count; k++) p->widths[k] = 3;
   sn_rbf rbf;
-  assert_ok(
-    ctx, sn_rbf_solve(ctx, forms[form].kernel, forms[form].linear, p->count, p->dims, p->centres, p->widths, &rbf));
+  assert_ok(ctx, sn_rbf_solve(ctx, (rbf = (sn_rbf){.kernel = forms[form].kernel,
+                                                   .linear = forms[form].linear,
+                                                   .count = p->count,
+                                                   .dims = p->dims,
+                                                   .centres = p->centres,
+                                                   .widths = p->widths},
+                                    &rbf)));
   return rbf;
 }
 
@@ -132,9 +137,21 @@ static void duplicate_centres_are_refused(void **state) {
   memcpy(p.centres + 3, p.centres, 3 * sizeof(double));
   for (int k = 0; k < 6; k++) p.widths[k] = 1;
   sn_rbf rbf;
-  assert_int_equal(sn_rbf_solve(&ctx, SN_RBF_GAUSS, SN_RBF_NO_LINEAR, 6, 3, p.centres, p.widths, &rbf),
+  assert_int_equal(sn_rbf_solve(&ctx, (rbf = (sn_rbf){.kernel = SN_RBF_GAUSS,
+                                                      .linear = SN_RBF_NO_LINEAR,
+                                                      .count = 6,
+                                                      .dims = 3,
+                                                      .centres = p.centres,
+                                                      .widths = p.widths},
+                                       &rbf)),
                    SN_NOT_CONVERGED);
-  assert_int_equal(sn_rbf_solve(&ctx, SN_RBF_THINPLATE, SN_RBF_LINEAR, 6, 3, p.centres, p.widths, &rbf),
+  assert_int_equal(sn_rbf_solve(&ctx, (rbf = (sn_rbf){.kernel = SN_RBF_THINPLATE,
+                                                      .linear = SN_RBF_LINEAR,
+                                                      .count = 6,
+                                                      .dims = 3,
+                                                      .centres = p.centres,
+                                                      .widths = p.widths},
+                                       &rbf)),
                    SN_NOT_CONVERGED);
 }
 
@@ -151,22 +168,35 @@ static void chosen_widths_predict_well(void **state) {
     }
   for (int k = 0; k < 20; k++) start[k] = 0.5;
   memcpy(p.widths, start, sizeof start);
-  assert_ok(&ctx,
-            sn_rbf_choose_widths(&ctx, SN_RBF_GAUSS, SN_RBF_NO_LINEAR, 20, 2, p.centres, gram, INFINITY, p.widths));
+  assert_ok(&ctx, sn_rbf_choose_widths(&ctx, &(sn_rbf){.count = 20, .dims = 2, .centres = p.centres}, gram, INFINITY,
+                                       p.widths));
   double chosen = p.widths[0], tried[3] = {chosen, 0.15, chosen * 0.6};
   for (int n = 0; n < 3; n++) {
     for (int k = 0; k < 20; k++) p.widths[k] = tried[n];
     sn_rbf rbf;
-    assert_ok(&ctx, sn_rbf_solve(&ctx, SN_RBF_GAUSS, SN_RBF_NO_LINEAR, 20, 2, p.centres, p.widths, &rbf));
+    assert_ok(&ctx, sn_rbf_solve(&ctx, (rbf = (sn_rbf){.kernel = SN_RBF_GAUSS,
+                                                       .linear = SN_RBF_NO_LINEAR,
+                                                       .count = 20,
+                                                       .dims = 2,
+                                                       .centres = p.centres,
+                                                       .widths = p.widths},
+                                        &rbf)));
     assert_ok(&ctx, sn_rbf_leave_one_out(&ctx, &rbf, gram, &errors[n]));
     sn_rbf_free(&rbf);
   }
   assert_below(errors[0], errors[1]);
   assert_below(errors[0], errors[2]);
   memcpy(p.widths, start, sizeof start);
-  assert_ok(&ctx, sn_rbf_choose_widths(&ctx, SN_RBF_GAUSS, SN_RBF_NO_LINEAR, 20, 2, p.centres, gram, 20, p.widths));
+  assert_ok(&ctx,
+            sn_rbf_choose_widths(&ctx, &(sn_rbf){.count = 20, .dims = 2, .centres = p.centres}, gram, 20, p.widths));
   sn_rbf rbf;
-  assert_ok(&ctx, sn_rbf_solve(&ctx, SN_RBF_GAUSS, SN_RBF_NO_LINEAR, 20, 2, p.centres, p.widths, &rbf));
+  assert_ok(&ctx, sn_rbf_solve(&ctx, (rbf = (sn_rbf){.kernel = SN_RBF_GAUSS,
+                                                     .linear = SN_RBF_NO_LINEAR,
+                                                     .count = 20,
+                                                     .dims = 2,
+                                                     .centres = p.centres,
+                                                     .widths = p.widths},
+                                      &rbf)));
   assert_below(sn_rbf_amplification(&rbf), 20);
   sn_rbf_free(&rbf);
 }
@@ -181,7 +211,13 @@ static void allocation_failures_are_clean(void **state) {
       double gram[most * most], error;
       random_gram(1, 8, gram);
       sn_rbf rbf;
-      sn_status status = sn_rbf_solve(&ctx, forms[form].kernel, forms[form].linear, 8, 3, p.centres, p.widths, &rbf);
+      sn_status status = sn_rbf_solve(&ctx, (rbf = (sn_rbf){.kernel = forms[form].kernel,
+                                                            .linear = forms[form].linear,
+                                                            .count = 8,
+                                                            .dims = 3,
+                                                            .centres = p.centres,
+                                                            .widths = p.widths},
+                                             &rbf));
       if (status == SN_OK) status = sn_rbf_leave_one_out(&ctx, &rbf, gram, &error);
       sn_rbf_free(&rbf);
       assert_int_equal(allocator.live, 0);

@@ -11,22 +11,21 @@ sn_status sn_bone_system_new(sn_context *ctx, sn_arena *memory, int bones, int c
   return out->a && out->right ? SN_OK : ctx->error.status;
 }
 
-void sn_bone_system_add(const sn_bone_system *s, int count, const int *bone, double (*u)[4], double weight) {
+void sn_bone_system_add(const sn_bone_system *s, const sn_bone_row *row) {
   size_t rows = 4 * (size_t)s->bones;
-  for (int p = 0; p < count; p++)
-    for (int q = 0; q < count; q++) {
-      double *block = s->a + 4 * (size_t)bone[p] * rows + 4 * (size_t)bone[q];
+  for (int p = 0; p < row->count; p++)
+    for (int q = 0; q < row->count; q++) {
+      double *block = s->a + 4 * (size_t)row->bone[p] * rows + 4 * (size_t)row->bone[q];
       for (size_t r = 0; r < 4; r++)
-        for (size_t c = 0; c < 4; c++) block[r * rows + c] += weight * u[p][r] * u[q][c];
+        for (size_t c = 0; c < 4; c++) block[r * rows + c] += row->weight * row->u[p][r] * row->u[q][c];
     }
 }
 
-void sn_bone_system_target(const sn_bone_system *s, int count, const int *bone, double (*u)[4], double weight,
-                           int column, const double y[3]) {
-  for (int p = 0; p < count; p++)
+void sn_bone_system_target(const sn_bone_system *s, const sn_bone_row *row, int column, const double y[3]) {
+  for (int p = 0; p < row->count; p++)
     for (int r = 0; r < 4; r++) {
-      double *to = s->right + (size_t)(4 * bone[p] + r) * (size_t)s->columns + (size_t)column;
-      for (int c = 0; c < 3; c++) to[c] += weight * u[p][r] * y[c];
+      double *to = s->right + (size_t)(4 * row->bone[p] + r) * (size_t)s->columns + (size_t)column;
+      for (int c = 0; c < 3; c++) to[c] += row->weight * row->u[p][r] * y[c];
     }
 }
 

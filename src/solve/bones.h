@@ -14,11 +14,17 @@ typedef struct sn_bone_system {
 
 sn_status sn_bone_system_new(sn_context *ctx, sn_arena *memory, int bones, int columns, sn_bone_system *out);
 
-// One equation, sum_p u_p . x_p = y over `count` bones, with u = w (p - centre, 1): a += weight u u^T.
-void sn_bone_system_add(const sn_bone_system *s, int count, const int *bone, double (*u)[4], double weight);
-// Its three targets from `column` on: right += weight u y^T.
-void sn_bone_system_target(const sn_bone_system *s, int count, const int *bone, double (*u)[4], double weight,
-                           int column, const double y[3]);
+// One equation, sum_p u_p . x_p = y over `count` bones, with u = w (p - centre, 1).
+typedef struct sn_bone_row {
+  int count;
+  const int *bone;
+  double (*u)[4], weight;
+} sn_bone_row;
+
+// a += weight u u^T.
+void sn_bone_system_add(const sn_bone_system *s, const sn_bone_row *row);
+// The row's three targets from `column` on: right += weight u y^T.
+void sn_bone_system_target(const sn_bone_system *s, const sn_bone_row *row, int column, const double y[3]);
 
 // The ridges decide what the equations leave open; relative to the mean of the diagonal over linear parts and over
 // translations.

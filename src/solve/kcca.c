@@ -55,11 +55,6 @@ void sn_kcca_project(const sn_kcca_basis *basis, const double *x, int columns, d
 
 // ---- the output side ----------------------------------------------------------------------------------------------------
 
-sn_status sn_kcca_new(sn_context *ctx, sn_arena *memory, int rank, sn_kcca *out) {
-  *out = (sn_kcca){.forward = SN_NEW(ctx, memory, double, SN_KCCA_OUTPUTS *(size_t)rank)};
-  return out->forward ? SN_OK : ctx->error.status;
-}
-
 typedef double small_matrix[SN_KCCA_OUTPUTS][SN_KCCA_OUTPUTS];
 
 // Eigenvalues, ascending, and eigenvectors, as rows, of the symmetric matrix a (its upper triangle by rows).
@@ -88,12 +83,13 @@ static bool inverse_root(const double *gram, int m, int stride, double floor, sm
 
 // The singular values and right-hand vectors of T = diag(sqrt(lambda / (lambda + ridge))) Q^T X root come from T^T T
 // (m x m). Correlations below 1e-4 are rounding errors where a floor of 1e-6 of the variance holds directions without any.
-void sn_kcca_solve(const sn_kcca_basis *basis, const double *y, const double *gram, int m, int stride, double ridge,
-                   double floor, int most, sn_kcca *out) {
+void sn_kcca_solve(const sn_kcca_basis *basis, const sn_kcca_outputs *x, double ridge, int most, sn_kcca *out) {
+  int m = x->m, stride = x->stride;
+  const double *y = x->y;
   small_matrix root, inner = {{0}}, square;
   double values[SN_KCCA_OUTPUTS];
   out->components = 0;
-  if (basis->rank == 0 || !inverse_root(gram, m, stride, floor, root)) return;
+  if (basis->rank == 0 || !inverse_root(x->gram, m, stride, x->floor, root)) return;
   for (int r = 0; r < basis->rank; r++) {
     const double *row = y + (size_t)r * (size_t)stride;
     double scale = basis->values[r] / (basis->values[r] + ridge);

@@ -30,16 +30,19 @@ void sn_kcca_project(const sn_kcca_basis *basis, const double *x, int columns, d
 typedef struct sn_kcca {
   int components;
   double correlation[SN_KCCA_OUTPUTS];
-  double *forward;                            // rank columns: F_c^T Q, so that c_r = forward Q^T (xi - mean)
+  double
+    *forward; // the caller's, SN_KCCA_OUTPUTS rows of rank columns: F_c^T Q, so that c_r = forward Q^T (xi - mean)
   double g[SN_KCCA_OUTPUTS][SN_KCCA_OUTPUTS]; // m columns: G^T
 } sn_kcca;
 
-// Room for a basis of up to `rank` eigenvectors.
-sn_status sn_kcca_new(sn_context *ctx, sn_arena *memory, int rank, sn_kcca *out);
+// Centred outputs X.
+typedef struct sn_kcca_outputs {
+  int m, stride;          // columns, at most SN_KCCA_OUTPUTS; numbers from row to row
+  const double *y, *gram; // Q^T X, X^T X
+  double floor;
+} sn_kcca_outputs;
 
-// The first `most` components (as many as there are) for centred outputs with projections y = Q^T X (`stride` numbers from row
-// to row) and covariances gram = X^T X (the same stride), m <= SN_KCCA_OUTPUTS. Directions without correlation are left out.
-void sn_kcca_solve(const sn_kcca_basis *basis, const double *y, const double *gram, int m, int stride, double ridge,
-                   double floor, int most, sn_kcca *out);
+// The first `most` components (as many as there are). Directions without correlation are left out.
+void sn_kcca_solve(const sn_kcca_basis *basis, const sn_kcca_outputs *x, double ridge, int most, sn_kcca *out);
 
 #endif

@@ -206,21 +206,21 @@ static sn_status solve_two_step(sn_context *ctx, sn_arena *scratch, const sn_rbf
   return SN_OK;
 }
 
-sn_status sn_rbf_solve(sn_context *ctx, sn_rbf_kernel kernel, sn_rbf_linear linear, int count, int dims,
-                       const double *centres, const double *widths, sn_rbf *out) {
-  if (kernel == SN_RBF_THINPLATE && linear == SN_RBF_NO_LINEAR) linear = SN_RBF_LINEAR;
-  if (kernel == SN_RBF_SHEPARD) linear = SN_RBF_NO_LINEAR;
-  *out = (sn_rbf){kernel, linear, count, dims, count, centres, widths, NULL, sn_arena_new(ctx)};
-  if (linear != SN_RBF_NO_LINEAR) out->terms += 1 + dims;
+sn_status sn_rbf_solve(sn_context *ctx, sn_rbf *out) {
+  int count = out->count;
+  if (out->kernel == SN_RBF_THINPLATE && out->linear == SN_RBF_NO_LINEAR) out->linear = SN_RBF_LINEAR;
+  if (out->kernel == SN_RBF_SHEPARD) out->linear = SN_RBF_NO_LINEAR;
+  out->terms = count, out->memory = sn_arena_new(ctx);
+  if (out->linear != SN_RBF_NO_LINEAR) out->terms += 1 + out->dims;
   out->mix = SN_NEW(ctx, &out->memory, double, (size_t)count *(size_t)out->terms);
   sn_arena scratch = sn_arena_new(ctx);
   sn_status status = out->mix ? SN_OK : ctx->error.status;
-  if (status == SN_OK && kernel == SN_RBF_SHEPARD) {
+  if (status == SN_OK && out->kernel == SN_RBF_SHEPARD) {
     for (int k = 0; k < count; k++) out->mix[(size_t)k * (size_t)count + (size_t)k] = 1;
   } else if (status == SN_OK) {
-    status = linear == SN_RBF_NO_LINEAR         ? solve_plain(ctx, &scratch, out)
-             : linear == SN_RBF_LINEAR_TWO_STEP ? solve_two_step(ctx, &scratch, out)
-                                                : solve_saddle(ctx, &scratch, out);
+    status = (out->linear == SN_RBF_NO_LINEAR ? solve_plain
+              : out->linear == SN_RBF_LINEAR  ? solve_saddle
+                                              : solve_two_step)(ctx, &scratch, out);
   }
   sn_arena_free(&scratch);
   if (status != SN_OK) sn_rbf_free(out);
@@ -255,8 +255,9 @@ static sn_status refit_without(sn_context *ctx, const sn_rbf *rbf, int k, sn_are
       centres[(size_t)to * (size_t)dims + (size_t)d] = rbf->centres[(size_t)a * (size_t)dims + (size_t)d];
     widths[to++] = rbf->widths[a];
   }
-  sn_rbf others;
-  sn_status status = sn_rbf_solve(ctx, rbf->kernel, rbf->linear, n - 1, dims, centres, widths, &others);
+  sn_rbf others = *rbf;
+  others.count = n - 1, others.centres = centres, others.widths = widths;
+  sn_status status = sn_rbf_solve(ctx, &others);
   if (status != SN_OK) return status;
   sn_rbf_cardinal(&others, rbf->centres + (size_t)k * (size_t)dims, terms, values);
   for (int a = 0; a < n; a++) prediction[a] = a == k ? 0 : values[a - (a > k)];
@@ -324,27 +325,27 @@ static const double most_power = 16;
 // Widths are tried from this part of the first ones on, in steps of a fifth, up to 24 times them.
 static const double first_factor = 0.3, next_factor = 1.2;
 
-sn_status sn_rbf_choose_widths(sn_context *ctx, sn_rbf_kernel kernel, sn_rbf_linear linear, int count, int dims,
-                               const double *centres, const double *gram, double most_amplified, double *widths) {
-  enum { steps = 25 };
+sn_status sn_rbf_choose_widths(sn_context *ctx, const sn_rbf *problem, const double *gram, double most_amplified,
+                               double *widths) {
+  int count = problem->count, steps = 25;
   sn_arena scratch = sn_arena_new(ctx);
   double *trial = SN_NEW(ctx, &scratch, double, count), least = INFINITY, best = 0;
   sn_status status = trial ? SN_OK : ctx->error.status;
   for (int step = 0; status == SN_OK && step < steps; step++) {
     double factor = first_factor * pow(next_factor, step), error;
     for (int k = 0; k < count; k++) trial[k] = widths[k] * factor;
-    if (kernel == SN_RBF_SHEPARD && trial[0] > most_power) break;
-    sn_rbf rbf;
-    status = sn_rbf_solve(ctx, kernel, linear, count, dims, centres, trial, &rbf);
+    if (problem->kernel == SN_RBF_SHEPARD && trial[0] > most_power) break;
+    sn_rbf rbf = *problem;
+    rbf.widths = trial;
+    status = sn_rbf_solve(ctx, &rbf);
     if (status == SN_OK) status = sn_rbf_leave_one_out(ctx, &rbf, gram, &error);
     bool fine = status == SN_OK && sn_rbf_amplification(&rbf) <= most_amplified;
     if (fine && error < least) least = error, best = factor;
     if (status == SN_NOT_CONVERGED) status = SN_OK;
     sn_rbf_free(&rbf);
   }
-  if (status == SN_OK && best == 0) {
+  if (status == SN_OK && best == 0)
     status = sn_fail(ctx, SN_NOT_CONVERGED, "no width of the kernels interpolates the %d poses", count);
-  }
   for (int k = 0; status == SN_OK && k < count; k++) widths[k] *= best;
   sn_arena_free(&scratch);
   return status;

@@ -35,10 +35,10 @@ typedef struct sn_rbf {
   sn_arena memory;
 } sn_rbf;
 
-// Solves for the cardinal functions. SN_NOT_CONVERGED where the system is singular to working precision (duplicate
-// centres; widths far larger than the distances).
-sn_status sn_rbf_solve(sn_context *ctx, sn_rbf_kernel kernel, sn_rbf_linear linear, int count, int dims,
-                       const double *centres, const double *widths, sn_rbf *out);
+// Solves for the cardinal functions: fills terms, mix and memory of *rbf, whose other fields are the problem (`linear` becomes what
+// the kernel takes). SN_NOT_CONVERGED where the system is singular to working precision (duplicate centres; widths far larger than
+// the distances).
+sn_status sn_rbf_solve(sn_context *ctx, sn_rbf *rbf);
 void sn_rbf_free(sn_rbf *rbf);
 
 double sn_rbf_kernel_value(sn_rbf_kernel kernel, double distance, double width);
@@ -59,9 +59,9 @@ void sn_rbf_nearest(int count, int dims, const double *centres, double *out);
 // How much larger than the data the coefficients of the terms can be: max_t sum_k |mix[k][t]|.
 double sn_rbf_amplification(const sn_rbf *rbf);
 
-// widths[k] times the factor, of a fixed ladder, with the least leave-one-out error among those that do not amplify more
-// than told (INFINITY: any); SN_NOT_CONVERGED where none works.
-sn_status sn_rbf_choose_widths(sn_context *ctx, sn_rbf_kernel kernel, sn_rbf_linear linear, int count, int dims,
-                               const double *centres, const double *gram, double most_amplified, double *widths);
+// widths[k] times the factor, of a fixed ladder, with the least leave-one-out error among those that do not amplify by more than
+// `most_amplified` (INFINITY: any); SN_NOT_CONVERGED where none works. `problem`: as for sn_rbf_solve, without widths.
+sn_status sn_rbf_choose_widths(sn_context *ctx, const sn_rbf *problem, const double *gram, double most_amplified,
+                               double *widths);
 
 #endif

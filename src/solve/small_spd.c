@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Small symmetric positive definite systems, in place.
+// Small symmetric positive definite systems, in place; moments of a linear regression: rows in, coefficients and residual out.
 #include <math.h>
 
 #include "solve/solve.h"
@@ -25,4 +25,36 @@ void sn_spd_solve(int n, int stride, double *a, int columns, double *b) {
       b[i * columns + c] /= a[i * stride + i];
     }
   }
+}
+
+void sn_moments_row(sn_moments *m, int n, const double *row, double y) {
+  for (int k = 0; k < n; k++) {
+    for (int l = 0; l <= k; l++) m->a[k][l] += row[k] * row[l];
+    m->b[k] += row[k] * y;
+  }
+  m->c += y * y, m->rows++;
+}
+
+void sn_moments_add(sn_moments *to, int n, const sn_moments *m) {
+  for (int k = 0; k < n; k++) {
+    for (int l = 0; l <= k; l++) to->a[k][l] += m->a[k][l];
+    to->b[k] += m->b[k];
+  }
+  to->c += m->c, to->rows += m->rows;
+}
+
+void sn_moments_solve(const sn_moments *m, int n, double ridge, double *x) {
+  sn_moments copy = *m;
+  for (int k = 0; k < n; k++) x[k] = isinf(ridge) ? 0 : m->b[k], copy.a[k][k] += ridge;
+  if (!isinf(ridge)) sn_spd_solve(n, SN_MOMENTS_MAX, copy.a[0], 1, x);
+}
+
+double sn_moments_left(const sn_moments *m, int n, const double *x) {
+  double sum = m->c;
+  for (int k = 0; k < n; k++) {
+    double row = 0.5 * m->a[k][k] * x[k];
+    for (int l = 0; l < k; l++) row += m->a[k][l] * x[l];
+    sum += 2 * x[k] * (row - m->b[k]);
+  }
+  return fmax(sum, 0);
 }

@@ -376,6 +376,14 @@ static sn_status link_groups(clustering *c, int a, int b) {
   return status == SN_OK ? offer(c, a, b) : status;
 }
 
+int sn_least_enter(int most, int count, double cost, int item, double *costs, int *items) {
+  int at = count < most ? count++ : most;
+  for (; at > 0 && cost < costs[at - 1]; at--)
+    if (at < most) costs[at] = costs[at - 1], items[at] = items[at - 1];
+  if (at < most) costs[at] = cost, items[at] = item;
+  return count;
+}
+
 // Of groups of other components, those whose centres are nearest. Returns how many.
 static int find_nearest(const clustering *c, const int *component, int a, int nearest[nearest_groups]) {
   int count = 0;
@@ -385,10 +393,7 @@ static int find_nearest(const clustering *c, const int *component, int a, int ne
     if (c->groups[b].gone || component[b] == component[a]) continue;
     group_centre(&c->groups[b], there);
     double d = hypot(hypot(here[0] - there[0], here[1] - there[1]), here[2] - there[2]);
-    int at = count < nearest_groups ? count++ : nearest_groups;
-    for (; at > 0 && d < distance[at - 1]; at--)
-      if (at < nearest_groups) distance[at] = distance[at - 1], nearest[at] = nearest[at - 1];
-    if (at < nearest_groups) distance[at] = d, nearest[at] = b;
+    count = sn_least_enter(nearest_groups, count, d, b, distance, nearest);
   }
   return count;
 }

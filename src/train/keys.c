@@ -145,7 +145,7 @@ static int best_frame(const chooser *c, double r) {
   return best;
 }
 
-// One after the other; then every one in turn makes way for the best, until that is always itself.
+// Greedy choice, then exchanges of single frames as long as one lowers the error.
 static sn_status choose(const chooser *c, int wanted, int *out) {
   int n = c->among->count;
   double r = 1e-300;
@@ -226,8 +226,10 @@ sn_status sn_train_keys(sn_context *ctx, const sn_examples *examples, const char
   int frames = examples->frames.frame_count, test = examples->test_frame_count;
   int count = frames > 0 ? frames - test : examples->poses.frame_count;
   *keys = *others = (sn_keys){0};
-  sn_status status = strncmp(spec, "auto:", 5) == 0 ? choose_keys(ctx, examples, count, spec + 5, keys)
-                                                    : sn_keys_parse(ctx, spec, count, seed, keys, NULL);
+  static const char choice[] = "auto:";
+  size_t length = strlen(choice);
+  sn_status status = strncmp(spec, choice, length) == 0 ? choose_keys(ctx, examples, count, spec + length, keys)
+                                                        : sn_keys_parse(ctx, spec, count, seed, keys, NULL);
   if (status == SN_OK) status = find_others(ctx, keys, count, test, others);
   if (status != SN_OK) sn_keys_free(keys);
   return status;

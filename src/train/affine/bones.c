@@ -131,7 +131,7 @@ static void add_vertices(const fit_job *job) {
       double weight[8], local[8][4], u[8][4], share = above ? normal_share : 1;
       int count = vertex_bones(job, i, above, bone, weight, local);
       for (int p = 0; p < 4 * count; p++) u[p / 4][p % 4] = weight[p / 4] * local[p / 4][p % 4];
-      sn_bone_system_add(&job->system, count, bone, u, share);
+      sn_bone_system_add(&job->system, &(sn_bone_row){count, bone, u, share});
     }
 }
 
@@ -146,7 +146,7 @@ static void add_targets(void *user, int64_t begin, int64_t end, int worker) {
       for (int p = 0; p < 4 * count; p++) local[p / 4][p % 4] *= weight[p / 4];
       for (int64_t f = begin; f < end; f++) {
         target(job, (int)f, i, above, y);
-        sn_bone_system_target(&job->system, count, bone, local, share, 3 * (int)f, y);
+        sn_bone_system_target(&job->system, &(sn_bone_row){count, bone, local, share}, 3 * (int)f, y);
       }
     }
 }
@@ -199,7 +199,7 @@ static sn_affine rigid_of(const rigid_sums *s) {
   return sn_affine_make(r, sn_vec3_sub(q, sn_mat3_apply(r, p)));
 }
 
-// One round over the bones of frame f, all from the same start: bone b takes w q' = w T_b p + (what is missing).
+// One round over the bones of frame f, all from the same start: bone b takes w q' = w T_b p + (the residual).
 static void sweep_rigid(const fit_job *job, int f, rigid_sums *sums, double step) {
   sn_control_bones *bones = job->bones;
   sn_affine *motion = bones->motions + (size_t)f * (size_t)bones->bones;
@@ -208,15 +208,15 @@ static void sweep_rigid(const fit_job *job, int f, rigid_sums *sums, double step
     int bone[8];
     double weight[8], local[8][4], y[3];
     int count = vertex_bones(job, i, false, bone, weight, local);
-    sn_vec3 p = sn_vec3_from(job->examples->rest.positions[i]), moved[8], missing;
+    sn_vec3 p = sn_vec3_from(job->examples->rest.positions[i]), moved[8], residual;
     target(job, f, i, false, y);
-    missing = sn_vec3_make(y[0], y[1], y[2]);
+    residual = sn_vec3_make(y[0], y[1], y[2]);
     for (int k = 0; k < count; k++) {
       moved[k] = sn_affine_apply(motion[bone[k]], p);
-      missing = sn_vec3_mad(missing, moved[k], -weight[k]);
+      residual = sn_vec3_mad(residual, moved[k], -weight[k]);
     }
     for (int k = 0; k < count; k++) {
-      sn_vec3 wanted = sn_vec3_mad(moved[k], missing, step);
+      sn_vec3 wanted = sn_vec3_mad(moved[k], residual, step);
       add_pair(&sums[bone[k]], weight[k], p, wanted);
     }
   }

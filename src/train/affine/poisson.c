@@ -159,8 +159,8 @@ sn_status sn_control_poisson(sn_context *ctx, const sn_control_data *data, doubl
 // Sample 3 n + r is coordinate r of a training frame (the last: of the rest pose): columns of F, and control points.
 typedef struct samples {
   int count, columns;
-  double *inputs;  // count * columns
-  double *missing; // count * bones: what P leaves of the places; then the coefficients of the samples
+  double *inputs;   // count * columns
+  double *residual; // count * bones: what P leaves of the places; then the coefficients of the samples
 } samples;
 
 static void fill_sample(const sn_control_data *data, int f, int r, double *input, double *place) {
@@ -188,7 +188,7 @@ static void centre_controls(int first, double unit, samples *s) {
   }
 }
 
-// coefficients = (Z Z^T + ridge I)^-1 missing, with the samples as rows of Z.
+// coefficients = (Z Z^T + ridge I)^-1 residual, with the samples as rows of Z.
 static sn_status solve_samples(sn_context *ctx, sn_arena *scratch, int bones, samples *s) {
   size_t n = (size_t)s->count;
   double *gram = SN_NEW(ctx, scratch, double, n *n), trace = 0;
@@ -197,7 +197,7 @@ static sn_status solve_samples(sn_context *ctx, sn_arena *scratch, int bones, sa
               s->count);
   for (size_t k = 0; k < n; k++) trace += gram[k * n + k];
   for (size_t k = 0; k < n; k++) gram[k * n + k] += 1e-7 * trace / (double)n + 1e-300;
-  sn_status status = sn_lapack_posv(ctx, 'L', s->count, bones, gram, s->missing);
+  sn_status status = sn_lapack_posv(ctx, 'L', s->count, bones, gram, s->residual);
   if (status != SN_NOT_CONVERGED) return status;
   return sn_fail(ctx, SN_NOT_CONVERGED, "affine: the places of the bones could not be fitted");
 }
@@ -208,25 +208,25 @@ sn_status sn_control_poisson_fit(sn_context *ctx, const sn_control_data *data, d
   int count = bones->bones;
   samples s = {.count = 3 * (bones->frames + 1), .columns = 3 * count + data->control_count};
   s.inputs = SN_NEW(ctx, &scratch, double, (size_t)s.count *(size_t)s.columns);
-  s.missing = SN_NEW(ctx, &scratch, double, (size_t)s.count *(size_t)count);
-  sn_status status = s.inputs && s.missing ? SN_OK : ctx->error.status;
+  s.residual = SN_NEW(ctx, &scratch, double, (size_t)s.count *(size_t)count);
+  sn_status status = s.inputs && s.residual ? SN_OK : ctx->error.status;
   double unit = 0;
   for (int b = 0; b < count; b++) unit = fmax(unit, sn_vec3_distance(bones->centres[b], bones->centres[0]));
   if (!(unit > 0)) unit = 1;
   if (status == SN_OK) {
     for (int f = 0, n = 0; f <= bones->frames; f++)
       for (int r = 0; r < 3; r++, n++) {
-        fill_sample(data, f, r, s.inputs + (size_t)n * (size_t)s.columns, s.missing + (size_t)n * (size_t)count);
+        fill_sample(data, f, r, s.inputs + (size_t)n * (size_t)s.columns, s.residual + (size_t)n * (size_t)count);
       }
     cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, s.count, count, s.columns, -1, s.inputs, s.columns, solve,
-                s.columns, 1, s.missing, count);
+                s.columns, 1, s.residual, count);
     centre_controls(3 * count, unit, &s);
     status = solve_samples(ctx, &scratch, count, &s);
   }
   if (status == SN_OK) {
     for (int n = 0; n < s.count; n++)
       for (int c = 3 * count; c < s.columns; c++) s.inputs[(size_t)n * (size_t)s.columns + (size_t)c] /= unit;
-    cblas_dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, count, s.columns, s.count, 1, s.missing, count, s.inputs,
+    cblas_dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, count, s.columns, s.count, 1, s.residual, count, s.inputs,
                 s.columns, 1, solve, s.columns);
   }
   sn_arena_free(&scratch);

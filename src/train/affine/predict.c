@@ -1,13 +1,38 @@
 // SPDX-License-Identifier: MIT
 // From control points to the numbers of the bones: the two-layer regression of Kim 2010 (sections 3.2 and 3.3), collapsed to
 // one matrix M per bone.
-#include "train/affine/predict.h"
+#include "train/affine/affine.h"
 
 #include <cblas.h>
 #include <math.h>
 #include <string.h>
 
+#include "solve/kcca.h"
 #include "solve/solve.h"
+
+enum { SN_CONTROL_OUTPUTS = 4 + 6 + 3, SN_CONTROL_COMPONENTS = 2 * SN_KCCA_OUTPUTS };
+
+// The numbers of one bone at the training frames as the regression needs them, in the basis of the kernel matrix.
+typedef struct sn_control_moments {
+  double mean[SN_CONTROL_OUTPUTS];
+  double *x;                                            // frames * outputs: the centred numbers X
+  double gram[SN_CONTROL_OUTPUTS * SN_CONTROL_OUTPUTS]; // X^T X, `outputs` apart
+  double *y;                                            // rank * outputs: Q^T X
+} sn_control_moments;
+
+// What is learnt: numbers = mean + sum_p effect_p (forward_p . t), t = Q^T (xi - mean of the kernel).
+typedef struct sn_control_map {
+  int components;
+  double *forward; // components * rank
+  double effect[SN_CONTROL_COMPONENTS][SN_CONTROL_OUTPUTS];
+} sn_control_map;
+
+// Room for regressions on up to `frames` frames; one per thread.
+typedef struct sn_control_space {
+  sn_kcca kcca;
+  sn_control_moments moments, left; // of the bone, and what a layer leaves of them
+  sn_control_map map;
+} sn_control_space;
 
 // Ridges and floors of this part of a mean: against rounding. The analysis as printed has none.
 static const double rounding = 1e-7;
@@ -49,9 +74,10 @@ static sn_status space_new(sn_context *ctx, sn_arena *memory, int frames, int ou
   out->moments.y = SN_NEW(ctx, memory, double, numbers), out->left.y = SN_NEW(ctx, memory, double, numbers);
   out->moments.x = SN_NEW(ctx, memory, double, numbers), out->left.x = SN_NEW(ctx, memory, double, numbers);
   out->map.forward = SN_NEW(ctx, memory, double, SN_CONTROL_COMPONENTS *(size_t)frames);
-  sn_status status = sn_kcca_new(ctx, memory, frames, &out->kcca);
-  return out->moments.y && out->left.y && out->moments.x && out->left.x && out->map.forward ? status
-                                                                                            : ctx->error.status;
+  out->kcca.forward = SN_NEW(ctx, memory, double, SN_KCCA_OUTPUTS *(size_t)frames);
+  bool ready =
+    out->moments.y && out->left.y && out->moments.x && out->left.x && out->map.forward && out->kcca.forward;
+  return ready ? SN_OK : ctx->error.status;
 }
 
 // X^T X
@@ -146,14 +172,15 @@ static void reduce(const sn_kcca_basis *basis, const sn_control_options *options
   memcpy(left->y, s->moments.y, (size_t)basis->rank * (size_t)outputs * sizeof *left->y);
   memcpy(left->x, s->moments.x, (size_t)basis->frames * (size_t)outputs * sizeof *left->x);
   s->map.components = 0;
-  sn_kcca_solve(basis, left->y, left->gram, rotation, outputs, scaled,
-                variance_floor(left->gram, basis->frames, outputs, 0, rotation), kappa, &s->kcca);
+  sn_kcca_outputs x = {rotation, outputs, left->y, left->gram,
+                       variance_floor(left->gram, basis->frames, outputs, 0, rotation)};
+  sn_kcca_solve(basis, &x, scaled, kappa, &s->kcca);
   add_layer(basis->frames, basis->rank, outputs, 0, rotation, s);
   if (s->map.components >= kappa || others == 0) return;
   fill_gram(left->x, basis->frames, outputs, left->gram);
-  sn_kcca_solve(basis, left->y + rotation, left->gram + rotation * outputs + rotation, others, outputs, scaled,
-                variance_floor(left->gram, basis->frames, outputs, rotation, others), kappa - s->map.components,
-                &s->kcca);
+  x = (sn_kcca_outputs){others, outputs, left->y + rotation, left->gram + rotation * outputs + rotation,
+                        variance_floor(left->gram, basis->frames, outputs, rotation, others)};
+  sn_kcca_solve(basis, &x, scaled, kappa - s->map.components, &s->kcca);
   add_layer(basis->frames, basis->rank, outputs, rotation, others, s);
 }
 

@@ -258,8 +258,13 @@ static sn_status solve(adder *a) {
     double sigma = a->examples->sigmas[a->keys->frames[p]];
     if (sigma > 0) a->widths[a->known + p] = sigma;
   }
-  sn_status status =
-    sn_rbf_solve(a->ctx, SN_RBF_GAUSS, SN_RBF_NO_LINEAR, count, a->dims, a->points, a->widths, &a->rbf);
+  a->rbf = (sn_rbf){.kernel = SN_RBF_GAUSS,
+                    .linear = SN_RBF_NO_LINEAR,
+                    .count = count,
+                    .dims = a->dims,
+                    .centres = a->points,
+                    .widths = a->widths};
+  sn_status status = sn_rbf_solve(a->ctx, &a->rbf);
   if (status == SN_NOT_CONVERGED)
     return sn_fail(a->ctx, SN_BAD_INPUT,
                    "sigma is too wide for poses this close together: take a smaller one, or leave @SIGMA out");

@@ -70,14 +70,16 @@ sn_status sn_field_solve(sn_context *ctx, sn_arena *memory, const sn_correct_opt
   if (!widths) return ctx->error.status;
   sn_rbf_linear linear = !o->linear ? SN_RBF_NO_LINEAR : o->cardinal ? SN_RBF_LINEAR_TWO_STEP : SN_RBF_LINEAR;
   if (o->kernel == SN_RBF_THINPLATE) linear = SN_RBF_LINEAR;
+  const sn_rbf problem = {
+    .kernel = o->kernel, .linear = linear, .count = count, .dims = axes, .centres = field->centres, .widths = widths};
   sn_status status = first_widths(ctx, memory, o, count, axes, field->centres, widths);
   if (status == SN_OK && !(o->sigma > 0) && o->kernel != SN_RBF_THINPLATE && count > 1) {
-    status = sn_rbf_choose_widths(ctx, o->kernel, linear, count, axes, field->centres, gram,
-                                  o->cardinal || o->components > 0 ? INFINITY : most_amplified, widths);
+    status =
+      sn_rbf_choose_widths(ctx, &problem, gram, o->cardinal || o->components > 0 ? INFINITY : most_amplified, widths);
   }
   for (int k = 0; status == SN_OK && sigmas && k < count; k++)
     if (sigmas[k] > 0) widths[k] = sigmas[k];
-  if (status == SN_OK) status = sn_rbf_solve(ctx, o->kernel, linear, count, axes, field->centres, widths, rbf);
+  if (status == SN_OK) *rbf = problem, status = sn_rbf_solve(ctx, rbf);
   if (status == SN_NOT_CONVERGED && o->sigma > 0) {
     return sn_fail(ctx, SN_NOT_CONVERGED,
                    "sigma=%g is too wide for %d poses at these distances: their interpolation is singular; take a "

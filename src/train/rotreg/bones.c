@@ -108,12 +108,7 @@ static double alone_error(const bones_job *job, int i, int bone) {
 static int enter_candidate(const bones_job *job, int i, int bone, int count, int *bones, double *errors) {
   for (int k = 0; k < count; k++)
     if (bones[k] == bone) return count;
-  double error = alone_error(job, i, bone);
-  int at = count < most_candidates ? count++ : most_candidates;
-  for (; at > 0 && error < errors[at - 1]; at--)
-    if (at < most_candidates) errors[at] = errors[at - 1], bones[at] = bones[at - 1];
-  if (at < most_candidates) errors[at] = error, bones[at] = bone;
-  return count;
+  return sn_least_enter(most_candidates, count, alone_error(job, i, bone), bone, errors, bones);
 }
 
 // The groups around the vertex and those next to them; the best by themselves, if there are too many.
@@ -227,10 +222,10 @@ static void add_residuals(void *user, int64_t begin, int64_t end, int worker) {
     if (is_isolated(r->job, i)) continue;
     int bones[SN_SIMPLEX_MAX];
     double row[SN_SIMPLEX_MAX][4];
-    int count = row_of(r->job, i, bones, row);
+    const sn_bone_row equation = {row_of(r->job, i, bones, row), bones, row, 1};
     for (int64_t k = begin; k < end; k++) {
       sn_vec3 d = sn_vec3_sub(target_of(r->job, (int)k, i), blended(r->job, (int)k, i));
-      sn_bone_system_target(&r->system, count, bones, row, 1, 3 * (int)k, (const double[3]){d.x, d.y, d.z});
+      sn_bone_system_target(&r->system, &equation, 3 * (int)k, (const double[3]){d.x, d.y, d.z});
     }
   }
 }
@@ -240,7 +235,7 @@ static void add_vertices(const refit_job *r) {
     if (is_isolated(r->job, i)) continue;
     int bones[SN_SIMPLEX_MAX];
     double row[SN_SIMPLEX_MAX][4];
-    sn_bone_system_add(&r->system, row_of(r->job, i, bones, row), bones, row, 1);
+    sn_bone_system_add(&r->system, &(sn_bone_row){row_of(r->job, i, bones, row), bones, row, 1});
   }
 }
 

@@ -89,17 +89,13 @@ static double alone_error(const gradients_job *job, int t, int l) {
 // The gradient of the triangle's own group first, then the best of the groups next to it.
 static void choose_gradients(const gradients_job *job, int t) {
   const sn_rotreg_bones *bones = job->bones;
-  int own = bones->group_of[t], *index = job->k->index[t], count = 1;
+  int own = bones->group_of[t], *index = job->k->index[t], count = 0;
   double errors[most];
   for (int m = 0; m < most; m++) index[m] = -1;
   index[0] = own;
   for (int other = 0; other < bones->bone_count; other++) {
     if (other == own || !bones->adjacent[(size_t)own * (size_t)bones->bone_count + (size_t)other]) continue;
-    double error = alone_error(job, t, other);
-    int at = count < most ? count++ : most;
-    for (; at > 1 && error < errors[at - 1]; at--)
-      if (at < most) errors[at] = errors[at - 1], index[at] = index[at - 1];
-    if (at < most) errors[at] = error, index[at] = other;
+    count = sn_least_enter(most - 1, count, alone_error(job, t, other), other, errors, index + 1);
   }
 }
 
@@ -178,7 +174,7 @@ typedef struct right_job {
   double *right; // [pose][3][3 gradients]
 } right_job;
 
-// What the present sequences miss.
+// The residual of the present sequences.
 static void right_range(void *user, int64_t begin, int64_t end, int worker) {
   (void)worker;
   const right_job *r = user;

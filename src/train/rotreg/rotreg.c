@@ -14,7 +14,7 @@
 #include "train/train.h"
 
 // A correction is a function of local rotations.
-static bool has_turns(const sn_rotreg_rotations *rotations) {
+static bool has_local_rotations(const sn_rotreg_rotations *rotations) {
   for (int n = 0; n < rotations->pose_count * rotations->joint_count; n++) {
     int j = n % rotations->joint_count;
     if (rotations->base[j] != j && sn_vec3_length(rotations->theta[n]) > sn_least_turn) return true;
@@ -102,7 +102,7 @@ sn_status sn_rotreg_train(sn_context *ctx, const void *options, const sn_example
   }
   const sn_rotreg_plan plan = {examples, keys, &reduced, o->loads, scene.far ? scene.centre : NULL, shade};
   if (status == SN_OK) status = sn_rotreg_build(ctx, &memory, &plan, out);
-  if (status == SN_OK && (o->psd || (!o->published && has_turns(&reduced.rotations))))
+  if (status == SN_OK && (o->psd || (!o->published && has_local_rotations(&reduced.rotations))))
     status = correct_residual(ctx, o->psd, examples, keys, out, report);
   sn_skin_free(&reduced.bones.skin);
   sn_skin_free(&reduced.skin);

@@ -79,8 +79,8 @@ typedef struct sn_torque_data {
   const sn_torque_loads *loads;
 } sn_torque_data;
 
-// Pairs of all sequences. `left_out` ([pose][gradient]) gets the held-out predictions.
+// Pairs of all sequences. `held_out` ([pose][gradient]) gets the held-out predictions.
 sn_status sn_torque_fit(sn_context *ctx, sn_arena *memory, const sn_torque_data *data, sn_torque_model *out,
-                        sn_mat3 *left_out);
+                        sn_mat3 *held_out);
 
 #endif

@@ -17,7 +17,7 @@ typedef struct fit_job {
   sn_torque_model *out;
   sn_rotreg_predictor *bases; // [gradient][1 + fold]: without torques, of all poses and without each fold
   sn_mat3 *rotation, *shear;  // [gradient][pose]: the gradients' parts
-  sn_mat3 *left_out;          // [pose][gradient]: held-out predictions of the last pairs that were tried
+  sn_mat3 *held_out;          // [pose][gradient]: held-out predictions of the last pairs that were tried
   double *residual;           // per gradient: squared held-out error
   char *work;
   size_t work_size;
@@ -205,8 +205,8 @@ static void fit_pair(const part *p, int base, int load, sn_torque_pair *out) {
 
 // ---- cross-validation -----------------------------------------------------------------------------------------------
 
-// The squared error of the pair on held-out poses; `left_out` (may be NULL) gets its gradients there.
-static double leave_out(const fit_job *job, int l, int load, fit_work *w, sn_mat3 *left_out) {
+// The squared error of the pair on held-out poses; `held_out` (may be NULL) gets its gradients there.
+static double hold_out(const fit_job *job, int l, int load, fit_work *w, sn_mat3 *held_out) {
   double residual = 0;
   for (int f = 0; f < job->d->folds->fold_count; f++) {
     const sn_fold *fold = &job->d->folds->folds[f];
@@ -217,22 +217,22 @@ static double leave_out(const fit_job *job, int l, int load, fit_work *w, sn_mat
       sn_mat3 gradient = predict_pose(job, &pair, pose);
       double norm = sn_mat3_norm(sn_mat3_sub(gradient, job->d->sequences[pose_row(job, l) + (size_t)pose]));
       residual += norm * norm;
-      if (left_out) left_out[(size_t)pose * (size_t)job->d->gradient_count + (size_t)l] = gradient;
+      if (held_out) held_out[(size_t)pose * (size_t)job->d->gradient_count + (size_t)l] = gradient;
     }
   }
   return residual;
 }
 
-static void leave_out_range(void *user, int64_t begin, int64_t end, int worker) {
+static void hold_out_range(void *user, int64_t begin, int64_t end, int worker) {
   const fit_job *job = user;
   fit_work w = work_of(job, worker);
   for (int64_t l = begin; l < end; l++)
-    job->residual[l] = leave_out(job, (int)l, job->out->pairs[l].load, &w, job->left_out);
+    job->residual[l] = hold_out(job, (int)l, job->out->pairs[l].load, &w, job->held_out);
 }
 
 static double held_out_error(const fit_job *job) {
   double sum = 0;
-  sn_parallel_for(job->ctx, job->d->gradient_count, 1, leave_out_range, (void *)job);
+  sn_parallel_for(job->ctx, job->d->gradient_count, 1, hold_out_range, (void *)job);
   for (int l = 0; l < job->d->gradient_count; l++) sum += job->residual[l];
   return sum;
 }
@@ -253,7 +253,7 @@ static void choose_load_range(void *user, int64_t begin, int64_t end, int worker
     double least = INFINITY;
     for (int load = -1; load < job->d->rotations->joint_count; load++) {
       if (load >= 0 && !may_follow(job, (int)l, load)) continue;
-      double residual = leave_out(job, (int)l, load, &w, NULL);
+      double residual = hold_out(job, (int)l, load, &w, NULL);
       if (residual < least) least = residual, job->out->pairs[l].load = load;
     }
   }
@@ -425,10 +425,10 @@ static sn_status fit_all(fit_job *job) {
 }
 
 sn_status sn_torque_fit(sn_context *ctx, sn_arena *memory, const sn_torque_data *data, sn_torque_model *out,
-                        sn_mat3 *left_out) {
+                        sn_mat3 *held_out) {
   sn_arena scratch = sn_arena_new(ctx);
   size_t gradients = (size_t)data->gradient_count, all_poses = gradients * (size_t)data->rotations->pose_count;
-  fit_job job = {.ctx = ctx, .d = data, .out = out, .left_out = left_out};
+  fit_job job = {.ctx = ctx, .d = data, .out = out, .held_out = held_out};
   *out = (sn_torque_model){.pairs = SN_NEW(ctx, memory, sn_torque_pair, gradients),
                            .functions = SN_NEW(ctx, memory, sn_torque_functions, data->rotations->joint_count)};
   job.bases = SN_NEW(ctx, &scratch, sn_rotreg_predictor, gradients * (size_t)(1 + data->folds->fold_count));

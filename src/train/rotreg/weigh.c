@@ -29,7 +29,7 @@ static void fit_predictor(const sn_rotreg_learned *l, int n, sn_rotreg_work *wor
     sn_rotreg_refit(&sample, work, whole, &part);
     for (int m = fold->outside_count; m < fold->count; m++) {
       size_t pose = (size_t)fold->poses[m];
-      l->left_out[pose * (size_t)l->gradients->gradient_count + (size_t)n] =
+      l->held_out[pose * (size_t)l->gradients->gradient_count + (size_t)n] =
         sn_rotreg_predict(&part, rotations->rotation + pose * joints, rotations->theta + pose * joints);
     }
   }
@@ -45,14 +45,14 @@ sn_status sn_rotreg_predictors_fit(sn_context *ctx, sn_arena *memory, sn_rotreg_
   size_t count = (size_t)l->gradients->gradient_count, poses = (size_t)l->rotations->pose_count;
   fit_job job = {.l = l, .work_size = sn_rotreg_work_size((int)poses)};
   l->predictors = SN_NEW(ctx, memory, sn_rotreg_predictor, count);
-  l->left_out = SN_NEW(ctx, memory, sn_mat3, count * poses);
+  l->held_out = SN_NEW(ctx, memory, sn_mat3, count * poses);
   job.work = sn_arena_alloc(ctx, memory, (size_t)sn_threads(ctx), job.work_size);
-  if (!l->predictors || !l->left_out || !job.work) return ctx->error.status;
+  if (!l->predictors || !l->held_out || !job.work) return ctx->error.status;
   sn_parallel_for(ctx, (int64_t)count, 1, fit_range, &job);
   if (!l->loads) return SN_OK;
   const sn_torque_data data = {
     l->rotations, l->data->folds, l->gradients->sequence, (int)count, l->predictors, l->fit, l->local, l->loads};
-  return sn_torque_fit(ctx, memory, &data, &l->torque, l->left_out);
+  return sn_torque_fit(ctx, memory, &data, &l->torque, l->held_out);
 }
 
 typedef struct edge_job {
@@ -69,13 +69,13 @@ static void edge_range(void *user, int64_t begin, int64_t end, int worker) {
     for (int k = 0; k < l->rotations->pose_count; k++) {
       const float(*frame)[3] = sn_frame(&l->data->examples->frames, l->data->keys->frames[k]);
       sn_mat3 d = sn_rotreg_key_gradients_blend(l->gradients, (int)t,
-                                                l->left_out + (size_t)k * (size_t)l->gradients->gradient_count);
+                                                l->held_out + (size_t)k * (size_t)l->gradients->gradient_count);
       for (int j = 0; j < 2; j++) {
         int a = rest->triangles[t][0], b = rest->triangles[t][j + 1];
         sn_vec3 before = sn_vec3_sub(sn_vec3_from(rest->positions[b]), sn_vec3_from(rest->positions[a]));
         sn_vec3 after = sn_vec3_sub(sn_vec3_from(frame[b]), sn_vec3_from(frame[a]));
-        sn_vec3 miss = sn_vec3_sub(sn_mat3_apply(d, before), after);
-        job->edge[t][j] += sn_vec3_dot(miss, miss) / l->rotations->pose_count;
+        sn_vec3 residual = sn_vec3_sub(sn_mat3_apply(d, before), after);
+        job->edge[t][j] += sn_vec3_dot(residual, residual) / l->rotations->pose_count;
       }
     }
 }

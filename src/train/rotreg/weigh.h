@@ -16,7 +16,7 @@ typedef struct sn_rotreg_learned {
   const sn_rotreg_key_gradients *gradients;
   sn_rotreg_predictor *predictors; // of every gradient
   sn_torque_model torque;          // pairs instead, where there are torques
-  sn_mat3 *left_out;               // [pose][gradient]: predicted without that pose
+  sn_mat3 *held_out;               // [pose][gradient]: predicted without that pose
 } sn_rotreg_learned;
 
 // Fills the last three.

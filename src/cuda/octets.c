@@ -144,8 +144,7 @@ static int make_bases(const sn_rt_model *model, const sn_cuda_home *homes, sn_cu
     }
     good = add_bases(head->basis_count, octet, &g, o);
   }
-  free(g.all);
-  free(g.touched);
+  free(g.all), free(g.touched);
   return good;
 }
 

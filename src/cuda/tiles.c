@@ -55,9 +55,8 @@ static void store_slot(uint32_t tile, uint32_t s, const slot *from, const uint16
 static uint32_t sort_tile(const sn_rt_model *model, const sn_cuda_home *homes, uint32_t tile, slot *slots,
                           uint16_t *local_of, uint16_t *joints) {
   uint32_t count = tile_size(model, tile), used = 0;
-  for (uint32_t i = 0; i < count; i++) {
+  for (uint32_t i = 0; i < count; i++)
     slots[i] = (slot){.row = sn_cuda_read_row(model, homes[tile * SN_CUDA_TILE + i]), .place = (uint16_t)i};
-  }
   qsort(slots, count, sizeof *slots, compare_slots);
   memset(local_of, 0xff, model->info.palette_count * sizeof *local_of);
   for (uint32_t s = 0; s < count; s++) sn_cuda_number_joints(&slots[s].row, local_of, joints, &used);
@@ -128,8 +127,7 @@ static int make_corrections(const sn_rt_model *model, const sn_cuda_home *homes,
     }
     t->first_entry[w + 1] = first;
   }
-  free(all);
-  free(touched);
+  free(all), free(touched);
   return good;
 }
 
@@ -192,10 +190,9 @@ static int make_own(const int16_t (*own)[3][SN_RT_LANES], uint32_t vertex_count,
   if (!t->own) return 0;
   for (uint32_t n = 0; n < t->tile_count * SN_CUDA_TILE; n++) {
     uint32_t tile = n / SN_CUDA_TILE, vertex = tile * SN_CUDA_TILE + t->fan_places[n];
-    for (uint32_t c = 0; c < 3 && vertex < vertex_count; c++) {
+    for (uint32_t c = 0; c < 3 && vertex < vertex_count; c++)
       t->own[(tile * 3 + c) * (size_t)SN_CUDA_TILE + n % SN_CUDA_TILE] =
         SN_RT_OWN_UNIT * own[vertex / SN_RT_LANES][c][vertex % SN_RT_LANES];
-    }
   }
   return 1;
 }
@@ -265,8 +262,7 @@ int sn_cuda_tiles_make(const sn_rt_model *model, sn_cuda_tiles *out) {
   if (good) make_skin(model, homes, local_of, out);
   if (good && model->info.correct != SN_RT_CORRECT_NONE) good = make_corrections(model, homes, out);
   if (good && model->info.shade == SN_RT_SHADE_RECOMPUTE) good = make_fans(model, out);
-  free(homes);
-  free(local_of);
+  free(homes), free(local_of);
   if (good != 1) sn_cuda_tiles_free(out);
   return good;
 }

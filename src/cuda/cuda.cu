@@ -199,11 +199,8 @@ static sn_cuda_status upload_layouts(const sn_rt_model *model, sn_cuda_model *m,
   sn_cuda_status status = made == 0  ? fail(error, SN_CUDA_NO_MEMORY, "no memory to lay out the model")
                           : made < 0 ? fail(error, SN_CUDA_UNSUPPORTED, "a tile of the mesh has too many neighbours")
                                      : send(model, &all, m, error);
-  sn_cuda_tiles_free(&all.tiles);
-  sn_cuda_passes_free(&all.passes);
-  sn_cuda_octets_free(&all.octets);
-  sn_cuda_sums_free(&all.sums);
-  free(all.solve);
+  sn_cuda_tiles_free(&all.tiles), sn_cuda_passes_free(&all.passes);
+  sn_cuda_octets_free(&all.octets), sn_cuda_sums_free(&all.sums), free(all.solve);
   return status;
 }
 
@@ -223,10 +220,8 @@ sn_cuda_status sn_cuda_upload(const sn_rt_model *model, sn_cuda_model **out, sn_
   sn_cuda_status status =
     missing ? fail(error, SN_CUDA_UNSUPPORTED, "%s has no kernel on the GPU; evaluate it with the runtime", missing)
             : upload_layouts(model, m, error);
-  if (status == SN_CUDA_OK)
-    *out = m;
-  else
-    sn_cuda_free(m);
+  if (status == SN_CUDA_OK) *out = m;
+  else sn_cuda_free(m);
   return status;
 }
 

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "cuda/rows.h"
-#include "runtime/vertex.h"
 
 // Displacements are floats here, about four times their size in the file; beyond this many bytes the layout is not worth its
 // memory.
@@ -46,15 +45,8 @@ static uint32_t gather_members(const sn_rt_model *model, const sn_cuda_home *hom
   return count;
 }
 
-static void store_member(const sn_rt_model *model, sn_cuda_home at, const member *m, size_t octet, uint32_t v,
-                         const uint16_t *local_of, sn_cuda_octets *o) {
-  sn_rt_stored skin = sn_rt_stored_of(model);
-  sn_rt_stored_corrections c = sn_rt_stored_corrections_of(model);
-  float *rest = o->rest + (octet * SN_CUDA_OCTET + v) * 8;
-  sn_rt_stored_position(&skin, at.group, at.block, at.lane, rest);
-  if (skin.normals) sn_rt_stored_normal(&skin, at.block, at.lane, rest + 4);
-  if (skin.boxes && skin.normals) sn_rt_normalise(rest + 4);
-  rest[3] = c.limits ? sn_rt_stored_limit(&c, at.block, at.lane) : 0;
+// Vertex v of an octet but for its rest pose.
+static void store_member(const member *m, size_t octet, uint32_t v, const uint16_t *local_of, sn_cuda_octets *o) {
   for (uint32_t k = 0; k < o->influences; k++) {
     size_t n = (octet * o->influences + k) * SN_CUDA_OCTET + v;
     o->weights[n] = k < m->row.count ? m->row.weights[k] : 0;
@@ -70,12 +62,11 @@ static void make_tile(const sn_rt_model *model, const sn_cuda_home *homes, uint3
   uint32_t count = gather_members(model, homes, tile, members), first = o->first_joint[tile], used = 0;
   memset(local_of, 0xff, model->info.palette_count * sizeof *local_of);
   for (uint32_t n = 0; n < count; n++) {
-    for (uint32_t k = 0; k < members[n].row.count; k++) {
-      uint16_t joint = members[n].row.joints[k];
-      if (local_of[joint] == 0xffff) local_of[joint] = (uint16_t)used, o->joints[first + used++] = joint;
-    }
-    store_member(model, homes[tile * SN_CUDA_OCTET_TILE + members[n].place], members + n,
-                 (size_t)tile * SN_CUDA_TILE_OCTETS + n / SN_CUDA_OCTET, n % SN_CUDA_OCTET, local_of, o);
+    size_t octet = (size_t)tile * SN_CUDA_TILE_OCTETS + n / SN_CUDA_OCTET;
+    float *rest = o->rest + (octet * SN_CUDA_OCTET + n % SN_CUDA_OCTET) * 8;
+    sn_cuda_read_rest(model, homes[tile * SN_CUDA_OCTET_TILE + members[n].place], rest, rest + 4, rest + 3);
+    sn_cuda_number_joints(&members[n].row, local_of, o->joints + first, &used);
+    store_member(members + n, octet, n % SN_CUDA_OCTET, local_of, o);
   }
   o->first_joint[tile + 1] = first + used;
   if (used > o->most_joints) o->most_joints = used;
@@ -83,10 +74,7 @@ static void make_tile(const sn_rt_model *model, const sn_cuda_home *homes, uint3
 
 static int make_tiles(const sn_rt_model *model, const sn_cuda_home *homes, sn_cuda_octets *o) {
   size_t octets = (size_t)o->tile_count * SN_CUDA_TILE_OCTETS, vertices = octets * SN_CUDA_OCTET;
-  for (uint32_t i = 0; i < model->info.vertex_count; i++) {
-    uint32_t count = sn_cuda_read_row(model, homes[i]).count;
-    if (count > o->influences) o->influences = count;
-  }
+  o->influences = sn_cuda_most_influences(model, homes);
   uint16_t *local_of = (uint16_t *)malloc(model->info.palette_count * sizeof *local_of);
   o->first_joint = (uint32_t *)calloc(o->tile_count + 1, sizeof *o->first_joint);
   o->joints = (uint16_t *)malloc(vertices * o->influences * sizeof *o->joints);
@@ -156,8 +144,7 @@ static int make_bases(const sn_rt_model *model, const sn_cuda_home *homes, sn_cu
     }
     good = add_bases(head->basis_count, octet, &g, o);
   }
-  free(g.all);
-  free(g.touched);
+  free(g.all), free(g.touched);
   return good;
 }
 
@@ -167,7 +154,7 @@ int sn_cuda_octets_make(const sn_rt_model *model, sn_cuda_octets *out) {
   *out = (sn_cuda_octets){0};
   if (model->info.correct == SN_RT_CORRECT_NONE || model->info.blend == SN_RT_BLEND_CENTRES) return 1;
   uint32_t vertices = model->info.vertex_count;
-  out->tile_count = (vertices + SN_CUDA_OCTET_TILE - 1) / SN_CUDA_OCTET_TILE, out->influences = 1;
+  out->tile_count = (vertices + SN_CUDA_OCTET_TILE - 1) / SN_CUDA_OCTET_TILE;
   sn_cuda_home *homes = (sn_cuda_home *)malloc(vertices * sizeof *homes);
   int good = homes != NULL;
   if (good) sn_cuda_find_homes(model, homes), good = make_tiles(model, homes, out);

@@ -5,9 +5,13 @@
 #include <math.h>
 #include <string.h>
 
+#include "runtime/vertex.h"
+
 void sn_cuda_find_homes(const sn_rt_model *model, sn_cuda_home *homes) {
   for (sn_rt_block b = {0}; sn_rt_next_block(model, &b);)
-    for (uint32_t l = 0; l < SN_RT_LANES; l++) homes[b.vertex[l]] = (sn_cuda_home){(uint32_t)b.block, b.group, l};
+    for (uint32_t l = 0; l < SN_RT_LANES; l++)
+      homes[b.vertex[l]] =
+        (sn_cuda_home){(uint32_t)b.block, b.group, l, (uint32_t)b.weight_row, (uint32_t)b.tuple_row};
 }
 
 // A weight of the file below this is nothing: what the others leave of 1 may be a rounding error.
@@ -19,13 +23,11 @@ sn_cuda_row sn_cuda_read_row(const sn_rt_model *model, sn_cuda_home at) {
   sn_rt_stored skin = sn_rt_stored_of(model);
   const sn_rt_group *g = skin.groups + at.group;
   sn_cuda_row row = {.count = 1};
-  size_t block = at.block - g->first_block, weight = g->first_weight + block * (g->influences - 1u);
   float left = 1, total = sn_rt_weight_total(skin.weight_bits);
   for (uint32_t k = 0; k < g->influences; k++) {
-    size_t tuple = g->first_tuple + block * g->influences + k;
     uint16_t joint =
-      (uint16_t)(g->kind == SN_RT_GROUP_SHARED ? g->joints[k] : sn_rt_stored_joint(&skin, tuple, at.lane));
-    float own = k ? sn_rt_stored_weight(&skin, weight + k - 1, at.lane) / total : 0;
+      (uint16_t)(g->kind == SN_RT_GROUP_SHARED ? g->joints[k] : sn_rt_stored_joint(&skin, at.tuple_row + k, at.lane));
+    float own = k ? sn_rt_stored_weight(&skin, at.weight_row + k - 1, at.lane) / total : 0;
     left -= own;
     if (k == 0) row.joints[0] = joint;
     if (k && fabsf(own) > least_weight) row.joints[row.count] = joint, row.weights[row.count++] = own;
@@ -38,6 +40,31 @@ sn_cuda_row sn_cuda_read_row(const sn_rt_model *model, sn_cuda_home at) {
     row.joints[row.count] = 0, row.weights[row.count] = 0;
   }
   return row;
+}
+
+uint32_t sn_cuda_most_influences(const sn_rt_model *model, const sn_cuda_home *homes) {
+  uint32_t most = 1;
+  for (uint32_t i = 0; i < model->info.vertex_count; i++) {
+    uint32_t count = sn_cuda_read_row(model, homes[i]).count;
+    if (count > most) most = count;
+  }
+  return most;
+}
+
+void sn_cuda_read_rest(const sn_rt_model *model, sn_cuda_home at, float position[3], float normal[3], float *limit) {
+  sn_rt_stored skin = sn_rt_stored_of(model);
+  sn_rt_stored_corrections c = sn_rt_stored_corrections_of(model);
+  sn_rt_stored_position(&skin, at.group, at.block, at.lane, position);
+  if (skin.normals) sn_rt_stored_normal(&skin, at.block, at.lane, normal);
+  if (skin.boxes && skin.normals) sn_rt_normalise(normal);
+  *limit = c.limits ? sn_rt_stored_limit(&c, at.block, at.lane) : 0;
+}
+
+void sn_cuda_number_joints(const sn_cuda_row *row, uint16_t *local_of, uint16_t *joints, uint32_t *used) {
+  for (uint32_t k = 0; k < row->count; k++) {
+    uint16_t joint = row->joints[k];
+    if (local_of[joint] == 0xffff) local_of[joint] = (uint16_t)*used, joints[(*used)++] = joint;
+  }
 }
 
 void sn_cuda_gather_deltas(const sn_rt_stored_corrections *c, sn_cuda_home at, uint32_t lane, uint32_t lanes,

@@ -6,9 +6,9 @@
 
 #include "runtime/packed.h"
 
-// Where vertex i is in the model: its block of eight and its lane.
+// Where vertex i is in the model: its block of eight, its lane, and the block's first rows of weights and of joints.
 typedef struct sn_cuda_home {
-  uint32_t block, group, lane;
+  uint32_t block, group, lane, weight_row, tuple_row;
 } sn_cuda_home;
 
 typedef struct sn_cuda_row {
@@ -25,14 +25,19 @@ typedef struct sn_cuda_fans {
 
 void sn_cuda_find_homes(const sn_rt_model *model, sn_cuda_home *homes);
 sn_cuda_row sn_cuda_read_row(const sn_rt_model *model, sn_cuda_home at);
+uint32_t sn_cuda_most_influences(const sn_rt_model *model, const sn_cuda_home *homes); // of any row; at least 1
+// The rest position, the normal of unit length (where the model has one) and the limit of displacements (0: none).
+void sn_cuda_read_rest(const sn_rt_model *model, sn_cuda_home at, float position[3], float normal[3], float *limit);
+// Numbers the row's joints that have none yet in local_of, and writes them to `joints` from *used on.
+void sn_cuda_number_joints(const sn_cuda_row *row, uint16_t *local_of, uint16_t *joints, uint32_t *used);
 
 // Adds the deltas of one vertex to those of its group, in floats: [basis][6][lanes].
 void sn_cuda_gather_deltas(const sn_rt_stored_corrections *c, sn_cuda_home at, uint32_t lane, uint32_t lanes,
                            float *all, uint8_t *touched);
 
 sn_cuda_fans sn_cuda_fans_of(const sn_rt_model *model);
-uint32_t sn_cuda_fan_size(const sn_cuda_fans *f,
-                          uint32_t vertex); // with the last neighbour repeated up to its block's longest
+// With the last neighbour repeated up to its block's longest.
+uint32_t sn_cuda_fan_size(const sn_cuda_fans *f, uint32_t vertex);
 uint32_t sn_cuda_fan_neighbour(const sn_cuda_fans *f, size_t step, uint32_t lane);
 
 #endif

@@ -120,9 +120,8 @@ cudaError_t sn_cuda_sum_terms(const crowd *c, const sn_rt_pose_spaces *spaces, u
   const sn_cuda_model *m = c->model;
   const uint32_t passes = sn_cuda_blocks(c->count, lanes);
   terms_job job = {};
-  job.spaces = *spaces, job.sums = m->sums, job.characters = c->count, job.basis_count = m->basis_count;
-  job.rotations = c->rotations, job.rotation_floats = sn_cuda_rotation_floats(m);
-  job.terms = c->terms, job.values = c->values, job.group = group;
+  job.spaces = *spaces, job.sums = m->sums, job.characters = c->count, job.basis_count = m->basis_count, job.group = group;
+  job.rotations = c->rotations, job.rotation_floats = sn_cuda_rotation_floats(m), job.terms = c->terms, job.values = c->values;
   if (!m->sums.sum_count) return cudaSuccess;
   const uint32_t groups = sn_cuda_blocks(m->sums.group_count, warps), sums = sn_cuda_blocks(m->sums.sum_count, warps);
   if (groups) terms_kernel<<<dim3(passes, groups), warps * lanes, 0, c->stream>>>(job);

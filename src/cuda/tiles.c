@@ -30,26 +30,22 @@ static uint32_t tile_size(const sn_rt_model *model, uint32_t tile) {
   return left < SN_CUDA_TILE ? left : SN_CUDA_TILE;
 }
 
-static void store_slot(const sn_rt_model *model, const sn_cuda_home *homes, uint32_t tile, uint32_t s,
-                       const slot *from, const uint16_t *local_of, sn_cuda_tiles *t) {
-  sn_cuda_home at = homes[tile * SN_CUDA_TILE + from->place];
-  sn_rt_stored skin = sn_rt_stored_of(model);
-  float *to = t->rest + (size_t)tile * 6 * SN_CUDA_TILE + s, position[3], normal[3];
-  sn_rt_stored_position(&skin, at.group, at.block, at.lane, position);
-  if (skin.normals) sn_rt_stored_normal(&skin, at.block, at.lane, normal);
-  if (skin.boxes && skin.normals) sn_rt_normalise(normal);
-  for (int c = 0; c < 3; c++) to[c * SN_CUDA_TILE] = position[c];
-  for (int c = 0; skin.normals && c < 3; c++) to[(3 + c) * SN_CUDA_TILE] = normal[c];
+static void store_rest(const sn_rt_model *model, sn_cuda_home at, uint32_t tile, uint32_t s, sn_cuda_tiles *t) {
+  float *to = t->rest + (size_t)tile * 6 * SN_CUDA_TILE + s, position[3], normal[3] = {0}, limit;
+  sn_cuda_read_rest(model, at, position, normal, &limit);
+  for (int c = 0; c < 3; c++) to[c * SN_CUDA_TILE] = position[c], to[(3 + c) * SN_CUDA_TILE] = normal[c];
   const float(*centres)[3][SN_RT_LANES] = (const float(*)[3][SN_RT_LANES])sn_rt_data(model, SN_SECTION_SKIN_CENTRES);
   for (size_t c = 0; t->centres && c < 3; c++)
     t->centres[((size_t)tile * 3 + c) * SN_CUDA_TILE + s] = centres[at.block][c][at.lane];
+  if (t->limits) t->limits[(size_t)tile * SN_CUDA_TILE + s] = limit;
+}
+
+static void store_slot(uint32_t tile, uint32_t s, const slot *from, const uint16_t *local_of, sn_cuda_tiles *t) {
   for (uint32_t k = 0; k < t->influences; k++) {
     size_t n = ((size_t)tile * t->influences + k) * SN_CUDA_TILE + s;
     t->weights[n] = k < from->row.count ? from->row.weights[k] : 0;
     t->locals[n] = local_of[from->row.joints[k < from->row.count ? k : 0]];
   }
-  sn_rt_stored_corrections stored = sn_rt_stored_corrections_of(model);
-  if (t->limits) t->limits[(size_t)tile * SN_CUDA_TILE + s] = sn_rt_stored_limit(&stored, at.block, at.lane);
   t->places[(size_t)tile * SN_CUDA_TILE + s] = from->place;
   uint8_t *count = t->counts + (size_t)tile * SN_CUDA_WARPS + s / SN_CUDA_WARP;
   if (from->row.count > *count) *count = (uint8_t)from->row.count;
@@ -59,16 +55,11 @@ static void store_slot(const sn_rt_model *model, const sn_cuda_home *homes, uint
 static uint32_t sort_tile(const sn_rt_model *model, const sn_cuda_home *homes, uint32_t tile, slot *slots,
                           uint16_t *local_of, uint16_t *joints) {
   uint32_t count = tile_size(model, tile), used = 0;
-  for (uint32_t i = 0; i < count; i++) {
+  for (uint32_t i = 0; i < count; i++)
     slots[i] = (slot){.row = sn_cuda_read_row(model, homes[tile * SN_CUDA_TILE + i]), .place = (uint16_t)i};
-  }
   qsort(slots, count, sizeof *slots, compare_slots);
   memset(local_of, 0xff, model->info.palette_count * sizeof *local_of);
-  for (uint32_t s = 0; s < count; s++)
-    for (uint32_t k = 0; k < slots[s].row.count; k++) {
-      uint16_t j = slots[s].row.joints[k];
-      if (local_of[j] == 0xffff) local_of[j] = (uint16_t)used, joints[used++] = j;
-    }
+  for (uint32_t s = 0; s < count; s++) sn_cuda_number_joints(&slots[s].row, local_of, joints, &used);
   return used;
 }
 
@@ -79,7 +70,10 @@ static void make_skin(const sn_rt_model *model, const sn_cuda_home *homes, uint1
     uint32_t first = t->first_joint[tile], used = sort_tile(model, homes, tile, slots, local_of, t->joints + first);
     t->first_joint[tile + 1] = first + used;
     if (used > t->most_joints) t->most_joints = used;
-    for (uint32_t s = 0; s < tile_size(model, tile); s++) store_slot(model, homes, tile, s, slots + s, local_of, t);
+    for (uint32_t s = 0; s < tile_size(model, tile); s++) {
+      store_rest(model, homes[tile * SN_CUDA_TILE + slots[s].place], tile, s, t);
+      store_slot(tile, s, slots + s, local_of, t);
+    }
   }
 }
 
@@ -133,30 +127,33 @@ static int make_corrections(const sn_rt_model *model, const sn_cuda_home *homes,
     }
     t->first_entry[w + 1] = first;
   }
-  free(all);
-  free(touched);
+  free(all), free(touched);
   return good;
 }
 
 // ---- recomputed normals: fans of neighbours within a tile and its halo -----------------------------------------------------
 
-// The number of a vertex within the tile or its halo; `number_of` remembers those of the halo, counted from 1.
-static uint32_t local_number(uint32_t tile, uint32_t vertex, uint32_t *number_of, uint32_t *halo,
-                             uint32_t *halo_count) {
+// Vertices of other tiles that a tile's fans touch; number_of[vertex] is their place among them, counted from 1.
+typedef struct halo_list {
+  uint32_t *number_of, *halo, count;
+} halo_list;
+
+// The number of a vertex within the tile or its halo.
+static uint32_t local_number(uint32_t tile, uint32_t vertex, halo_list *h) {
   if (vertex / SN_CUDA_TILE == tile) return vertex % SN_CUDA_TILE;
-  if (!number_of[vertex]) halo[(*halo_count)++] = vertex, number_of[vertex] = *halo_count;
-  return SN_CUDA_TILE + number_of[vertex] - 1;
+  if (!h->number_of[vertex]) h->halo[h->count++] = vertex, h->number_of[vertex] = h->count;
+  return SN_CUDA_TILE + h->number_of[vertex] - 1;
 }
 
 // Steps of one vertex; a row that is shorter than its warp's repeats its last neighbour, which changes nothing. A vertex
 // without neighbours has only itself.
-static int store_fan(const sn_cuda_fans *f, uint32_t tile, uint32_t vertex, uint32_t steps, uint32_t *number_of,
-                     uint32_t *halo, uint32_t *halo_count, uint16_t *out) {
+static int store_fan(const sn_cuda_fans *f, uint32_t tile, uint32_t vertex, uint32_t steps, halo_list *h,
+                     uint16_t *out) {
   uint32_t own = sn_cuda_fan_size(f, vertex), number = vertex % SN_CUDA_TILE;
   for (uint32_t s = 0; s < steps; s++, out += SN_CUDA_WARP) {
     if (s < own) {
       uint32_t v = sn_cuda_fan_neighbour(f, (size_t)f->start[vertex / SN_RT_LANES] + s, vertex % SN_RT_LANES);
-      number = local_number(tile, v, number_of, halo, halo_count);
+      number = local_number(tile, v, h);
     }
     if (number > 0xffff) return 0;
     *out = (uint16_t)number;
@@ -193,10 +190,9 @@ static int make_own(const int16_t (*own)[3][SN_RT_LANES], uint32_t vertex_count,
   if (!t->own) return 0;
   for (uint32_t n = 0; n < t->tile_count * SN_CUDA_TILE; n++) {
     uint32_t tile = n / SN_CUDA_TILE, vertex = tile * SN_CUDA_TILE + t->fan_places[n];
-    for (uint32_t c = 0; c < 3 && vertex < vertex_count; c++) {
+    for (uint32_t c = 0; c < 3 && vertex < vertex_count; c++)
       t->own[(tile * 3 + c) * (size_t)SN_CUDA_TILE + n % SN_CUDA_TILE] =
         SN_RT_OWN_UNIT * own[vertex / SN_RT_LANES][c][vertex % SN_RT_LANES];
-    }
   }
   return 1;
 }
@@ -221,32 +217,23 @@ static int make_fans(const sn_rt_model *model, sn_cuda_tiles *t) {
   t->halo = (uint32_t *)malloc((total + 1) * SN_CUDA_WARP * sizeof *t->halo);
   int good = number_of && t->steps && t->halo ? 1 : 0;
   for (uint32_t tile = 0; good == 1 && tile < t->tile_count; tile++) {
-    uint32_t *halo = t->halo + t->first_halo[tile], count = 0;
+    halo_list h = {number_of, t->halo + t->first_halo[tile], 0};
     for (uint32_t i = 0; i < SN_CUDA_TILE && good == 1; i++) {
       size_t w = (size_t)tile * SN_CUDA_WARPS + i / SN_CUDA_WARP;
       uint32_t steps = t->first_step[w + 1] - t->first_step[w];
       uint32_t vertex = tile * SN_CUDA_TILE + t->fan_places[(size_t)tile * SN_CUDA_TILE + i];
       uint16_t *out = t->steps + (size_t)t->first_step[w] * SN_CUDA_WARP + i % SN_CUDA_WARP;
-      if (!store_fan(&f, tile, vertex, steps, number_of, halo, &count, out)) good = -1;
+      if (!store_fan(&f, tile, vertex, steps, &h, out)) good = -1;
     }
-    for (uint32_t h = 0; h < count; h++) number_of[halo[h]] = 0;
-    t->first_halo[tile + 1] = t->first_halo[tile] + count;
-    if (count > t->most_halo) t->most_halo = count;
+    for (uint32_t n = 0; n < h.count; n++) number_of[h.halo[n]] = 0;
+    t->first_halo[tile + 1] = t->first_halo[tile] + h.count;
+    if (h.count > t->most_halo) t->most_halo = h.count;
   }
   free(number_of);
   return good;
 }
 
 // ---- all of it ----------------------------------------------------------------------------------------------------------
-
-static uint32_t count_influences(const sn_rt_model *model, const sn_cuda_home *homes) {
-  uint32_t most = 1;
-  for (uint32_t i = 0; i < model->info.vertex_count; i++) {
-    uint32_t count = sn_cuda_read_row(model, homes[i]).count;
-    if (count > most) most = count;
-  }
-  return most;
-}
 
 static int make_room(const sn_rt_model *model, sn_cuda_tiles *t) {
   size_t slots = (size_t)t->tile_count * SN_CUDA_TILE, rows = slots * t->influences;
@@ -270,13 +257,12 @@ int sn_cuda_tiles_make(const sn_rt_model *model, sn_cuda_tiles *out) {
   sn_cuda_home *homes = (sn_cuda_home *)malloc(vertices * sizeof *homes);
   uint16_t *local_of = (uint16_t *)malloc(model->info.palette_count * sizeof *local_of);
   int good = homes && local_of;
-  if (good) sn_cuda_find_homes(model, homes), out->influences = count_influences(model, homes);
+  if (good) sn_cuda_find_homes(model, homes), out->influences = sn_cuda_most_influences(model, homes);
   if (good) good = make_room(model, out);
   if (good) make_skin(model, homes, local_of, out);
   if (good && model->info.correct != SN_RT_CORRECT_NONE) good = make_corrections(model, homes, out);
   if (good && model->info.shade == SN_RT_SHADE_RECOMPUTE) good = make_fans(model, out);
-  free(homes);
-  free(local_of);
+  free(homes), free(local_of);
   if (good != 1) sn_cuda_tiles_free(out);
   return good;
 }

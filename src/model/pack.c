@@ -46,47 +46,50 @@ static void copy_section(packer *p, sn_rt_section_id id) {
 
 // ---- rest positions -------------------------------------------------------------------------------------------------
 
-static void add_group(const packer *p, uint32_t group, float low[3], float high[3]) {
-  const sn_rt_group *g = p->skin.groups + group;
-  float at[3];
-  for (size_t b = g->first_block; b < (size_t)g->first_block + g->block_count; b++)
+static double diagonal_of(const packer *p) {
+  float low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY}, at[3];
+  for (sn_rt_block b = {0}; sn_rt_next_block(p->model, &b);)
     for (uint32_t l = 0; l < lanes; l++) {
-      sn_rt_stored_position(&p->skin, group, b, l, at);
+      sn_rt_stored_position(&p->skin, b.group, b.block, l, at);
       for (int c = 0; c < 3; c++) low[c] = fminf(low[c], at[c]), high[c] = fmaxf(high[c], at[c]);
     }
-}
-
-static double diagonal_of(const packer *p) {
-  float low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY};
-  for (uint32_t g = 0; g < group_count(p); g++) add_group(p, g, low, high);
   return hypot(hypot((double)high[0] - low[0], (double)high[1] - low[1]), (double)high[2] - low[2]);
 }
 
-// The least corner of the group's vertices, and a step of which 65535 reach its furthest side.
-static void measure_box(const packer *p, uint32_t group, float box[4]) {
-  float low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY}, side = 0;
-  add_group(p, group, low, high);
-  for (int c = 0; c < 3; c++) side = fmaxf(side, high[c] - low[c]), box[c] = low[c];
-  box[3] = side / 65535;
-}
-
-static void pack_rest(void *user) {
-  packer *p = user;
-  float(*boxes)[4] = new_section(p, SN_SECTION_PACK_BOXES, group_count(p), sizeof *boxes);
-  uint16_t(*rest)[3][lanes] = new_section(p, SN_SECTION_PACK_REST, p->model->info.block_count, sizeof *rest);
-  for (uint32_t group = 0; rest && group < group_count(p); group++) {
-    const sn_rt_group *g = p->skin.groups + group;
-    float *box = boxes[group], at[3];
-    if (g->block_count) measure_box(p, group, box);
-    for (size_t b = g->first_block; b < (size_t)g->first_block + g->block_count; b++)
+// The least corner of every group's vertices, and the longest side of their box.
+static void measure_boxes(const packer *p, float (*boxes)[4]) {
+  float at[3];
+  for (int side = 0; side < 2; side++)
+    for (sn_rt_block b = {0}; sn_rt_next_block(p->model, &b);)
       for (uint32_t l = 0; l < lanes; l++) {
-        sn_rt_stored_position(&p->skin, group, b, l, at);
+        float *box = boxes[b.group];
+        sn_rt_stored_position(&p->skin, b.group, b.block, l, at);
         for (int c = 0; c < 3; c++) {
-          double steps = box[3] > 0 ? ((double)at[c] - box[c]) / box[3] : 0;
-          rest[b][c][l] = (uint16_t)rounded(steps, 65535);
+          if (side)
+            box[3] = fmaxf(box[3], at[c] - box[c]);
+          else
+            box[c] = b.place || l ? fminf(box[c], at[c]) : at[c];
         }
       }
-  }
+}
+
+// Steps from the corner, of which 65535 reach the furthest side.
+static void pack_rest(void *user) {
+  packer *p = user;
+  float(*boxes)[4] = new_section(p, SN_SECTION_PACK_BOXES, group_count(p), sizeof *boxes), at[3];
+  uint16_t(*rest)[3][lanes] = new_section(p, SN_SECTION_PACK_REST, p->model->info.block_count, sizeof *rest);
+  if (!rest) return;
+  measure_boxes(p, boxes);
+  for (uint32_t group = 0; group < group_count(p); group++) boxes[group][3] /= 65535;
+  for (sn_rt_block b = {0}; sn_rt_next_block(p->model, &b);)
+    for (uint32_t l = 0; l < lanes; l++) {
+      const float *box = boxes[b.group];
+      sn_rt_stored_position(&p->skin, b.group, b.block, l, at);
+      for (int c = 0; c < 3; c++) {
+        double steps = box[3] > 0 ? ((double)at[c] - box[c]) / box[3] : 0;
+        rest[b.block][c][l] = (uint16_t)rounded(steps, 65535);
+      }
+    }
 }
 
 // ---- normals and tangents -------------------------------------------------------------------------------------------
@@ -156,12 +159,8 @@ static void pack_weights(void *user) {
   packer *p = user;
   uint64_t count = sn_rt_size(p->model, SN_SECTION_SKIN_WEIGHTS) / p->skin.weight_bits;
   uint8_t *rows = new_section(p, SN_SECTION_PACK_WEIGHTS, count * row_bytes + tail, 1);
-  for (uint32_t group = 0; rows && group < group_count(p); group++) {
-    const sn_rt_group *g = p->skin.groups + group;
-    for (size_t b = 0; b < g->block_count; b++)
-      for (uint32_t l = 0; l < lanes; l++)
-        pack_lane(p, g->influences, g->first_weight + b * (g->influences - 1u), l, rows);
-  }
+  for (sn_rt_block b = {0}; rows && sn_rt_next_block(p->model, &b);)
+    for (uint32_t l = 0; l < lanes; l++) pack_lane(p, p->skin.groups[b.group].influences, b.weight_row, l, rows);
 }
 
 static void pack_tuples(void *user) {

@@ -7,15 +7,14 @@ _Static_assert(sizeof(sn_rt_helper) == 80 && sizeof(sn_rt_linear) == 8, "sizes o
 
 static uint32_t helper_count(const sn_rt_model *model) { return model->info.palette_count - model->info.joint_count; }
 
-static uint64_t rows_of(const sn_rt_model *model) {
-  return sn_rt_size(model, SN_SECTION_DRIVE_MIX) / (SN_RT_HELPER_ROW * sizeof(float));
-}
+enum { row_size = SN_RT_HELPER_ROW * sizeof(float) };
+static uint64_t items(const sn_rt_model *m, sn_rt_section_id id, size_t size) { return sn_rt_size(m, id) / size; }
 
 // Terms of helper n's groups, which follow those of the helper before it, as its rows do.
 static sn_rt_status check_helper(sn_rt_checker *c, uint32_t n, uint64_t *group, uint64_t *row) {
   const sn_rt_helper *h = (const sn_rt_helper *)sn_rt_data(c->model, SN_SECTION_DRIVE_HELPERS) + n;
   const sn_rt_terms *terms = sn_rt_data(c->model, SN_SECTION_DRIVE_TERMS);
-  uint64_t groups = sn_rt_size(c->model, SN_SECTION_DRIVE_TERMS) / sizeof *terms, unused = 0;
+  uint64_t groups = items(c->model, SN_SECTION_DRIVE_TERMS, sizeof(sn_rt_terms)), unused = 0;
   if (h->parent != SN_RT_NO_JOINT && h->parent >= c->model->info.joint_count)
     return SN_RT_BAD(c, "helper %u is a child of a joint that does not exist", n);
   if (h->first_group != *group || h->group_count > groups - *group || h->first_row != *row)
@@ -35,17 +34,15 @@ static sn_rt_status check_helper(sn_rt_checker *c, uint32_t n, uint64_t *group, 
       return SN_RT_BAD(c, "helper %u has joints to drive it, and there is no joint.reference", n);
     *row += t->count;
   }
-  return *row <= rows_of(c->model) ? SN_RT_OK : SN_RT_BAD(c, "the functions of helper %u lie beyond drive.mix", n);
-}
-
-static uint64_t linear_count(const sn_rt_model *model) {
-  return sn_rt_size(model, SN_SECTION_DRIVE_LINEAR) / sizeof(sn_rt_linear);
+  return *row <= items(c->model, SN_SECTION_DRIVE_MIX, row_size)
+           ? SN_RT_OK
+           : SN_RT_BAD(c, "the functions of helper %u lie beyond drive.mix", n);
 }
 
 static sn_rt_status check_linear(sn_rt_checker *c) {
   const sn_rt_linear *at = sn_rt_data(c->model, SN_SECTION_DRIVE_LINEAR);
   sn_rt_status status = sn_rt_need_items(c, SN_SECTION_DRIVE_LINEAR, sizeof *at);
-  for (uint32_t n = 0; !status && n < linear_count(c->model); n++) {
+  for (uint32_t n = 0; !status && n < items(c->model, SN_SECTION_DRIVE_LINEAR, sizeof(sn_rt_linear)); n++) {
     uint32_t helper = at[n].place / SN_RT_LINEAR_PLACES;
     if (at[n].value != SN_RT_NO_JOINT && at[n].value >= c->model->info.value_count)
       return SN_RT_BAD(c, "number %u of drive.linear is of a value that does not exist", n);
@@ -67,18 +64,19 @@ static sn_rt_status check(sn_rt_checker *c) {
   if (!status && linear) status = check_linear(c);
   int terms = !linear || sn_rt_data(c->model, SN_SECTION_DRIVE_TERMS) || sn_rt_data(c->model, SN_SECTION_DRIVE_MIX);
   if (!status && terms) status = sn_rt_need_items(c, SN_SECTION_DRIVE_TERMS, sizeof(sn_rt_terms));
-  if (!status && terms) status = sn_rt_need_items(c, SN_SECTION_DRIVE_MIX, SN_RT_HELPER_ROW * sizeof(float));
+  if (!status && terms) status = sn_rt_need_items(c, SN_SECTION_DRIVE_MIX, row_size);
   if (!status) status = sn_rt_check_floats(c, SN_SECTION_DRIVE_MIX);
   for (uint32_t n = 0; !status && n < helper_count(c->model); n++) status = check_helper(c, n, &group, &row);
-  if (!status &&
-      (row != rows_of(c->model) || group != sn_rt_size(c->model, SN_SECTION_DRIVE_TERMS) / sizeof(sn_rt_terms)))
+  if (!status && (row != items(c->model, SN_SECTION_DRIVE_MIX, row_size) ||
+                  group != items(c->model, SN_SECTION_DRIVE_TERMS, sizeof(sn_rt_terms))))
     return SN_RT_BAD(c, "drive.terms or drive.mix has more than the helpers' functions");
   return status;
 }
 
 static uint64_t work(const sn_rt_model *model) {
   enum { local = 110 }; // about: the matrix of a helper, and its product with the parent's
-  return 2 * SN_RT_HELPER_ROW * rows_of(model) + 2 * linear_count(model) + local * (uint64_t)helper_count(model);
+  return 2 * SN_RT_HELPER_ROW * items(model, SN_SECTION_DRIVE_MIX, row_size) +
+         2 * items(model, SN_SECTION_DRIVE_LINEAR, sizeof(sn_rt_linear)) + local * (uint64_t)helper_count(model);
 }
 
 static void run(const sn_rt_model *model, const sn_rt_input *input, const sn_rt_keeping *keeping, void *space,
@@ -89,7 +87,7 @@ static void run(const sn_rt_model *model, const sn_rt_input *input, const sn_rt_
                               .terms = sn_rt_data(model, SN_SECTION_DRIVE_TERMS),
                               .mix = sn_rt_data(model, SN_SECTION_DRIVE_MIX)};
   const sn_rt_linear *linear = sn_rt_data(model, SN_SECTION_DRIVE_LINEAR);
-  const sn_rt_linear *end = linear ? linear + linear_count(model) : NULL;
+  const sn_rt_linear *end = linear ? linear + items(model, SN_SECTION_DRIVE_LINEAR, sizeof(sn_rt_linear)) : NULL;
   const float *values = keeping->rotations + 8 * (size_t)model->info.joint_count;
   (void)input, (void)space;
   for (uint32_t n = 0; n < helper_count(model); n++) {

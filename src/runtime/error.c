@@ -53,48 +53,23 @@ sn_rt_status sn_rt_fail(sn_rt_error *error, sn_rt_status status, const char *for
   return status;
 }
 
-static const char *name_of(const char *const *names, int count, int value) {
-  return value >= 0 && value < count ? names[value] : "unknown";
-}
+// A function that gives the name of a value.
+#define NAMED(function, type, ...)                                                                                   \
+  const char *function(type value) {                                                                                 \
+    static const char *const names[] = {__VA_ARGS__};                                                                \
+    return (unsigned)value < sizeof names / sizeof *names ? names[(unsigned)value] : "unknown";                      \
+  }
+#define SECTION_NAME(id, name) name,
 
-const char *sn_rt_drive_name(sn_rt_drive drive) {
-  static const char *const names[] = {"joints", "rotreg", "torque", "controls", "helpers"};
-  return name_of(names, 5, (int)drive);
-}
-
-const char *sn_rt_correct_name(sn_rt_correct correct) {
-  static const char *const names[] = {"none", "rbf", "eigen"};
-  return name_of(names, 3, (int)correct);
-}
-
-const char *sn_rt_blend_name(sn_rt_blend blend) {
-  static const char *const names[] = {"linear", "dualquat", "centres"};
-  return name_of(names, 3, (int)blend);
-}
-
-const char *sn_rt_shade_name(sn_rt_shade shade) {
-  static const char *const names[] = {"transform", "recompute"};
-  return name_of(names, 2, (int)shade);
-}
-
-const char *sn_rt_status_name(sn_rt_status status) {
-  static const char *const names[] = {"SN_RT_OK", "SN_RT_BAD_MODEL", "SN_RT_UNSUPPORTED", "SN_RT_BAD_ARGUMENT"};
-  return name_of(names, 4, (int)status);
-}
+NAMED(sn_rt_drive_name, sn_rt_drive, "joints", "rotreg", "torque", "controls", "helpers")
+NAMED(sn_rt_correct_name, sn_rt_correct, "none", "rbf", "eigen")
+NAMED(sn_rt_blend_name, sn_rt_blend, "linear", "dualquat", "centres")
+NAMED(sn_rt_shade_name, sn_rt_shade, "transform", "recompute")
+NAMED(sn_rt_status_name, sn_rt_status, "SN_RT_OK", "SN_RT_BAD_MODEL", "SN_RT_UNSUPPORTED", "SN_RT_BAD_ARGUMENT")
+NAMED(sn_rt_path_name, sn_rt_path, "best", "scalar", "sse2", "avx2", "neon", "wasm", "avx512")
+NAMED(sn_rt_section_name, sn_rt_section_id, SN_RT_SECTION_LIST(SECTION_NAME))
 
 int sn_rt_version(void) { return SN_RT_VERSION; }
-
-const char *sn_rt_path_name(sn_rt_path path) {
-  static const char *const names[] = {"best", "scalar", "sse2", "avx2", "neon", "wasm", "avx512"};
-  return name_of(names, SN_RT_PATH_COUNT, (int)path);
-}
-
-const char *sn_rt_section_name(sn_rt_section_id id) {
-#define SECTION_NAME(id, name) name,
-  static const char *const names[SN_SECTION_COUNT] = {SN_RT_SECTION_LIST(SECTION_NAME)};
-#undef SECTION_NAME
-  return name_of(names, SN_SECTION_COUNT, (int)id);
-}
 
 int sn_rt_same_text(const char *a, const char *b) {
   while (*a && *a == *b) a++, b++;

@@ -39,8 +39,8 @@ int sn_rt_value_range(const sn_rt_model *model, uint32_t value, float range[2]) 
   return 1;
 }
 
-const void *sn_rt_data(const sn_rt_model *model, sn_rt_section_id id) { return sn_rt_at(model)->sections[id]; }
-uint64_t sn_rt_size(const sn_rt_model *model, sn_rt_section_id id) { return sn_rt_at(model)->sizes[id]; }
+const void *(sn_rt_data)(const sn_rt_model *model, sn_rt_section_id id) { return sn_rt_at(model)->sections[id]; }
+uint64_t(sn_rt_size)(const sn_rt_model *model, sn_rt_section_id id) { return sn_rt_at(model)->sizes[id]; }
 const void *sn_rt_get_bytes(const sn_rt_model *model) { return sn_rt_at(model)->bytes; }
 sn_rt_path sn_rt_get_path(const sn_rt_model *model) { return sn_rt_at(model)->path; }
 

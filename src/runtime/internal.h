@@ -5,18 +5,7 @@
 
 #include <string.h>
 
-#include "runtime/packed.h"
-
-#if defined(__GNUC__)
-#define SN_RT_PRINTF(text, first) __attribute__((format(printf, text, first)))
-#else
-#define SN_RT_PRINTF(text, first)
-#endif
-
-// Fills `error` (unless NULL) and returns `status`. Of printf's conversions there are %s, %u, %lu and %llu.
-sn_rt_status sn_rt_fail(sn_rt_error *error, sn_rt_status status, const char *format, ...) SN_RT_PRINTF(3, 4);
-
-int sn_rt_same_text(const char *a, const char *b);
+#include "runtime/format.h"
 
 // ---- the hidden part of a model ----
 
@@ -34,6 +23,23 @@ static inline sn_rt_opened *sn_rt_change(sn_rt_model *model) { return (sn_rt_ope
 static inline const sn_rt_opened *sn_rt_at(const sn_rt_model *model) {
   return (const sn_rt_opened *)(const void *)model->hidden.bytes;
 }
+
+// As the functions of format.h, without a call; packed.h has them too.
+#define sn_rt_data(model, id) (sn_rt_at(model)->sections[id])
+#define sn_rt_size(model, id) (sn_rt_at(model)->sizes[id])
+
+#include "runtime/packed.h"
+
+#if defined(__GNUC__)
+#define SN_RT_PRINTF(text, first) __attribute__((format(printf, text, first)))
+#else
+#define SN_RT_PRINTF(text, first)
+#endif
+
+// Fills `error` (unless NULL) and returns `status`. Of printf's conversions there are %s, %u, %lu and %llu.
+sn_rt_status sn_rt_fail(sn_rt_error *error, sn_rt_status status, const char *format, ...) SN_RT_PRINTF(3, 4);
+
+int sn_rt_same_text(const char *a, const char *b);
 
 // ---- scratch memory -------------------------------------------------------------------------------------------------
 

@@ -435,8 +435,7 @@ static sn_status grow_spaces(adder *a, const entries *g, sn_model_section *out) 
                        .centre_count = (uint32_t)count,
                        .first_basis = head->basis_count,
                        .basis_count = (uint32_t)a->keys->count,
-                       .first_number =
-                         (uint32_t)(sn_rt_size(a->model, SN_SECTION_CORRECT_NUMBERS) / sizeof *numbers)};
+                       .first_number = (uint32_t)(sn_rt_size(a->model, SN_SECTION_CORRECT_NUMBERS) / 8)};
   head->field_count++, head->basis_count += (uint32_t)a->keys->count, head->entry_count = g->count;
   if (head->basis_count > 65535)
     return sn_fail(a->ctx, SN_BAD_INPUT, "%u poses are too many for a model", head->basis_count);

@@ -173,7 +173,7 @@ static sn_status solve_for(sn_context *ctx, const rig_task *task, const sn_rig_o
   sn_status status = SN_OK;
   rig_body body;
   bool smooth_auto = o->omega < 0 && o->structure == SN_RIG_TREE;
-  double strength = smooth_auto ? 1 : o->omega < 0 ? 1e-4 : o->omega;
+  double strength = smooth_auto ? 1 : o->omega < 0 ? 1e-4 : o->omega; // published: Dem Bones
   if (strength > 0) status = sn_fit_smooth_build(ctx, &scratch, rest, p, strength, &smooth);
   smooth.steady = smooth_auto;
   if (status == SN_OK) status = sn_rig_body_build(ctx, &scratch, rest, p, &body);

@@ -191,6 +191,34 @@ static void still_joints_leave_the_given_skin(void **state) {
   sn_examples_free(&examples);
 }
 
+// A body of rigid parts in a painted skin, whose last joints follow their parents in all training frames: the joints that move
+// alike there explain a vertex equally well, and only the file says which of them it belongs to.
+static void still_joints_keep_their_vertices(void **state) {
+  (void)state;
+  sn_context ctx = sn_context_default();
+  sn_examples examples = generate(&ctx, "athlete", 60, 2000);
+  int joints = examples.skeleton.joint_count;
+  for (int f = 0; f < 30; f++)
+    for (int j = joints / 2; j < joints; j++)
+      sn_pose(&examples.poses, f)[j] = sn_pose(&examples.poses, f)[examples.skeleton.parents[j]];
+  sn_skin painted = examples.skin, largest;
+  assert_ok(&ctx, sn_skin_new(&ctx, painted.vertex_count, 1, &largest));
+  for (int i = 0; i < painted.vertex_count; i++)
+    largest.joints[i] = painted.joints[(size_t)i * (size_t)painted.influences], largest.weights[i] = 1;
+  examples.skin = largest;
+  replace_frames(&ctx, &examples, SN_RT_BLEND_LINEAR);
+  examples.skin = painted;
+  sn_random rng = sn_random_new(5);
+  float *numbers = (float *)(uintptr_t)examples.frames.positions;
+  for (int64_t k = 0; k < (int64_t)3 * 60 * painted.vertex_count; k++)
+    numbers[k] += 1e-3F * (float)sn_random_normal(&rng);
+  double given = scores_of(&ctx, &examples, "lbs:weights=given", "0-29").test.rms;
+  assert_below(scores_of(&ctx, &examples, "lbs", "0-29").test.rms, given);
+  assert_below(scores_of(&ctx, &examples, "dqs", "0-29").test.rms, given);
+  sn_skin_free(&largest);
+  sn_examples_free(&examples);
+}
+
 // Rows sum to one and have at most the influences asked for, in floats as stored.
 static void weights_are_a_partition_of_unity(void **state) {
   (void)state;
@@ -578,6 +606,7 @@ int main(void) {
     cmocka_unit_test(weights_are_fitted_to_frames_of_the_other_blend),
     cmocka_unit_test(a_made_skin_is_a_prior),
     cmocka_unit_test(still_joints_leave_the_given_skin),
+    cmocka_unit_test(still_joints_keep_their_vertices),
     cmocka_unit_test(weights_are_a_partition_of_unity),
     cmocka_unit_test(a_packed_model_costs_little),
     cmocka_unit_test(same_bytes_at_any_thread_count),

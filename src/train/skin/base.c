@@ -14,7 +14,8 @@ const char *sn_base_name(sn_base_kind kind) {
   static const char *const names[SN_BASE_KINDS] = {
     [SN_BASE_FILE] = "the file's weights",           [SN_BASE_SKELETON] = "bone heat",
     [SN_BASE_RIGID] = "one joint per vertex",        [SN_BASE_REFIT] = "the file's weights refitted",
-    [SN_BASE_SKELETON_REFIT] = "bone heat refitted", [SN_BASE_FREE] = "weights without a prior",
+    [SN_BASE_LARGEST] = "the file's largest weight", [SN_BASE_SKELETON_REFIT] = "bone heat refitted",
+    [SN_BASE_FREE] = "weights without a prior",
   };
   return names[kind];
 }
@@ -34,7 +35,8 @@ int sn_base_candidates(const sn_skin_options *o, const sn_examples *e, sn_base_k
   if (has_file_skin(e)) out[count++] = SN_BASE_FILE;
   bool prior = has_prior(e), made = e->made.influences > 0;
   if (made) out[count++] = SN_BASE_SKELETON;
-  out[count++] = SN_BASE_RIGID;
+  // Joints that never move apart in training fit a vertex equally well: the file decides between them.
+  out[count++] = prior ? SN_BASE_LARGEST : SN_BASE_RIGID;
   if (prior) out[count++] = SN_BASE_REFIT;
   if (made && !prior) out[count++] = SN_BASE_SKELETON_REFIT;
   if (!prior && e->skeleton.joint_count <= most_free_joints)
@@ -76,6 +78,12 @@ static sn_status skeleton_skin(sn_context *ctx, const sn_examples *examples, int
   return status;
 }
 
+static sn_status largest_skin(sn_context *ctx, const sn_skin *file, sn_skin *out) {
+  sn_status status = copy_skin(ctx, file, 1, out);
+  if (status == SN_OK) sn_skin_normalize(out);
+  return status;
+}
+
 static sn_status rigid_skin(sn_context *ctx, const sn_examples *examples, const sn_keys *keys, sn_skin *out) {
   sn_status status = sn_skin_new(ctx, examples->rest.vertex_count, 1, out);
   if (status == SN_OK) status = sn_best_joints(ctx, examples, keys, out->joints, NULL);
@@ -112,6 +120,7 @@ sn_status sn_base_fit(sn_context *ctx, const sn_skin_task *t, sn_base_kind kind,
   *out = (sn_skin){0};
   if (kind == SN_BASE_FILE) return file_skin(ctx, t->options, t->examples, out);
   if (kind == SN_BASE_SKELETON) return skeleton_skin(ctx, t->examples, t->options->influences, out);
+  if (kind == SN_BASE_LARGEST) return largest_skin(ctx, &t->examples->skin, out);
   if (kind == SN_BASE_RIGID) return rigid_skin(ctx, t->examples, t->keys, out);
   sn_arena scratch = sn_arena_new(ctx);
   sn_blend blend = {.examples = t->examples, .keys = t->keys};
@@ -241,7 +250,9 @@ static void report_choice(const choice *c, const double *scores, int chosen, sn_
   for (int k = 0; k < c->count; k++) sn_train_report_add(report, sn_base_name(c->kinds[k]), scores[k], k == chosen);
 }
 
-static bool is_unlearned(sn_base_kind kind) { return kind == SN_BASE_FILE || kind == SN_BASE_SKELETON; }
+static bool is_unlearned(sn_base_kind kind) {
+  return kind == SN_BASE_FILE || kind == SN_BASE_SKELETON || kind == SN_BASE_LARGEST;
+}
 
 // Where no pose can be held out only candidates that learn nothing from frames compete, if there are any.
 static void drop_learned(choice *c) {
@@ -292,7 +303,8 @@ static sn_status choose_for_centres(sn_context *ctx, sn_arena *memory, const sn_
   if (c->count > 1) status = validate(ctx, memory, c, scores);
   int best = sn_simplest(scores, c->count, SN_WORTH_IT), count = 0;
   for (int k = 0; k < c->count; k++)
-    if (k == best || c->kinds[k] == SN_BASE_FILE || c->kinds[k] == SN_BASE_RIGID) c->kinds[count++] = c->kinds[k];
+    if (k == best || c->kinds[k] == SN_BASE_FILE || c->kinds[k] == SN_BASE_LARGEST || c->kinds[k] == SN_BASE_RIGID)
+      c->kinds[count++] = c->kinds[k];
   c->count = count, c->blend = SN_RT_BLEND_CENTRES;
   if (status == SN_OK) status = find_centres(ctx, memory, examples, keys, c);
   return status == SN_OK ? validate(ctx, memory, c, scores) : status;

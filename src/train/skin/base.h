@@ -10,6 +10,7 @@
 typedef enum sn_base_kind {
   SN_BASE_FILE,           // the file's weights
   SN_BASE_SKELETON,       // weights from the skeleton and the surface (bone heat)
+  SN_BASE_LARGEST,        // one joint per vertex: that of the file's largest weight
   SN_BASE_RIGID,          // the best single joint of every vertex
   SN_BASE_REFIT,          // the file's weights, refitted
   SN_BASE_SKELETON_REFIT, // weights from the skeleton, refitted

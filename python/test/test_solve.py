@@ -130,7 +130,7 @@ def test_rig_is_the_command_lines(tool, arm, tmp_path):
     rig = sinew.rig(sinew.load(arm / "rest.obj"), sinew.load(arm / "frames.pc2"), bones=3)
     assert rig.report["bones"] == told["bones"] and rig.report["iterations"] == told["iterations"]
     assert rig.report["rms"] == pytest.approx(told["rms"], rel=1e-3)
-    assert rig.report["frame_rms"] == pytest.approx(told["frame_rms"], rel=1e-6)
+    assert rig.report["frame_rms"] == pytest.approx(told["frame_rms"], rel=1e-6, abs=1e-7)
     assert np.allclose(sinew.load(out).poses, rig.skeleton.poses, atol=1e-5)
 
 

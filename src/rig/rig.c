@@ -252,6 +252,17 @@ static sn_status solve_decided(sn_context *ctx, const rig_task *task, const sn_r
   return status;
 }
 
+// A mapped file of frames may have been overwritten meanwhile.
+static sn_status check_unchanged(sn_context *ctx, const sn_frames *frames) {
+  for (int f = 0; frames->file.map && f < frames->frame_count; f++) {
+    const float *x = sn_frame(frames, f)[0];
+    for (size_t e = 0; e < 3 * (size_t)frames->vertex_count; e++)
+      if (!isfinite(x[e])) return sn_frame_changed(ctx, f);
+    sn_frames_used(frames, frames->vertex_count, 1);
+  }
+  return SN_OK;
+}
+
 sn_status sn_rig(sn_context *ctx, const sn_mesh *rest, const sn_frames *frames, const sn_rig_options *options,
                  sn_rig_result *out) {
   SN_BLAS_SCOPE;
@@ -280,8 +291,9 @@ sn_status sn_rig(sn_context *ctx, const sn_mesh *rest, const sn_frames *frames, 
   sn_mesh_free(&task.sorted);
   if (status == SN_OK && o.structure == SN_RIG_TREE && o.solver == SN_RIG_OWN && o.symmetry != SN_RIG_SYMMETRY_NONE) {
     status = sn_rig_symmetrise(ctx, rest, frames, &o, out);
-    if (status != SN_OK) sn_rig_result_free(out);
   }
+  if (status == SN_OK) status = check_unchanged(ctx, frames);
+  if (status != SN_OK) sn_rig_result_free(out);
   sn_arena_free(&scratch);
   return status;
 }

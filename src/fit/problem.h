@@ -54,7 +54,7 @@ static inline void fit_group(const fit_problem *p, int g, int *from, int *to) {
 typedef sn_status (*fit_share_fn)(sn_context *ctx, void *user, int group, int owner);
 sn_status sn_fit_groups(sn_context *ctx, const fit_problem *p, sn_range_fn body, fit_share_fn share, void *user);
 
-// To be told of rows that were looked at: `rows` one after the other, or one of them anywhere, for which the system maps a
+// To be called after rows were read: `rows` one after the other, or one of them anywhere, for which the system maps a
 // window around it.
 static inline void fit_used(const fit_problem *p, int rows) {
   if (p->file.map) sn_file_used(&p->file, (size_t)rows * 3 * (size_t)p->f * sizeof *p->x);

@@ -138,19 +138,8 @@ double sn_fit_smooth_energy(const fit_model *m, const fit_smooth *smooth) {
   return sum;
 }
 
-double sn_fit_smooth_tears(const fit_model *m, fit_smooth *smooth, double bound) {
-  double largest = 0;
-  for (int i = 0; i < m->p->n; i++)
-    for (int e = smooth->start[i]; e < smooth->start[i + 1]; e++) {
-      double change = weight_change(m, i, smooth->ring[e]);
-      largest = fmax(largest, change);
-      if (change > bound) smooth->edge_weight[e] *= 3;
-    }
-  return largest;
-}
-
-// How smooth weights should be depends on how much error is left anyway: exact data is left alone. In units of the squared
-// error for a mesh of unit size; 0.004 on the gallop, 0.012 on the cat, where a fixed 0.01 did well; never more than 0.02.
+// The smoothness of weights follows the error, so that exact data is not smoothed: in units of the squared error for a mesh of unit
+// size, and its largest value.
 static const double smooth_by_error = 200, smooth_most = 0.02;
 
 void sn_fit_smooth_by_error(const fit_model *m, fit_smooth *smooth) {

@@ -139,7 +139,7 @@ void sn_fit_model_refresh(const sn_context *ctx, fit_model *m) {
                m);
 }
 
-// The bones that the vertices from order[from] to order[to] use now, those that nobody uses, or all, and their transformations.
+// The bones that the vertices from order[from] to order[to] use now, the unused ones, or all, and their transformations.
 static void choose_active(const pass_job *job, bool all, int from, int to, chunk_scratch *s) {
   const fit_model *m = job->m;
   size_t columns = 3 * (size_t)m->p->f;
@@ -276,7 +276,7 @@ static void store_weights(const fit_model *m, const vertex_problem *v, uint16_t 
   }
 }
 
-// A neighbour's bone counts from this weight on: 0.02 and 0.1 are the same on the generated leg, shoulder and athlete.
+// A neighbour's bone counts from this weight on.
 static const double neighbour_weight = 0.05;
 
 // The neighbours' bones, which smoothness may want although the data does not.

@@ -84,11 +84,7 @@ sn_status sn_fit_smooth_weights(sn_context *ctx, const sn_mesh *rest, fit_model 
 void sn_fit_smooth_scale(fit_smooth *smooth, int n, double factor);
 // From a pull for a squared error of 1 to that for the present one.
 void sn_fit_smooth_by_error(const fit_model *m, fit_smooth *smooth);
-// Pulls harder at edges across which the weights change by more than `bound` (sum of squares). Returns the largest change.
-double sn_fit_smooth_tears(const fit_model *m, fit_smooth *smooth, double bound);
 // sum_(i, k) c_ik |w_i - w_k|^2 over the edges.
 double sn_fit_smooth_energy(const fit_model *m, const fit_smooth *smooth);
-// Of at most 2, which is a complete change of bone.
-#define FIT_TEAR 1.0
 
 #endif

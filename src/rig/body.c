@@ -3,6 +3,7 @@
 #include "rig/body.h"
 #include "sinew/rig.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -143,7 +144,7 @@ static double thickness(const rig_body *b, int i, sn_vec3 inwards) {
     for (int t = block->first; t < block->first + block->count; t++) {
       if (b->triangle[t][0] == i || b->triangle[t][1] == i || b->triangle[t][2] == i) continue;
       double hit = ray_hit(b, t, x, inwards);
-      if (hit > 1e-6 && hit < least) least = hit;
+      if (hit > 8 * (double)FLT_EPSILON && hit < least) least = hit;
     }
   }
   return least < INFINITY ? least : 0;
@@ -205,8 +206,8 @@ typedef struct rig_piece {
     area; // sum of area normals: nothing where the piece is closed, for all that leaves a side returns by another
 } rig_piece;
 
-// The inside of a closed piece is within it, however its triangles are turned; all open ones together are turned as most of their volume
-// is (the floor of a scene must not turn the people on it inside out).
+// The inside of a closed piece is within it, however its triangles are oriented. All open ones together are oriented by their volume:
+// the floor of a scene must not turn the people on it inside out.
 static void turn_outwards(rig_body *b, int triangles, int *piece, rig_piece *pieces) {
   static const double closed = 1e-3;
   double open = 0;

@@ -44,7 +44,7 @@ static sn_mat3 own_axes(const sn_mesh *rest, sn_vec3 mean) {
   for (int c = 0; c < 3; c++) {
     if (lean[c] < 0)
       for (int k = 0; k < 3; k++) axes.m[c][k] = -axes.m[c][k];
-    lean[c] = fabs(lean[c]) / (pow(spread[c], 1.5) + 1e-300);
+    lean[c] = fabs(lean[c]) / (spread[c] * sqrt(spread[c]) + 1e-300);
     if (lean[c] < lean[least]) least = c;
   }
   if (sn_mat3_determinant(axes) < 0)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // How many bones: what bones explain on frames that were not used to find them. On a sample, from many clusters one bone after
-// the other is taken out, and the weights of every number of bones are judged by held-out frames.
+// the other is taken out, and the weights of every number of bones are scored on held-out frames.
 #include "rig/solve.h"
 
 #include <math.h>
@@ -14,10 +14,10 @@ enum {
   settle_rounds = 2, // after a bone has gone
   folds = 3
 };
-// Of a single bone's error: what may be left above the least error. What a bone more must lower the error by.
-static const double enough = 0.02, worth = 0.02;
+// Of a single bone's error: what may be left above the least error. Of the error: what a bone more must lower it by.
+static const double enough = 0.02;
 
-// One fold: bones are found on one sample of frames, and judged on another of the same vertices.
+// One fold: bones are found on one sample of frames, and scored on another of the same vertices.
 typedef struct rig_fold {
   sn_context ctx; // of this fold alone: they run side by side
   sn_arena memory;
@@ -27,7 +27,7 @@ typedef struct rig_fold {
   sn_status status;
 } rig_fold;
 
-static sn_status judge(rig_fold *fold, const fit_model *m) {
+static sn_status score(rig_fold *fold, const fit_model *m) {
   sn_arena scratch = sn_arena_new(&fold->ctx);
   fit_model held_out;
   sn_status status = sn_rig_follow(&fold->ctx, &scratch, m, &fold->test, NULL, &held_out);
@@ -43,9 +43,9 @@ static sn_status run_fold(rig_fold *fold) {
   sn_context *ctx = &fold->ctx;
   sn_status status = sn_rig_start_clusters(ctx, &fold->memory, &fold->train, fold->start, fold->limit, &way, &m);
   while (status == SN_OK) {
-    status = judge(fold, &m);
+    status = score(fold, &m);
     if (m.bones == 1 || status != SN_OK) break;
-    status = sn_rig_remove_least_missed(ctx, &m, &way, 1);
+    status = sn_rig_remove_cheapest(ctx, &m, &way, 1);
     for (int k = 1; k < settle_rounds && status == SN_OK; k++)
       status = sn_rig_round(ctx, &m, &way, FIT_ADJUST, false);
   }
@@ -69,8 +69,8 @@ static int by_place(const void *a, const void *b) {
   return x->frame - y->frame;
 }
 
-// Blocks of similar frames, as many in each: by their distance to the frame that is farthest from the rest pose. Their order in time
-// does not matter.
+// Blocks of similar frames, as many in each: by their distance to the frame that is farthest from the rest pose. Their order in
+// time does not matter.
 static sn_status make_blocks(sn_context *ctx, const fit_problem *p, int blocks, int *block) {
   sn_arena scratch = sn_arena_new(ctx);
   placed_frame *frames = SN_NEW(ctx, &scratch, placed_frame, p->f);
@@ -112,8 +112,7 @@ static sn_status make_fold(sn_context *ctx, const fit_problem *p, const rig_coun
 // Of the noise: what bones leave beyond it counts, and no less than this, because weights follow some of it.
 static const double least_excess = 0.1;
 
-// The cross-validated error of 1, 2, ... bones: root mean squared distances in percent, beyond the noise. Returns for how many there
-// is one.
+// The cross-validated error of 1, 2, ... bones: root mean squared distances in percent, beyond the noise. Returns their number.
 static int make_curve(const rig_fold *fold, int count, const rig_count *how, double *curve) {
   double noise = how->noise_pct * how->noise_pct;
   int bones = 0;
@@ -128,8 +127,8 @@ static int make_curve(const rig_fold *fold, int count, const rig_count *how, dou
   return bones;
 }
 
-// The fewest bones that explain held-out frames nearly as well as any number does, in parts of what a single bone leaves: a level is
-// crossed at the same place whatever the noise, a slope is not. Fewer where a bone more hardly helps, as where few frames decide.
+// The fewest bones whose error on held-out frames is near the least, in parts of a single bone's: a level is crossed at the same place
+// whatever the noise, a slope is not. Fewer where a bone more hardly helps, as where few frames decide.
 static int choose(const double *curve, int count, const rig_count *how) {
   int best = 0, helps = 0, most = how->most < count ? how->most : count;
   double floor = curve[0];
@@ -137,7 +136,7 @@ static int choose(const double *curve, int count, const rig_count *how) {
   double level = fmax(floor + enough * (curve[0] - floor), RIG_NO_ERROR);
   while (best + 1 < most && curve[best] > level) best++;
   for (int b = 1; b < most; b++)
-    if (log(curve[b]) + worth * b < log(curve[helps]) + worth * helps) helps = b;
+    if (log(curve[b]) + enough * b < log(curve[helps]) + enough * helps) helps = b;
   if (helps < best) best = helps;
   while (best + 1 < most && how->error_pct > 0 && curve[best] > how->error_pct) best++;
   return best + 1;

@@ -22,6 +22,8 @@ typedef struct given_solve {
   double allowed; // squared error of all vertices and frames, in the solver's units
 } given_solve;
 
+static const double pays = 0.998; // of the squared error: a round that leaves more is the last
+
 static sn_status check_given(sn_context *ctx, const sn_mesh *rest, const sn_frames *frames, const sn_rig_options *o) {
   if (!o->skeleton || o->skeleton->joint_count < 1) return sn_fail(ctx, SN_BAD_INPUT, "there is no skeleton");
   bool needs_poses = o->given != SN_RIG_WEIGHTS || o->locked || o->helpers > 0;
@@ -96,7 +98,7 @@ static sn_status prepare(sn_context *ctx, sn_arena *scratch, given_solve *g) {
     status = sn_fit_problem_build(ctx, scratch, g->rest, g->frames, NULL, g->order, frames, &g->units, &g->p);
   if (status == SN_OK) status = sn_fit_model_new(ctx, scratch, &g->p, g->joint_count + o->helpers, limit, &g->m);
   if (status == SN_OK) status = sn_rig_tree_new(ctx, scratch, g->joint_count + o->helpers, &g->tree);
-  double strength = o->omega >= 0 ? o->omega : g->found ? 1 : 1e-4;
+  double strength = o->omega >= 0 ? o->omega : g->found ? 1 : 1e-4; // published: Dem Bones
   g->smooth.steady = g->found;
   if (status == SN_OK && strength > 0) {
     status = sn_fit_smooth_build(ctx, scratch, g->rest, &g->p, strength, &g->smooth);
@@ -216,11 +218,11 @@ static bool is_hopeless(const given_solve *g, double before, int rounds_left) {
 
 // Rounds that go on from what was found.
 static sn_status solve_again(sn_context *ctx, given_solve *g, int *rounds) {
-  enum { most = 6, most_tears = 8 };
-  bool mends = g->o->omega < 0;
+  enum { most = 6 };
+  bool automatic = g->o->omega < 0;
   sn_status status = pass(ctx, g, FIT_KEEP, NULL);
   if (status == SN_OK) status = solve_motion(ctx, g, 6);
-  if (status == SN_OK && mends) sn_fit_smooth_by_error(&g->m, &g->smooth);
+  if (status == SN_OK && automatic) sn_fit_smooth_by_error(&g->m, &g->smooth);
   double before = INFINITY;
   for (*rounds = 1; status == SN_OK && *rounds < most && g->m.error < 0.995 * before; ++*rounds) {
     before = g->m.error;
@@ -228,13 +230,8 @@ static sn_status solve_again(sn_context *ctx, given_solve *g, int *rounds) {
     if (*rounds > 1 && is_hopeless(g, before, most - *rounds)) return status;
     if (status == SN_OK) status = solve_motion(ctx, g, 2);
   }
-  for (int k = 0; mends && k < most_tears && status == SN_OK; k++, ++*rounds) {
-    if (sn_fit_smooth_tears(&g->m, &g->smooth, FIT_TEAR) <= FIT_TEAR) break;
-    status = pass(ctx, g, FIT_ADJUST, &g->smooth);
-    if (status == SN_OK) status = solve_motion(ctx, g, 2);
-  }
   if (status == SN_OK) status = pass(ctx, g, FIT_KEEP, NULL);
-  if (status == SN_OK && mends) status = sn_rig_thin(ctx, g->rest, &g->m, &g->smooth);
+  if (status == SN_OK && automatic) status = sn_rig_thin(ctx, g->rest, &g->m, &g->smooth);
   return status == SN_OK ? solve_motion(ctx, g, 2) : status;
 }
 
@@ -253,7 +250,7 @@ static sn_status solve(sn_context *ctx, given_solve *g, int *rounds) {
     double before = g->m.error;
     status = solve_motion(ctx, g, 2);
     if (status == SN_OK) status = pass(ctx, g, FIT_ADJUST, &g->smooth);
-    if (g->m.error > 0.998 * before) break;
+    if (g->m.error > pays * before) break;
   }
   return status == SN_OK && g->o->helpers > 0 ? add_helpers(ctx, g) : status;
 }

@@ -6,31 +6,29 @@
 #include <math.h>
 #include <string.h>
 
+// The numbers of the solver.
 enum {
-  sample_frames = 16,
-  sample_least = 1000, // vertices
-  sample_per_bone = 50,
-  cluster_rounds = 4,
-  most_starts = 3,
-  join_rounds = 8, // of a tree before the best start is chosen
-  free_moves = 2,  // out of local minima: of every start, of the best one's tree, of bones that stay free
-  tree_moves = 6,
-  loose_moves = 14,
-  searched_bones = 100 // of more, one start is taken as it is: a round takes long
+  sample_frames = 16,   // most of a sample
+  sample_least = 1000,  // vertices of a sample
+  sample_per_bone = 50, // and more where there are many bones
+  cluster_rounds = 4,   // of assigning and fitting after every split
+  most_starts = 3,      // from which the best goes on
+  join_rounds = 8,      // of a tree before the best start is chosen
+  join_steps = 5,       // Gauss-Newton steps of a tree that is new
+  free_moves = 2,       // out of local minima: of every start,
+  tree_moves = 6,       // of the best one's tree,
+  loose_moves = 14,     // of bones that stay free
+  most_rounds = 100,    // of the best start, if they pay
+  searched_bones = 100  // of more, one start is taken as it is: a round takes long
 };
-
-// Rounds go on while each lowers the squared error by this part: between other steps, at the end.
-static const double pays_meanwhile = 0.003, pays_at_last = 0.0005;
-
-// By so much a round of the tree may raise the error for the sake of joints inside; the weights win that back. Where joints are
-// still outside at the end, it may be more, and all of it together may make the error (no square) so many times.
-static const double bearable_rise = 0.01, last_rise = 0.05, dear_inside = 1.2;
-
-// Of the squared error: what a bone must lower it by where their number is given (1 % of the error).
-static const double worth_given = 0.02;
-
-// Of several starts, in parts of the squared error for every bone: a joint outside.
-static const double outside_price = 0.5;
+static const double pays_meanwhile =
+  0.003;                                   // of the squared error: what a round must lower it by, between other steps
+static const double pays_at_last = 0.0005; // the same at the end
+static const double bearable_rise = 0.01;  // of the squared error, by which a round may raise it for joints inside
+static const double last_rise = 0.05;      // the same where joints are still outside at the end
+static const double dear_inside = 1.2;     // times the error: all that joints inside may cost at the end
+static const double worth_given = 0.02;    // of the squared error: what a bone must lower it by, for a given number
+static const double outside_price = 0.5;   // of a joint outside, in parts of a bone's share of the squared error
 
 // Rounds as long as a handful of them lowers the squared error by the fraction `pays` each, from `least` on and `most` at most;
 // the last without extrapolation, so that bones and weights fit together. One round alone says little: extrapolation fails at
@@ -46,8 +44,6 @@ static sn_status rounds_between(sn_context *ctx, fit_model *m, const rig_way *wa
     last = round >= most - 1 ||
            (round >= handful && round >= least && m->error > (1 - handful * pays) * before[round % handful]);
     before[round % handful] = m->error;
-    if (way->mend && 2 * round > most)
-      sn_fit_smooth_tears(m, way->mend, FIT_TEAR); // before, some close by themselves
     status = sn_rig_round(ctx, m, way, round % 5 == 3 ? FIT_EXPLORE : FIT_ADJUST, !last);
   }
   return status;
@@ -75,12 +71,12 @@ sn_status sn_rig_start_clusters(sn_context *ctx, sn_arena *memory, const fit_pro
   return status == SN_OK ? some_rounds(ctx, m, way, 4, 0, &rounds) : status;
 }
 
-sn_status sn_rig_remove_least_missed(sn_context *ctx, fit_model *m, const rig_way *way, int count) {
+sn_status sn_rig_remove_cheapest(sn_context *ctx, fit_model *m, const rig_way *way, int count) {
   bool gone[FIT_MOST_BONES] = {false};
   sn_status status = sn_fit_pass(ctx, m, FIT_PRICE, NULL);
   if (status != SN_OK) return status;
   for (int taken = 0; taken < count; taken++) {
-    int j = sn_rig_least_missed(m);
+    int j = sn_rig_cheapest_bone(m);
     if (isinf(m->price[j])) break;
     gone[j] = true;
     for (int k = 0; k < m->bones; k++)
@@ -183,13 +179,14 @@ static sn_status prune(sn_context *ctx, fit_model *m, const rig_way *way, double
 }
 
 // Tells how far the solve is; a caller that has had enough stops it.
-static sn_status tell(sn_context *ctx, sn_status status, double done) {
-  if (status != SN_OK || sn_progress(ctx, "rig", done)) return status;
+static sn_status tell(sn_context *ctx, sn_status status, int stage) {
+  enum { stages = 6 };
+  if (status != SN_OK || sn_progress(ctx, "rig", (double)stage / stages)) return status;
   return sn_fail(ctx, SN_STOPPED, "rig: stopped");
 }
 
-// Joints that are outside are set inside one by one. Those that are far outside (about 1 % of the diagonal) nobody can pose with:
-// they may cost more.
+// Joints that are outside are set inside one by one. Those that are far outside (about 1 % of the diagonal) are useless to
+// animators: they may cost more.
 static sn_status set_inside(sn_context *ctx, fit_model *m, const rig_way *way, double bearable) {
   const rig_nudge hows[] = {{0, 0.2, 0.05, 0}, {0.03, 2, bearable / m->error - 1, 0}};
   sn_status status = SN_OK;
@@ -204,15 +201,16 @@ static sn_status set_inside(sn_context *ctx, fit_model *m, const rig_way *way, d
 }
 
 // Joints that are still outside come in as long as that does not cost more than it is worth; none that is inside leaves any more.
-static sn_status pull_inside(sn_context *ctx, fit_model *m, const rig_way *way, int most, double dear, int *rounds) {
-  double bearable = dear * dear * m->error;
+static sn_status pull_inside(sn_context *ctx, fit_model *m, const rig_way *way, int *rounds) {
+  enum { most = 24, patience = 8 };
+  double bearable = dear_inside * dear_inside * m->error;
   way->tree->stays = true;
   if (sn_rig_joints_outside(way->tree) == 0) return SN_OK;
   sn_status status = set_inside(ctx, m, way, bearable);
   int outside = sn_rig_joints_outside(way->tree), last = 0;
   if (status != SN_OK || outside == 0) return status;
   way->tree->rise = last_rise;
-  for (int k = 0; k < most && k - last < most / 3 && status == SN_OK && m->error < bearable && outside > 0; k++) {
+  for (int k = 0; k < most && k - last < patience && status == SN_OK && m->error < bearable && outside > 0; k++) {
     status = sn_rig_round(ctx, m, way, FIT_ADJUST, false);
     int now = sn_rig_joints_outside(way->tree);
     if (now < outside) last = k, outside = now;
@@ -226,7 +224,7 @@ static sn_status pull_inside(sn_context *ctx, fit_model *m, const rig_way *way, 
 static sn_status join(sn_context *ctx, fit_model *m, const rig_way *way, int most) {
   int rounds = 0;
   sn_status status = sn_rig_tree_build(ctx, m, way->tree);
-  if (status == SN_OK) status = sn_rig_tree_fit(ctx, m, way->tree, 5, NULL);
+  if (status == SN_OK) status = sn_rig_tree_fit(ctx, m, way->tree, join_steps, NULL);
   if (status == SN_OK) status = sn_fit_pass(ctx, m, FIT_KEEP, NULL);
   rig_forget_trail(m);
   for (int k = 0; k < most / 2 && status == SN_OK; k++) status = sn_rig_round(ctx, m, way, FIT_KEEP, true);
@@ -250,7 +248,7 @@ typedef struct start_job {
   const fit_problem *p;
 } start_job;
 
-// Clusters, of which those that are missed least go (Le and Deng's over-complete start), then a tree of them.
+// Clusters, of which the cheapest go (Le and Deng's over-complete start), then a tree of them.
 static sn_status start_coarse(coarse_start *s, const fit_problem *p) {
   const rig_plan *plan = s->plan;
   rig_way loose = {.affine = plan->affine}, joined = {.tree = &s->tree};
@@ -261,10 +259,11 @@ static sn_status start_coarse(coarse_start *s, const fit_problem *p) {
   s->tree.body = plan->body, s->tree.rise = bearable_rise;
   if (status == SN_OK) status = sn_rig_start_clusters(ctx, &s->memory, p, capacity, plan->limit, &loose, &s->m);
   while (status == SN_OK && s->m.bones > plan->bones)
-    status = sn_rig_remove_least_missed(ctx, &s->m, &loose, (s->m.bones - plan->bones + 2) / 3);
+    status = sn_rig_remove_cheapest(ctx, &s->m, &loose, (s->m.bones - plan->bones + 2) / 3);
   if (status == SN_OK) status = some_rounds(ctx, &s->m, &loose, 12, pays_meanwhile, &rounds);
   if (status == SN_OK && searched) status = sn_rig_refine(ctx, &s->m, &loose, plan->tree ? free_moves : loose_moves);
-  if (status == SN_OK && !plan->tree) status = some_rounds(ctx, &s->m, &loose, 50, pays_meanwhile / 3, &rounds);
+  if (status == SN_OK && !plan->tree)
+    status = some_rounds(ctx, &s->m, &loose, most_rounds / 2, pays_meanwhile / 3, &rounds);
   if (status == SN_OK && plan->tree) status = join(ctx, &s->m, &joined, searched ? join_rounds : 4);
   return status;
 }
@@ -317,12 +316,12 @@ static sn_status remove_useless(sn_context *ctx, fit_model *m, const rig_way *wa
   for (bool useless = true; status == SN_OK && m->bones > 1 && useless;) {
     sn_rig_copy(m, &kept), sn_rig_tree_copy(way->tree, &kept_tree);
     status = sn_fit_pass(ctx, m, FIT_PRICE, NULL);
-    int j = sn_rig_least_missed(m);
+    int j = sn_rig_cheapest_bone(m);
     if (status == SN_OK) {
       sn_rig_tree_remove(m, way->tree, j), sn_rig_remove_bone(ctx, m, j);
       status = sn_fit_pass(ctx, m, FIT_EXPLORE, NULL);
     }
-    if (status == SN_OK) status = sn_rig_tree_fit(ctx, m, way->tree, 5, NULL);
+    if (status == SN_OK) status = sn_rig_tree_fit(ctx, m, way->tree, join_steps, NULL);
     if (status == SN_OK) status = some_rounds(ctx, m, way, 4, pays_meanwhile, &rounds);
     useless = m->error < (1 + worth_given) * kept.error || m->error < none;
     if (!useless) sn_rig_copy(&kept, m), sn_rig_tree_copy(&kept_tree, way->tree);
@@ -337,9 +336,8 @@ static sn_status finish_coarse(sn_context *ctx, coarse_start *s) {
   int rounds = 0;
   if (!s->plan->tree || s->plan->bones > searched_bones) return SN_OK;
   sn_status status = sn_rig_refine(ctx, &s->m, &way, tree_moves);
-  if (status == SN_OK) status = some_rounds(ctx, &s->m, &way, 100, pays_meanwhile, &rounds);
+  if (status == SN_OK) status = some_rounds(ctx, &s->m, &way, most_rounds, pays_meanwhile, &rounds);
   if (status == SN_OK && !s->plan->keep) status = remove_useless(ctx, &s->m, &way, s->plan->nothing);
-  if (status == SN_OK) status = pull_inside(ctx, &s->m, &way, 24, dear_inside, &rounds);
   if (status == SN_OK) status = some_rounds(ctx, &s->m, &way, 12, pays_meanwhile, &rounds);
   return status;
 }
@@ -352,19 +350,10 @@ static sn_status solve_coarse(sn_context *ctx, const fit_problem *p, const rig_p
   for (int k = 0; k < count; k++)
     if (k != best) sn_arena_free(&starts[k].memory);
   *out = starts[best];
-  status = tell(ctx, status, 0.4);
+  status = tell(ctx, status, 1);
   if (status == SN_OK) status = finish_coarse(&out->ctx, out);
   if (status != SN_OK && out->ctx.error.status != SN_OK) ctx->error = out->ctx.error;
-  return tell(ctx, status, 0.55);
-}
-
-// Where neighbours have different bones the surface of new poses tears: such edges are pulled harder until none is left.
-static sn_status mend_tears(sn_context *ctx, fit_model *m, const rig_way *way, fit_smooth *smooth, int *rounds) {
-  enum { most = 8 };
-  sn_status status = SN_OK;
-  for (int k = 0; k < most && status == SN_OK && sn_fit_smooth_tears(m, smooth, FIT_TEAR) > FIT_TEAR; k++, ++*rounds)
-    status = sn_rig_round(ctx, m, way, FIT_ADJUST, false);
-  return status;
+  return tell(ctx, status, 2);
 }
 
 // From the sample to all frames, then to all vertices.
@@ -390,18 +379,17 @@ static sn_status solve_rough(sn_context *ctx, sn_arena *memory, const fit_proble
     status = sn_rig_follow(ctx, &scratch, &coarse.m, &middle, way.tree, &middle_model);
   }
   if (status == SN_OK) status = some_rounds(ctx, &middle_model, &way, 4, pays_meanwhile, &rounds);
-  status = tell(ctx, status, 0.65);
+  status = tell(ctx, status, 3);
   if (status == SN_OK) status = lift_vertices(ctx, memory, &middle_model, p, m);
   sn_arena_free(&coarse.memory);
   sn_arena_free(&scratch);
-  return tell(ctx, status, 0.75);
+  return tell(ctx, status, 4);
 }
 
 sn_status sn_rig_solve(sn_context *ctx, sn_arena *memory, const fit_problem *p, const rig_plan *plan, fit_model *m,
                        rig_tree *tree, int *rounds) {
   // Smoothness is between neighbours of the whole mesh: samples go without.
   rig_way way = {.tree = plan->tree ? tree : NULL, .affine = plan->affine, .smooth = plan->smooth};
-  way.mend = plan->smooth_auto ? plan->smooth : NULL;
   bool searched = plan->bones <= searched_bones;
   *rounds = 0;
   sn_status status = solve_rough(ctx, memory, p, plan, m, tree);
@@ -409,8 +397,7 @@ sn_status sn_rig_solve(sn_context *ctx, sn_arena *memory, const fit_problem *p, 
   if (status == SN_OK) status = prune(ctx, m, &way, 2 * RIG_THINNEST, 3, rounds);
   if (status == SN_OK) status = some_rounds(ctx, m, &way, plan->iterations, pays_at_last, rounds);
   if (status == SN_OK) status = prune(ctx, m, &way, (searched ? 1.5 : 1) * RIG_THINNEST, 3, rounds);
-  if (status == SN_OK && plan->smooth_auto) status = mend_tears(ctx, m, &way, plan->smooth, rounds);
-  if (status == SN_OK && plan->tree) status = pull_inside(ctx, m, &way, 24, dear_inside, rounds);
+  if (status == SN_OK && plan->tree) status = pull_inside(ctx, m, &way, rounds);
   if (status == SN_OK && plan->tree) sn_rig_tree_settle_root(m, tree);
   if (status != SN_OK || !plan->smooth_auto || !searched) return status;
   status = sn_rig_thin(ctx, plan->rest, m, plan->smooth);

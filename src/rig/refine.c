@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT
-// Samples of the data, and moves that take the solver out of local minima: a bone that is hardly missed is taken from
+// Samples of the data, and moves that take the solver out of local minima: a bone with a small price is taken from
 // where it is and set where the error is largest.
 #include "rig/solve.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
   move_steps = 6, // Gauss-Newton steps of the tree after a bone has moved
-  move_rounds = 5 // until a move is judged
+  move_rounds = 5 // until a move is accepted or undone
 };
 // Of the squared error: what a move must leave to be kept, and what ends it after two rounds.
 static const double enough_better = 0.998, hopeless = 2;
@@ -91,10 +92,10 @@ void sn_rig_copy(const fit_model *from, fit_model *to) {
 
 // Removes bone j from every vertex. Vertices that have no other go to the bone that overlaps it most, of those that are not gone.
 static void forget_bone(fit_model *m, int j, const bool *gone) {
-  int heir = -1;
+  int other = -1;
   for (int k = 0; k < m->bones; k++)
-    if (k != j && !(gone && gone[k]) && (heir < 0 || fit_pair(m, j, k)[9] > fit_pair(m, j, heir)[9])) heir = k;
-  if (heir < 0) return;
+    if (k != j && !(gone && gone[k]) && (other < 0 || fit_pair(m, j, k)[9] > fit_pair(m, j, other)[9])) other = k;
+  if (other < 0) return;
   for (int i = 0; i < m->p->n; i++) {
     uint16_t *joint = m->joint + (size_t)i * (size_t)m->limit;
     double *weight = m->weight + (size_t)i * (size_t)m->limit;
@@ -104,7 +105,7 @@ static void forget_bone(fit_model *m, int j, const bool *gone) {
       if (joint[q] == j) continue;
       joint[kept] = joint[q], weight[kept++] = weight[q], total += weight[q];
     }
-    if (!(total > 1e-6)) kept = 1, joint[0] = (uint16_t)heir, weight[0] = total = 1;
+    if (!(total > 8 * (double)FLT_EPSILON)) kept = 1, joint[0] = (uint16_t)other, weight[0] = total = 1;
     for (int q = 0; q < m->limit; q++) weight[q] = q < kept ? weight[q] / total : 0;
   }
 }
@@ -151,7 +152,7 @@ static int within(const fit_problem *p, int seed, double radius, int *out) {
   return count;
 }
 
-// The vertex, not yet tried, around which the error is largest: among the 48 worst, the one with the worst surroundings.
+// The vertex, not yet tried, around which the error is largest: among the worst, the one with the worst surroundings.
 static int worst_region(const fit_model *m, region_search *s) {
   enum { candidates = 48 };
   int worst[candidates], count = 0;
@@ -173,7 +174,7 @@ static int worst_region(const fit_model *m, region_search *s) {
   return best;
 }
 
-int sn_rig_least_missed(const fit_model *m) {
+int sn_rig_cheapest_bone(const fit_model *m) {
   int best = 0;
   for (int j = 1; j < m->bones; j++)
     if (m->price[j] < m->price[best]) best = j;
@@ -255,7 +256,7 @@ sn_status sn_rig_refine(sn_context *ctx, fit_model *m, const rig_way *way, int m
   for (int move = 0, seed; status == SN_OK && move < moves && (seed = worst_region(m, &s)) >= 0; move++) {
     sn_rig_copy(m, &kept);
     if (way->tree) sn_rig_tree_copy(way->tree, &kept_tree);
-    status = attempt(ctx, m, way, &s, sn_rig_least_missed(m), seed);
+    status = attempt(ctx, m, way, &s, sn_rig_cheapest_bone(m), seed);
     if (status != SN_OK) break;
     if (m->error < enough_better * kept.error) {
       memset(s.tried, 0, n * sizeof *s.tried);

@@ -2,6 +2,7 @@
 // The poses of a result as a file holds them.
 #include "rig/solve.h"
 
+#include <float.h>
 #include <math.h>
 
 static sn_quat round_quat(sn_quat q) {
@@ -25,7 +26,7 @@ static sn_affine local_transform(const sn_skeleton *skeleton, const sn_affine *e
   sn_vec3 t, s;
   sn_quat r;
   sn_affine_to_trs(joint, &t, &r, &s);
-  if (fabs(s.x - 1) + fabs(s.y - 1) + fabs(s.z - 1) < 1e-6) s = (sn_vec3){1, 1, 1};
+  if (fabs(s.x - 1) + fabs(s.y - 1) + fabs(s.z - 1) < 8 * (double)FLT_EPSILON) s = (sn_vec3){1, 1, 1};
   return sn_affine_from_trs(round_vec3(t), round_quat(r), round_vec3(s));
 }
 

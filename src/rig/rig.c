@@ -173,7 +173,7 @@ static sn_status solve_for(sn_context *ctx, const rig_task *task, const sn_rig_o
   sn_status status = SN_OK;
   rig_body body;
   bool smooth_auto = o->omega < 0 && o->structure == SN_RIG_TREE;
-  double strength = smooth_auto ? 1 : o->omega < 0 ? 1e-4 : o->omega;
+  double strength = smooth_auto ? 1 : o->omega < 0 ? 1e-4 : o->omega; // published: Dem Bones
   if (strength > 0) status = sn_fit_smooth_build(ctx, &scratch, rest, p, strength, &smooth);
   smooth.steady = smooth_auto;
   if (status == SN_OK) status = sn_rig_body_build(ctx, &scratch, rest, p, &body);
@@ -252,6 +252,17 @@ static sn_status solve_decided(sn_context *ctx, const rig_task *task, const sn_r
   return status;
 }
 
+// A mapped file of frames may have been overwritten meanwhile.
+static sn_status check_unchanged(sn_context *ctx, const sn_frames *frames) {
+  for (int f = 0; frames->file.map && f < frames->frame_count; f++) {
+    const float *x = sn_frame(frames, f)[0];
+    for (size_t e = 0; e < 3 * (size_t)frames->vertex_count; e++)
+      if (!isfinite(x[e])) return sn_frame_changed(ctx, f);
+    sn_frames_used(frames, frames->vertex_count, 1);
+  }
+  return SN_OK;
+}
+
 sn_status sn_rig(sn_context *ctx, const sn_mesh *rest, const sn_frames *frames, const sn_rig_options *options,
                  sn_rig_result *out) {
   SN_BLAS_SCOPE;
@@ -280,8 +291,9 @@ sn_status sn_rig(sn_context *ctx, const sn_mesh *rest, const sn_frames *frames, 
   sn_mesh_free(&task.sorted);
   if (status == SN_OK && o.structure == SN_RIG_TREE && o.solver == SN_RIG_OWN && o.symmetry != SN_RIG_SYMMETRY_NONE) {
     status = sn_rig_symmetrise(ctx, rest, frames, &o, out);
-    if (status != SN_OK) sn_rig_result_free(out);
   }
+  if (status == SN_OK) status = check_unchanged(ctx, frames);
+  if (status != SN_OK) sn_rig_result_free(out);
   sn_arena_free(&scratch);
   return status;
 }

@@ -56,7 +56,7 @@ static void extrapolate_bones(const sn_context *ctx, fit_model *m, const rig_way
     }
   } else {
     extrapolate_job job = {m, way->tree};
-    fit_parallel(ctx, m->p->f, 8, 200.0 * m->bones * m->p->f, extrapolate_frames, &job);
+    fit_parallel(ctx, m->p->f, 8, 64.0 * m->bones * m->p->f, extrapolate_frames, &job);
   }
   sn_fit_model_refresh(ctx, m);
 }

@@ -28,7 +28,6 @@ typedef struct rig_way {
   rig_tree *tree; // NULL: free bones
   bool affine;
   const fit_smooth *smooth; // NULL: none
-  fit_smooth *mend;         // the same where edges that tear are pulled harder after every round; NULL: they are not
 } rig_way;
 
 // One round: bones (and joints) for the present weights, then weights. Needs the moments, and leaves those of the result.
@@ -36,8 +35,8 @@ typedef struct rig_way {
 // the error it is taken back.
 sn_status sn_rig_round(sn_context *ctx, fit_model *m, const rig_way *way, fit_support mode, bool extrapolate);
 
-// Which joints are moved inside (those so far outside, or farther), how far, and what that may cost: each, of the squared error, and
-// all together. Lengths are for a mesh of unit size.
+// Which joints are moved inside (those so far outside, or farther), how far, and what that may cost: each, of the squared error,
+// and all together. Lengths are for a mesh of unit size.
 typedef struct rig_nudge {
   double outside, reach, rise, most;
 } rig_nudge;
@@ -74,17 +73,16 @@ void sn_rig_frame_distances(const fit_problem *p, int g, double *distance);
 sn_status sn_rig_follow(sn_context *ctx, sn_arena *memory, const fit_model *from, const fit_problem *p,
                         const rig_tree *tree, fit_model *m);
 
-// Gets out of local minima: moves the bones that are missed least to the regions that are fitted worst, as long as that
+// Gets out of local minima: moves the bones with the smallest prices to the regions that are fitted worst, as long as that
 // helps, `moves` attempts at most. The rest of a tree stays as it is.
 sn_status sn_rig_refine(sn_context *ctx, fit_model *m, const rig_way *way, int moves);
 
 // The bone with the smallest price (see FIT_PRICE).
-int sn_rig_least_missed(const fit_model *m);
+int sn_rig_cheapest_bone(const fit_model *m);
 
 // sum_i w_ij^2 of bone j, and whether that is below `bound`. Both need m->pair. A bone on which others hang is no sliver: it is a
-// link of the skeleton, however few vertices it has (without those of the cow its error was a quarter to a half larger).
-// A bone needs about one vertex of its own, on a sample too. Le and Deng prune below 1e-2 of the largest bone, which takes
-// fingers and eyes from characters with a large trunk: Michelle.glb kept 8 of 27 bones. What a bone buys decides instead.
+// link of the skeleton, however few vertices it has. A bone needs about one vertex: Le and Deng prune below 1e-2 of the largest bone,
+// which takes fingers and eyes from characters with a large trunk.
 #define RIG_THINNEST 1.001
 double sn_rig_share(const fit_model *m, int j);
 bool sn_rig_is_sliver(const fit_model *m, const rig_tree *tree, int j, double bound);
@@ -121,9 +119,9 @@ typedef struct rig_plan {
 sn_status sn_rig_start_clusters(sn_context *ctx, sn_arena *memory, const fit_problem *p, int capacity, int limit,
                                 const rig_way *way, fit_model *m);
 
-// Takes out up to `count` bones that are missed least, and lets the others settle. Of bones that share vertices only one goes at a
-// time: the other is missed more then.
-sn_status sn_rig_remove_least_missed(sn_context *ctx, fit_model *m, const rig_way *way, int count);
+// Takes out up to `count` bones with the smallest prices, and lets the others settle. Of bones that share vertices only one goes at a
+// time: the price of the other rises then.
+sn_status sn_rig_remove_cheapest(sn_context *ctx, fit_model *m, const rig_way *way, int count);
 
 // How bones are counted.
 typedef struct rig_count {
@@ -132,8 +130,8 @@ typedef struct rig_count {
   double error_pct; // that is wished for; 0: none
   double noise_pct; // of the frames, as error_pct
 } rig_count;
-// The number of bones that explain held-out frames well enough, as free bones on a sample; more where error_pct wants it. The curve is
-// the cross-validated error of 1, 2, ... bones in percent of the diagonal.
+// The number of bones that explain held-out frames well enough, as free bones on a sample; more where error_pct wants it. The
+// curve is the cross-validated error of 1, 2, ... bones in percent of the diagonal.
 enum { RIG_MOST_COUNTED = 96 };
 sn_status sn_rig_count_bones(sn_context *ctx, sn_arena *memory, const fit_problem *p, const rig_count *how,
                              int *bones, double **curve, int *curve_count);
@@ -165,14 +163,12 @@ sn_status sn_rig_thin(sn_context *ctx, const sn_mesh *rest, fit_model *m, const 
 
 // ---- known skeletons ------------------------------------------------------------------------------------------------
 
-// sn_rig for options with a given skeleton.
 // Makes a tree and its weights symmetric where the rest mesh is, and tells in the report what came of it.
 sn_status sn_rig_symmetrise(sn_context *ctx, const sn_mesh *rest, const sn_frames *frames, const sn_rig_options *o,
                             sn_rig_result *result);
 
-// Where `allowed` is not 0, the skeleton, o->poses and o->skin are what sn_rig has found, but for joints that have moved; motion and weights
-// go on from there, as smooth and few as sn_rig has them, and no longer than they may come below a root mean squared distance of
-// `allowed`. 0: nothing was found.
+// Where `allowed` is not 0, the skeleton, o->poses and o->skin are what sn_rig has found, but for joints that have moved. Motion and
+// weights go on from there while their root mean squared distance may still come below `allowed`. 0: nothing was found.
 sn_status sn_rig_with_skeleton(sn_context *ctx, const sn_mesh *rest, const sn_frames *frames, const sn_rig_options *o,
                                double allowed, sn_rig_result *out);
 

@@ -8,8 +8,7 @@
 #include <string.h>
 
 // A mesh is symmetric where so many of its vertices have another one at their mirror image, to within this part of the mean
-// edge (a point of a surface is at most 0.6 edges from a vertex). Of the generated body 100 %, of horse, cat and cow 96 to 100 %,
-// of a dancer in motion, and about other axes, less than 75 %.
+// edge (a point of a surface is at most 0.6 edges from a vertex).
 static const double mirrored_part = 0.95, near_edge = 0.75;
 // Two bones are a pair where the cosine between their weights, one of them mirrored, is more than this.
 static const double like_pair = 0.5;
@@ -69,7 +68,7 @@ static sn_status compare_bones(sn_context *ctx, sn_arena *scratch, const sn_skin
   return SN_OK;
 }
 
-// The likest first; -1: nobody is like it.
+// The most similar first; -1: none.
 static void pair_bones(const double *like, int bones, int *partner) {
   for (int j = 0; j < bones; j++) partner[j] = -1;
   for (;;) {
@@ -126,7 +125,7 @@ static int middle_bone(const sn_skeleton *s, const int *partner) {
 }
 
 // Bones whose parents are not partners hang differently on the two sides: they are no pair.
-static void part_strangers(const sn_skeleton *s, int *partner) {
+static void part_unrelated(const sn_skeleton *s, int *partner) {
   for (int q = 0; q < s->joint_count; q++) {
     int j = s->order[q], k = partner[j];
     if (k < 0) continue;
@@ -169,8 +168,7 @@ static sn_vec3 mean_joint(const sn_skeleton *s, const mirror *m, int j) {
   return sn_vec3_scale(sn_vec3_add(sn_affine_translation(s->rest[j]), other), 0.5);
 }
 
-// A mesh is never quite symmetric: joints whose mean would leave it stay, as those do that are farther than `reach` from it, and have no
-// partner.
+// A mesh is never quite symmetric: joints stay, without a partner, whose mean would leave it or is farther than `reach`.
 static void mirror_joints(sn_skeleton *s, const rig_body *body, const mirror *m, double reach) {
   for (int j = 0; j < s->joint_count; j++) {
     int k = m->partner[j];
@@ -255,7 +253,7 @@ static sn_status mirror_skin(sn_context *ctx, const sn_skin *from, const mirror 
 
 static sn_status choose_mirror(sn_context *ctx, sn_arena *scratch, const sn_mesh *rest, sn_rig_symmetry wanted,
                                mirror *best) {
-  enum { most_samples = 2000 };
+  enum { most_samples = 1000 };
   int step = 1 + (rest->vertex_count - 1) / most_samples;
   *best = (mirror){.matched = -1};
   for (int n = 0; n < 6; n++) {
@@ -279,8 +277,8 @@ static sn_status copy_skeleton(sn_context *ctx, const sn_skeleton *s, sn_skeleto
   return SN_OK;
 }
 
-// A copy of the skeleton whose tree is its own mirror image, where *whole wants it and still does afterwards; or else, as it is, with the pairs that hang alike, and of their
-// joints those that have to go no farther than `reach`.
+// A mirrored copy of the skeleton: the whole tree where *whole asks for it and it can be (which it then says); or else only the joints of
+// pairs below paired parents that go no farther than `reach`.
 static sn_status mirror_skeleton(sn_context *ctx, const sn_mesh *rest, const sn_rig_result *from, const mirror *m,
                                  double reach, sn_skeleton *out, bool *whole) {
   int bones = from->skeleton.joint_count;
@@ -295,7 +293,7 @@ static sn_status mirror_skeleton(sn_context *ctx, const sn_mesh *rest, const sn_
     sn_skeleton_free(out);
     status = copy_skeleton(ctx, &from->skeleton, out);
   }
-  if (status == SN_OK && !*whole) part_strangers(out, m->partner);
+  if (status == SN_OK && !*whole) part_unrelated(out, m->partner);
   if (status == SN_OK) status = mirror_inside(ctx, rest, out, m, *whole ? INFINITY : reach);
   *whole = *whole && count_paired(m->partner, bones) == bones;
   return status == SN_OK ? name_sides(ctx, out, m) : status;
@@ -356,31 +354,29 @@ static sn_status decide(sn_context *ctx, const sn_rig_options *o, const mirror *
   return SN_OK;
 }
 
-// Where not all of a skeleton is symmetric, joints that become mirror images go no farther than this, in parts of the diagonal; the second
-// is tried where the first costs too much. (All of them cost 5 to 6 % on cat, horse poses and gallop, those below 0.8 % 1 to 1.6 %.)
-static const double joint_reach[] = {0.008, 0.003};
-enum { reaches = sizeof joint_reach / sizeof *joint_reach };
+// Where not all of a skeleton is symmetric, joints that become mirror images go no farther than this, in parts of the diagonal.
+static const double joint_reach = 0.008;
 
 static sn_status mirror_rig(sn_context *ctx, sn_arena *scratch, const sn_mesh *rest, const sn_frames *frames,
                             const sn_rig_options *o, mirror *m, sn_rig_result *result) {
-  int bones = result->skeleton.joint_count, tries = o->symmetry == SN_RIG_SYMMETRY_AUTO ? reaches : 1;
+  int bones = result->skeleton.joint_count;
   double *like = NULL, diagonal = sn_points_diagonal(rest->positions, rest->vertex_count);
+  double reach = o->symmetry == SN_RIG_SYMMETRY_AUTO ? joint_reach * diagonal : INFINITY;
   bool done = false;
   m->partner = SN_NEW(ctx, scratch, int, bones);
   sn_status status = m->partner ? compare_bones(ctx, scratch, &result->skin, bones, m, &like) : ctx->error.status;
   const sn_rig_report *r = &result->report;
   double allowed = r->rms * (most_rise + (r->rms_pct_diag > 0 ? no_rise / r->rms_pct_diag : 0));
-  for (int k = 0, tried = 0; k < tries && !done && status == SN_OK; tried++) {
+  for (int tried = 0; tried < 2 && !done && status == SN_OK; tried++) { // all of it, then what is alike
     sn_skeleton skeleton = {0};
     sn_rig_result better = {0};
     bool whole = tried == 0;
-    double reach = o->symmetry == SN_RIG_SYMMETRY_AUTO ? joint_reach[k] * diagonal : INFINITY;
     pair_bones(like, bones, m->partner);
     status = mirror_skeleton(ctx, rest, result, m, reach, &skeleton, &whole);
     if (status == SN_OK) status = refit(ctx, rest, frames, o, &skeleton, whole ? m : NULL, result, allowed, &better);
-    done = status == SN_OK && (better.report.rms <= allowed || o->symmetry != SN_RIG_SYMMETRY_AUTO);
+    done = better.report.rms <= allowed || o->symmetry != SN_RIG_SYMMETRY_AUTO;
     if (status == SN_OK && (done || tried == 0)) status = decide(ctx, o, m, allowed, result, &better);
-    k += !whole;
+    done = done || !whole;
     sn_rig_result_free(&better);
     sn_skeleton_free(&skeleton);
   }

@@ -4,16 +4,13 @@
 
 #include <string.h>
 
-// An influence must lower the energy of its vertex (squared error and smoothness) by this part of the average vertex's squared error: the
-// least error for so many influences in all. On cat, gallop, dance and cow 0.02 leaves 79, 83, 90 and 72 % of the vertices with four,
-// 0.1 56, 67, 60 and 54 % for 0.3 to 0.8 % more rms error, 0.2 42, 56, 48 and 44 % for 1.4 to 1.8 %. Without smoothness in it
-// neighbours lose touch. Where most vertices are nearly exact the average says little: the part falls until all of it costs no more than
-// `bearable` times the squared error.
+// An influence must lower the energy of its vertex (squared error and smoothness) by this part of the average vertex's squared
+// error. Where most vertices are nearly exact the average says little: the price falls until all of it costs no more than `bearable` times
+// the squared error.
 static const double dearest = 0.1, cheapest = 1e-3, cheaper = 0.3, bearable = 1.03;
 
-// How strongly weights that bend over the surface are evened out, in parts of the mean squared error, before. Pulls between neighbours
-// leave kinks, which new poses show. At 30, roughness falls on cat from 2.58 to 2.16 and on the gallop from 2.41 to 2.02, the error
-// rises by 1.6 % and falls by 2 %; at 200 it rises by 8 and 5 %, and roughness is no better.
+// How strongly weights that bend over the surface are smoothed, in parts of the mean squared error: pulls between neighbours leave
+// kinks, which new poses show.
 static const double evenness = 30;
 enum { even_sweeps = 2 };
 

@@ -40,7 +40,7 @@ void sn_rig_shared_middle(const fit_model *m, int j, int k, double out[3]) {
 
 // What the motion does not decide, anatomy does: mu, the weight of a joint being in the middle of the skin that its bones share,
 // for joints inside the body (METHODS (e): 0.3 % of an offset remain at rotations of 0.1 rad). Those outside are pulled
-// harder and harder. A larger weight for all of them from the start costs a tenth of the error and more on every real set.
+// harder and harder.
 static const double least_hold = 1e-5, most_hold = 10;
 // Two bones whose joint would be far from the skin that they share are hardly neighbours: for the choice of edges.
 static const double edge_hold = 1e-2;
@@ -164,7 +164,7 @@ static void edge_costs(void *user, int64_t begin, int64_t end, int worker) {
     for (int k = 0; k < j; k++) job->edges[j * (j - 1) / 2 + k] = edge_cost(job->m, j, k);
 }
 
-// How well the rigid motion of bone j alone explains the whole mesh: sum_f sum_i |T_j u_i - x_i|^2, but for what is the same for all.
+// The error of the whole mesh with the rigid motion of bone j alone: sum_f sum_i |T_j u_i - x_i|^2, without what is the same for all.
 static double alone(const fit_model *m, int j) {
   const fit_problem *p = m->p;
   size_t columns = 3 * (size_t)p->f;
@@ -249,7 +249,7 @@ sn_status sn_rig_tree_build(sn_context *ctx, const fit_model *m, rig_tree *tree)
   bool good = edges && kept && set;
   if (good) {
     cost_job job = {m, edges};
-    fit_parallel(ctx, bones, 1, 30.0 * bones * bones * m->p->f, edge_costs, &job);
+    fit_parallel(ctx, bones, 1, 32.0 * bones * bones * m->p->f, edge_costs, &job);
     qsort(edges, (size_t)count, sizeof *edges, by_cost);
     for (int j = 0; j < bones; j++) set[j] = j;
     for (int e = 0; e < count && used < bones - 1; e++) {
@@ -278,14 +278,14 @@ static void sort_tree(rig_tree *tree) {
 
 // What hangs on bone j hangs on its parent, by the joints that it has; below a root, on the child that has most vertices.
 static void hand_over_children(const fit_model *m, rig_tree *tree, int j) {
-  int heir = tree->parent[j];
+  int next = tree->parent[j];
   for (int k = 0; k < tree->bones && tree->parent[j] < 0; k++) {
     if (tree->parent[k] != j) continue;
-    if (heir < 0 || fit_pair(m, k, k)[9] > fit_pair(m, heir, heir)[9]) heir = k;
+    if (next < 0 || fit_pair(m, k, k)[9] > fit_pair(m, next, next)[9]) next = k;
   }
-  if (tree->parent[j] < 0 && heir >= 0) tree->parent[heir] = -1, tree->root = heir, place_joint(m, tree, heir);
+  if (tree->parent[j] < 0 && next >= 0) tree->parent[next] = -1, tree->root = next, place_joint(m, tree, next);
   for (int k = 0; k < tree->bones; k++)
-    if (tree->parent[k] == j && k != heir) tree->parent[k] = heir, place_joint(m, tree, k);
+    if (tree->parent[k] == j && k != next) tree->parent[k] = next, place_joint(m, tree, k);
 }
 
 // Bone j, on which nothing hangs, hangs where its joint fits best; where it shares no vertex with any bone, on the root.
@@ -319,17 +319,17 @@ static void turn_tree(rig_tree *tree, int root) {
 void sn_rig_tree_settle_root(const fit_model *m, rig_tree *tree) {
   static const double thin = 0.5; // of the mean share of all bones
   double mean = 0, middle[3], least = INFINITY;
-  int heir = -1;
+  int next = -1;
   body_middle(m->p, middle);
   for (int j = 0; j < tree->bones; j++) mean += sn_rig_share(m, j) / tree->bones;
   if (sn_rig_share(m, tree->root) >= thin * mean) return;
   for (int j = 0; j < tree->bones; j++) {
     double away = from_middle(m, j, middle);
-    if (sn_rig_share(m, j) >= thin * mean && away < least) least = away, heir = j;
+    if (sn_rig_share(m, j) >= thin * mean && away < least) least = away, next = j;
   }
-  if (heir < 0) return;
-  turn_tree(tree, heir);
-  place_joint(m, tree, heir);
+  if (next < 0) return;
+  turn_tree(tree, next);
+  place_joint(m, tree, next);
 }
 
 void sn_rig_tree_rehang(const fit_model *m, rig_tree *tree, int j) {

@@ -37,7 +37,7 @@ void sn_rig_tree_copy(const rig_tree *from, rig_tree *to);
 // overlap, and the root whose motion alone explains the mesh best. Needs m->pair.
 sn_status sn_rig_tree_build(sn_context *ctx, const fit_model *m, rig_tree *tree);
 
-// A root of few vertices, which nobody would choose, hands over to the bone nearest to the middle of the body that has more. The motion
+// A root of few vertices hands over to the bone nearest to the middle of the body that has more. The motion
 // stays what it is. Needs m->pair.
 void sn_rig_tree_settle_root(const fit_model *m, rig_tree *tree);
 

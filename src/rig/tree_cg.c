@@ -14,7 +14,7 @@
 bool sn_rig_cg_new(sn_context *ctx, sn_arena *memory, int bones, rig_cg *out) {
   size_t n = (size_t)bones;
   out->body = SN_NEW(ctx, memory, rig_cg_body, n);
-  out->space = SN_NEW(ctx, memory, double, 5 * 6 * n);
+  out->space = SN_NEW(ctx, memory, double, (1 + 4) * 6 * n);
   out->velocity = sn_arena_alloc(ctx, memory, n, sizeof *out->velocity);
   return out->body && out->space && out->velocity;
 }

@@ -207,8 +207,8 @@ static void test_runtime_formula(void **state) {
 
 // Numbers of the bones for control points, from the file's own matrices.
 static void predict_numbers(const sn_rt_model *model, const float (*controls)[3], int points, double *d) {
-  const sn_rt_control *head = model->sections[SN_SECTION_CONTROL_HEAD];
-  const float *map = model->sections[SN_SECTION_CONTROL_MAP], *frames = model->sections[SN_SECTION_CONTROL_FRAMES];
+  const sn_rt_control *head = sn_rt_data(model, SN_SECTION_CONTROL_HEAD);
+  const float *map = sn_rt_data(model, SN_SECTION_CONTROL_MAP), *frames = sn_rt_data(model, SN_SECTION_CONTROL_FRAMES);
   int rows = (int)model->info.palette_count * (int)head->outputs, width = (int)head->frames + 1;
   for (int r = 0; r < rows; r++) {
     int first = r / 8 * 8, tall = rows - first < 8 ? rows - first : 8;
@@ -233,7 +233,7 @@ static void test_published_and_linear(void **state) {
   const double betas[] = {40, 3};
   for (int k = 0; k < 3; k++) {
     trained t = train(&ctx, &e, specs[k], "every:3");
-    const sn_rt_control *head = t.model.sections[SN_SECTION_CONTROL_HEAD];
+    const sn_rt_control *head = sn_rt_data(&t.model, SN_SECTION_CONTROL_HEAD);
     assert_true(head->flags == (SN_RT_CONTROL_STRETCH | SN_RT_CONTROL_POISSON));
     if (k < 2) assert_near((double)head->scale, 1 / betas[k], 1e-7);
     float controls[3][2][3];

@@ -115,10 +115,18 @@ static inline sn_rig_options options_for(int bones, sn_rig_structure structure) 
 
 // ---- what every result must satisfy ------------------------------------------------------------------------------------
 
-// The least sum of squared weights of a bone.
+static inline bool has_children(const sn_skeleton *skeleton, int joint) {
+  for (int j = 0; j < skeleton->joint_count; j++)
+    if (skeleton->parents[j] == joint) return true;
+  return false;
+}
+
+// The least sum of squared weights of a bone without children; the others are links of the skeleton, however few vertices
+// they have.
 static inline double thinnest_bone(const sn_rig_result *r) {
   double least = INFINITY;
   for (int j = 0; j < r->skeleton.joint_count; j++) {
+    if (has_children(&r->skeleton, j)) continue;
     double sum = 0;
     for (int e = 0; e < r->skin.vertex_count * r->skin.influences; e++)
       if (r->skin.joints[e] == j) sum += (double)r->skin.weights[e] * (double)r->skin.weights[e];

@@ -77,7 +77,8 @@ typedef struct sn_points {
 } sn_points;
 
 static inline sn_points sn_mesh_points(const sn_mesh *mesh) {
-  return (sn_points){(const float(*)[3])mesh->positions, mesh->vertex_count};
+  sn_points points = {(const float(*)[3])mesh->positions, mesh->vertex_count};
+  return points;
 }
 // For each point the nearest of `among` (the first of several equally near ones), and how far (`distances` may be NULL).
 sn_status sn_nearest_vertices(sn_context *ctx, sn_points among, sn_points points, int *nearest, double *distances);

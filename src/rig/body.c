@@ -206,8 +206,8 @@ typedef struct rig_piece {
     area; // sum of area normals: nothing where the piece is closed, for all that leaves a side returns by another
 } rig_piece;
 
-// The inside of a closed piece is within it, however its triangles are oriented. All open ones together are oriented by their volume:
-// the floor of a scene must not turn the people on it inside out.
+// The inside of a closed piece is within it, however its triangles are oriented. All open ones together are oriented by
+// their volume: the floor of a scene must not turn the people on it inside out.
 static void turn_outwards(rig_body *b, int triangles, int *piece, rig_piece *pieces) {
   static const double closed = 1e-3;
   double open = 0;

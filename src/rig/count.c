@@ -127,8 +127,8 @@ static int make_curve(const rig_fold *fold, int count, const rig_count *how, dou
   return bones;
 }
 
-// The fewest bones whose error on held-out frames is near the least, in parts of a single bone's: a level is crossed at the same place
-// whatever the noise, a slope is not. Fewer where a bone more hardly helps, as where few frames decide.
+// The fewest bones whose error on held-out frames is near the least, in parts of a single bone's: a level is crossed at
+// the same place whatever the noise, a slope is not. Fewer where a bone more hardly helps, as where few frames decide.
 static int choose(const double *curve, int count, const rig_count *how) {
   int best = 0, helps = 0, most = how->most < count ? how->most : count;
   double floor = curve[0];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Noise of mesh sequences, estimated from small patches of the surface: a patch that does not bend moves rigidly, and the residual of
-// its best rigid motion is noise.
+// Noise of mesh sequences, estimated from small patches of the surface: a patch that does not bend moves rigidly, and
+// the residual of its best rigid motion is noise.
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -145,8 +145,8 @@ static void find_noise(noise_job *job, double *values, double diagonal, sn_rig_n
   out->rest_pct_diag = 100 * sqrt(3 * job->rest_square) / diagonal;
 }
 
-// Every vertex as the mean of the rest mesh and of the frames, taken back by the motion of its patch, weighted by their noise. Where
-// a patch bends, its frame counts less (Huber's weight, squared).
+// Every vertex as the mean of the rest mesh and of the frames, taken back by the motion of its patch, weighted by their
+// noise. Where a patch bends, its frame counts less (Huber's weight, squared).
 static void average_range(void *user, int64_t begin, int64_t end, int worker) {
   noise_job *job = user;
   int *seen = job->seen + (size_t)worker * (size_t)job->n, *patch = job->patch + (size_t)worker * most_patch;

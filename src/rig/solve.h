@@ -80,9 +80,9 @@ sn_status sn_rig_refine(sn_context *ctx, fit_model *m, const rig_way *way, int m
 // The bone with the smallest price (see FIT_PRICE).
 int sn_rig_cheapest_bone(const fit_model *m);
 
-// sum_i w_ij^2 of bone j, and whether that is below `bound`. Both need m->pair. A bone on which others hang is no sliver: it is a
-// link of the skeleton, however few vertices it has. A bone needs about one vertex: Le and Deng prune below 1e-2 of the largest bone,
-// which takes fingers and eyes from characters with a large trunk.
+// sum_i w_ij^2 of bone j, and whether that is below `bound`. Both need m->pair. A bone on which others hang is no
+// sliver: it is a link of the skeleton, however few vertices it has. A bone needs about one vertex: Le and Deng prune
+// below 1e-2 of the largest bone, which takes fingers and eyes from characters with a large trunk.
 #define RIG_THINNEST 1.001
 double sn_rig_share(const fit_model *m, int j);
 bool sn_rig_is_sliver(const fit_model *m, const rig_tree *tree, int j, double bound);
@@ -119,8 +119,8 @@ typedef struct rig_plan {
 sn_status sn_rig_start_clusters(sn_context *ctx, sn_arena *memory, const fit_problem *p, int capacity, int limit,
                                 const rig_way *way, fit_model *m);
 
-// Takes out up to `count` bones with the smallest prices, and lets the others settle. Of bones that share vertices only one goes at a
-// time: the price of the other rises then.
+// Takes out up to `count` bones with the smallest prices, and lets the others settle. Of bones that share vertices only
+// one goes at a time: the price of the other rises then.
 sn_status sn_rig_remove_cheapest(sn_context *ctx, fit_model *m, const rig_way *way, int count);
 
 // How bones are counted.
@@ -167,8 +167,9 @@ sn_status sn_rig_thin(sn_context *ctx, const sn_mesh *rest, fit_model *m, const 
 sn_status sn_rig_symmetrise(sn_context *ctx, const sn_mesh *rest, const sn_frames *frames, const sn_rig_options *o,
                             sn_rig_result *result);
 
-// Where `allowed` is not 0, the skeleton, o->poses and o->skin are what sn_rig has found, but for joints that have moved. Motion and
-// weights go on from there while their root mean squared distance may still come below `allowed`. 0: nothing was found.
+// Where `allowed` is not 0, the skeleton, o->poses and o->skin are what sn_rig has found, but for joints that have
+// moved. Motion and weights go on from there while their root mean squared distance may still come below `allowed`. 0:
+// nothing was found.
 sn_status sn_rig_with_skeleton(sn_context *ctx, const sn_mesh *rest, const sn_frames *frames, const sn_rig_options *o,
                                double allowed, sn_rig_result *out);
 

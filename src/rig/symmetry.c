@@ -277,8 +277,8 @@ static sn_status copy_skeleton(sn_context *ctx, const sn_skeleton *s, sn_skeleto
   return SN_OK;
 }
 
-// A mirrored copy of the skeleton: the whole tree where *whole asks for it and it can be (which it then says); or else only the joints of
-// pairs below paired parents that go no farther than `reach`.
+// A mirrored copy of the skeleton: the whole tree where *whole asks for it and it can be (which it then says); or else
+// only the joints of pairs below paired parents that go no farther than `reach`.
 static sn_status mirror_skeleton(sn_context *ctx, const sn_mesh *rest, const sn_rig_result *from, const mirror *m,
                                  double reach, sn_skeleton *out, bool *whole) {
   int bones = from->skeleton.joint_count;

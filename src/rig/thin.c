@@ -4,9 +4,9 @@
 
 #include <string.h>
 
-// An influence must lower the energy of its vertex (squared error and smoothness) by this part of the average vertex's squared
-// error. Where most vertices are nearly exact the average says little: the price falls until all of it costs no more than `bearable` times
-// the squared error.
+// An influence must lower the energy of its vertex (squared error and smoothness) by this part of the average vertex's
+// squared error. Where most vertices are nearly exact the average says little: the price falls until all of it costs no
+// more than `bearable` times the squared error.
 static const double dearest = 0.1, cheapest = 1e-3, cheaper = 0.3, bearable = 1.03;
 
 // How strongly weights that bend over the surface are smoothed, in parts of the mean squared error: pulls between neighbours leave

@@ -164,7 +164,8 @@ static void edge_costs(void *user, int64_t begin, int64_t end, int worker) {
     for (int k = 0; k < j; k++) job->edges[j * (j - 1) / 2 + k] = edge_cost(job->m, j, k);
 }
 
-// The error of the whole mesh with the rigid motion of bone j alone: sum_f sum_i |T_j u_i - x_i|^2, without what is the same for all.
+// The error of the whole mesh with the rigid motion of bone j alone: sum_f sum_i |T_j u_i - x_i|^2, without what is the
+// same for all.
 static double alone(const fit_model *m, int j) {
   const fit_problem *p = m->p;
   size_t columns = 3 * (size_t)p->f;

@@ -26,8 +26,9 @@ sn_status sn_folds_make(sn_context *ctx, sn_arena *memory, int pose_count, const
 sn_status sn_folds_single(sn_context *ctx, sn_arena *memory, int pose_count, int most, sn_folds *out);
 
 // The cross-validation of everything that is chosen. Similar poses are held out together: poses of a clip nearer than a
-// quarter of its rms distance form a cluster (single linkage), and clusters are dealt to five folds at random; a clip of
-// fewer clusters is cut into five runs of frames. `vectors`: pose_count rows of `dims` numbers; `clip_of`: the clip of every pose (NULL: one clip).
+// quarter of its rms distance form a cluster (single linkage), and clusters are dealt to five folds at random; a clip
+// of fewer clusters is cut into five runs of frames. `vectors`: pose_count rows of `dims` numbers; `clip_of`: the clip
+// of every pose (NULL: one clip).
 sn_status sn_folds_of_poses(sn_context *ctx, sn_arena *memory, int pose_count, int dims, const double *vectors,
                             const int *clip_of, sn_folds *out);
 // The same for the frames of `keys`: clips of the examples, local rotations of the joints; without joints, where the vertices are.

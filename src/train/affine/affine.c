@@ -193,18 +193,18 @@ static sn_status train_affine(sn_context *ctx, const void *given, const sn_examp
 static const sn_option table[] = {
   {"bones", SN_OPTION_INT, FIELD(bones), "100", 1, 1000, NULL, SN_OPTION_COMMON, "proxy bones"},
   {"kappa", SN_OPTION_INT, FIELD(kappa), "10", 1, 1000, NULL, SN_OPTION_ADVANCED, "reduced dimensions of a bone"},
-  {"beta", SN_OPTION_REAL, FIELD(beta), "0", 0, 1e6, NULL, SN_OPTION_ADVANCED,
-   "kernel width in mean squared distances of the training control points; 0: 16; 1e6: linear"},
+  {"beta", SN_OPTION_REAL, FIELD(beta), "auto", 1e-6, 1e6, "auto", SN_OPTION_ADVANCED,
+   "kernel width in mean squared distances of the training control points; auto: 16; 1e6: linear"},
   {"stretch", SN_OPTION_SWITCH, FIELD(stretch), "1", 0, 1, NULL, SN_OPTION_ADVANCED,
    "affine bones (1) or rigid ones (0)"},
   {"poisson", SN_OPTION_CHOICE, FIELD(places), "1", 0, 0, "0|1|bare", SN_OPTION_ADVANCED,
    "places of the bones predicted (0), solved for with what the training frames tell (1), or solved for as "
    "published"},
-  {"smooth", SN_OPTION_REAL, FIELD(rho), "-1", -1, 1e6, NULL, SN_OPTION_ADVANCED,
-   "smoothness of the weights, rho of Kim 2010; -1: 0.0001, as published 0.01"},
+  {"smooth", SN_OPTION_REAL, FIELD(rho), "auto", 0, 1e6, "none|auto", SN_OPTION_ADVANCED,
+   "smoothness of the weights, rho of Kim 2010; auto: 0.0001, as published 0.01"},
   {"influences", SN_OPTION_INT, FIELD(influences), "4", 1, 8, NULL, SN_OPTION_ADVANCED, "most bones of a vertex"},
   {"published", SN_OPTION_SWITCH, FIELD(published), "0", 0, 1, NULL, SN_OPTION_ADVANCED,
-   "1: as printed: beta in squared file units (0: 40), smooth 0.01, poisson=bare unless 0"},
+   "1: as printed: beta in squared file units (auto: 40), smooth 0.01, poisson=bare unless 0"},
   {0},
 };
 static const sn_option_group groups[] = {{table, 0}, SN_METHOD_COMMON, {0}};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Poses added to a finished model, without the frames it was trained on: one more pose space, whose functions are zero in the rest pose and
-// at the centres of the model's own pose spaces, and one at the new poses. They carry the model's residuals there.
+// Poses added to a finished model, without the frames it was trained on: one more pose space, whose functions are zero
+// in the rest pose and at the centres of the model's own pose spaces, and one at the new poses. They carry the model's
+// residuals there.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -102,8 +103,8 @@ static sn_status read_turns(adder *a) {
   return a->turns ? SN_OK : a->ctx->error.status;
 }
 
-// The vector of a frame, or of the rest pose (f < 0). Values: as the runtime has them; those of the rest mesh are 0 where that is within the
-// range.
+// The vector of a frame, or of the rest pose (f < 0). Values: as the runtime has them; those of the rest mesh are 0
+// where that is within the range.
 static void pose_vector(const adder *a, int f, sn_affine *pose, double *out) {
   const sn_rt_info *info = &a->model->info;
   int joint_count = (int)info->joint_count;

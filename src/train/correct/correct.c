@@ -121,12 +121,12 @@ static const sn_skin *skin_on_joints(const sn_corrector *c) {
   return c->model.info.palette_count == c->model.info.joint_count ? &c->residuals.skin : NULL;
 }
 
-// A model may have this much more cross-validated error than one with all displacement fields would, but lose no more than this part of the
-// squared residual; or it loses this part of the diagonal (rms), which is not visible.
+// A model may have this much more cross-validated error than one with all displacement fields would, but lose no more
+// than this part of the squared residual; or it loses this part of the diagonal (rms), which is not visible.
 static const double more_error = 1.03, lost_part = 0.0025, invisible = 5e-5;
 
-// Bytes of fields at the most: of so many fields per vertex, and so many whatever the size of the mesh. Three times the time of linear blending has
-// room for them.
+// Bytes of fields at the most: of so many fields per vertex, and so many whatever the size of the mesh. Three times the
+// time of linear blending has room for them.
 static const double most_fields = 5, field_bytes = 16, free_bytes = 85000;
 
 static sn_regression regression_of(sn_corrector *c) {

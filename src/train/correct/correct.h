@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The correct slot, learned on top of any finished model: the model's residual at the training poses, in the rest pose, as a function of the
-// pose (Murtagh 2008). `psd`, `eigenskin`, `rotreg` and `torque` are this on their models.
+// The correct slot, learned on top of any finished model: the model's residual at the training poses, in the rest pose,
+// as a function of the pose (Murtagh 2008). `psd`, `eigenskin`, `rotreg` and `torque` are this on their models.
 #ifndef SINEW_TRAIN_CORRECT_CORRECT_H
 #define SINEW_TRAIN_CORRECT_CORRECT_H
 
@@ -37,7 +37,8 @@ sn_correct_options sn_correct_options_default(void);
 sn_status sn_correct_model(sn_context *ctx, const sn_correct_options *options, const sn_examples *examples,
                            const sn_keys *keys, const sn_model *base, sn_model *out, sn_train_report *report);
 
-// The ridge of every clip, by its number: clips differ in how well functions of single joints explain them. Clips beyond share the last.
+// The ridge of every clip, by its number: clips differ in how well functions of single joints explain them. Clips
+// beyond share the last.
 enum { SN_MOST_CLIPS = 8 };
 typedef struct sn_clip_ridges {
   int of[SN_MOST_CLIPS];
@@ -49,21 +50,22 @@ typedef struct sn_correct_setting {
   double cross_validated, uncorrected;
 } sn_correct_setting;
 
-// With `held` NULL: the setting that cross-validation chooses on a base. Otherwise the squared error on the keys that are held out, of
-// corrections with this setting that are learned from the others.
+// With `held` NULL: the setting that cross-validation chooses on a base. Otherwise the squared error on the keys that
+// are held out, of corrections with this setting that are learned from the others.
 sn_status sn_correct_try(sn_context *ctx, const sn_correct_options *options, const sn_examples *examples,
                          const sn_keys *keys, const sn_model *base, const bool *held, sn_correct_setting *setting,
                          double *squared);
 
 // ---- parts -------------------------------------------------------------------------------------------------------------
 
-// Runs of vertices that may share a block of the model: rows of the lanes of run r are rows[first[r]] .. rows[first[r + 1] - 1], some of them
-// several times.
+// Runs of vertices that may share a block of the model: rows of the lanes of run r are rows[first[r]] .. rows[first[r +
+// 1] - 1], some of them several times.
 typedef struct sn_runs {
   int count, *first, *rows;
 } sn_runs;
 
-// The residual of a model: at every pose and vertex (of the examples), the displacement of position and normal. Pose 0 is the rest pose.
+// The residual of a model: at every pose and vertex (of the examples), the displacement of position and normal. Pose 0
+// is the rest pose.
 typedef struct sn_residuals {
   int pose_count, vertex_count, joint_count, value_count;
   double *vectors;        // pose_count * sn_residuals_dims: three numbers for every joint, one for every value
@@ -123,8 +125,8 @@ typedef struct sn_pose_field {
   double *mix;                    // basis_count * terms, where mixed
 } sn_pose_field;
 
-// The whole slot: basis b of all fields together displaces vertex i by deltas[b * vertex_count + i]; those of groups of vertices by what is in
-// the place that sn_basis_of says.
+// The whole slot: basis b of all fields together displaces vertex i by deltas[b * vertex_count + i]; those of groups of
+// vertices by what is in the place that sn_basis_of says.
 typedef struct sn_corrections {
   int field_count, basis_count, vertex_count;
   sn_pose_field *fields;
@@ -160,7 +162,8 @@ sn_status sn_field_solve(sn_context *ctx, sn_arena *memory, const sn_correct_opt
 // gram[a * count + b] = sum over the vertices of the positions' displacements at poses a and b.
 void sn_residuals_gram(sn_context *ctx, const float (*deltas)[6], int vertex_count, int count, double *gram);
 
-// The model of `base` with the sections joint.reference and joint.range, the values (`ranges`) and the corrections, quantised to 16 bits.
+// The model of `base` with the sections joint.reference and joint.range, the values (`ranges`) and the corrections,
+// quantised to 16 bits.
 sn_status sn_correct_write(sn_context *ctx, const sn_correct_options *options, const sn_examples *examples,
                            const sn_keys *keys, const sn_residuals *m, const float (*ranges)[2],
                            const sn_corrections *corrections, const sn_model_desc *base, sn_model *out);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Displacement fields of patches: principal components of what every control does alone, and their coefficients.
 #include "train/correct/fields.h"
 
 #include <cblas.h>
@@ -11,8 +12,8 @@
 
 enum { most_fields = 64 };
 enum { patch_size = 16 }; // vertices, on average
-// Of the error that may be added: the part for components that are dropped. Controls and functions are dropped where they save less error per
-// byte than the last component that is kept.
+// Of the error that may be added: the part for components that are dropped. Controls and functions are dropped where
+// they save less error per byte than the last component that is kept.
 static const double part_of_components = 0.5;
 // Bytes of a block's displacements by one field; of a number of the mix.
 enum { entry_bytes = 108, number_bytes = 4 };
@@ -33,7 +34,8 @@ typedef struct patch {
   double *curves; // pose_count * kept: the coefficients at the poses
 } patch;
 
-// The functions of a control. With features Phi = Q L^T over the poses (L L^T = Phi^T Phi) the columns of Q are orthonormal functions.
+// The functions of a control. With features Phi = Q L^T over the poses (L L^T = Phi^T Phi) the columns of Q are
+// orthonormal functions.
 typedef struct space {
   int first, end;            // groups of terms
   int rank, start;           // features, and where its rows begin among all features
@@ -54,7 +56,8 @@ struct sn_fields {
 
 // ---- components -----------------------------------------------------------------------------------------------------------------
 
-// alpha of the patch's vertices of a set: pose_count rows of three numbers per vertex, from number `first` on. Returns how many vertices.
+// alpha of the patch's vertices of a set: pose_count rows of three numbers per vertex, from number `first` on. Returns
+// how many vertices.
 static int gather_alpha(const sn_regression *r, const patch *p, int set, int first, double *out) {
   size_t n = (size_t)r->m->vertex_count;
   int count = 0;
@@ -78,8 +81,8 @@ static void scatter_weights(const sn_regression *r, const patch *p, int set, con
     }
 }
 
-// z = L^T w of every control, ranks rows of 3 count columns: the displacements that each control alone causes, by its orthonormal functions.
-// Controls are counted one by one, because in new motion they move one without the other.
+// z = L^T w of every control, ranks rows of 3 count columns: the displacements that each control alone causes, by its
+// orthonormal functions. Controls are counted one by one, because in new motion they move one without the other.
 static sn_status find_needs(sn_context *ctx, sn_arena *memory, const sn_fields *b, const patch *p, int first,
                             double *z) {
   const sn_regression *r = b->r;
@@ -179,7 +182,7 @@ static sn_status keep_components(sn_fields *b, const sn_field_limits *limits, co
   return SN_OK;
 }
 
-// ---- coefficients -----------------------------------------------------------------------------------------------------------------
+// ---- coefficients --------------------------------------------------------------------------------------------
 
 // Which controls the patch depends on: those that save enough error for their bytes.
 static double choose_controls(const sn_fields *b, patch *p) {
@@ -368,7 +371,7 @@ static sn_status make_spaces(sn_fields *b) {
   return status;
 }
 
-// ---- all ---------------------------------------------------------------------------------------------------------------------------
+// ---- all -----------------------------------------------------------------------------------------------------
 
 static sn_status make_patches(sn_fields *b, const float (*positions)[3]) {
   sn_regression *r = b->r;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// From the regression of every vertex to a few displacement fields per patch: the principal components of the displacements that the controls
-// cause one by one, with coefficients that are sums of functions of the controls. What is kept is decided by rate and distortion.
+// From the regression of every vertex to a few displacement fields per patch: the principal components of the
+// displacements that the controls cause one by one, with coefficients that are sums of functions of the controls. What
+// is kept is decided by rate and distortion.
 #ifndef SINEW_TRAIN_CORRECT_FIELDS_H
 #define SINEW_TRAIN_CORRECT_FIELDS_H
 

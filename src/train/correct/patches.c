@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Patches of the surface by halving boxes of whole blocks.
 #include "train/correct/patches.h"
 
 #include <math.h>

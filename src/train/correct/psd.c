@@ -75,8 +75,9 @@ static sn_status validate_base(sn_context *ctx, sn_arena *memory, const trial *t
   return status;
 }
 
-// Where the file has weights, these and the same refitted compete, the usual one first. Of linear blending these are the file's: refitted
-// weights would make up for volume that the blend loses, which holds within the training poses only.
+// Where the file has weights, these and the same refitted compete, the usual one first. Of linear blending these are
+// the file's: refitted weights would make up for volume that the blend loses, which holds within the training poses
+// only.
 static int drop_others(sn_rt_blend blend, sn_base_kind *kinds, int count) {
   bool refit = false, linear = blend == SN_RT_BLEND_LINEAR;
   for (int k = 0; k < count; k++) refit |= kinds[k] == SN_BASE_REFIT;

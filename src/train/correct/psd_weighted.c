@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Weighted pose-space deformation (Kurihara and Miyata 2004; Murtagh 2008, eq. 2.6): a vertex measures the distance of poses by the joints
-// it hangs on, d_v^2 = sum_j s_jv |x_j - y_j|^2 with its weights s_jv, of which a part goes on to the joint's children: a muscle on the
-// upper arm depends on the elbow. The file has a pose space for every group of vertices with about the same weights.
+// Weighted pose-space deformation (Kurihara and Miyata 2004; Murtagh 2008, eq. 2.6): a vertex measures the distance of
+// poses by the joints it hangs on, d_v^2 = sum_j s_jv |x_j - y_j|^2 with its weights s_jv, of which a part goes on to
+// the joint's children: a muscle on the upper arm depends on the elbow. The file has a pose space for every group of
+// vertices with about the same weights.
 #include <math.h>
 #include <string.h>
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The published pose space (Murtagh 2008; Lewis and others 2000): radial basis functions of all rotations, centred at the training poses.
+// The published pose space (Murtagh 2008; Lewis and others 2000): radial basis functions of all rotations, centred at
+// the training poses.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

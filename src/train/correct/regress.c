@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// The regression of corrections: kernels over the training poses, ridges by cross-validation, weights in closed form.
 #include "train/correct/regress.h"
 
 #include <cblas.h>

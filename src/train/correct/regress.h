@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The one regression of corrections. The residual of a vertex in the rest pose is a sum of terms (terms.h) with a Gaussian prior on their
-// weights: variance 1 for the relevant joints of the vertex (weight above 0.02, their parents and children), `far` for all others. With K the
-// prior's covariance over the poses, alpha = (K + lambda)^-1 residual; lambda is diagonal, a ridge for every clip relative to the mean
-// diagonal of the relevant joints' part of K, and cross-validation chooses it (METHODS.md, "One regression for corrections").
+// The one regression of corrections. The residual of a vertex in the rest pose is a sum of terms (terms.h) with a
+// Gaussian prior on their weights: variance 1 for the relevant joints of the vertex (weight above 0.02, their parents
+// and children), `far` for all others. With K the prior's covariance over the poses, alpha = (K + lambda)^-1 residual;
+// lambda is diagonal, a ridge for every clip relative to the mean diagonal of the relevant joints' part of K, and
+// cross-validation chooses it (METHODS.md, "One regression for corrections").
 #ifndef SINEW_TRAIN_CORRECT_REGRESS_H
 #define SINEW_TRAIN_CORRECT_REGRESS_H
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The residual of a model at the training poses: the target minus the skinned vertex, moved to the rest pose by the inverse of its blend.
+// The residual of a model at the training poses: the target minus the skinned vertex, moved to the rest pose by the
+// inverse of its blend.
 #include <math.h>
 #include <string.h>
 

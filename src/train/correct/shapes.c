@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Corrections by named values alone: a displacement field over the whole mesh for every term of a value, as blend shapes have it. Linear
-// mixtures of shapes are exact.
+// Corrections by named values alone: a displacement field over the whole mesh for every term of a value, as blend
+// shapes have it. Linear mixtures of shapes are exact.
 #include <math.h>
 
 #include "train/correct/fields.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Terms of joints, of pairs and of values at the training poses, and their prior variances.
 #include "train/correct/terms.h"
 
 #include <math.h>
@@ -100,7 +101,8 @@ static double kernel(const double *x, const double *y) {
   return width * width * (gauss(x, y) - gauss(x, rest) * gauss(y, rest));
 }
 
-// Pivoted incomplete Cholesky: the pose whose kernel is least explained becomes the next centre. `left`: pose_count; `columns`: most_centres of them.
+// Pivoted incomplete Cholesky: the pose whose kernel is least explained becomes the next centre. `left`: pose_count;
+// `columns`: most_centres of them.
 static int find_centres(const double (*x)[3], int poses, double *left, double *columns, int *pivots) {
   double largest = 0;
   for (int p = 0; p < poses; p++) left[p] = kernel(x[p], x[p]), largest = fmax(largest, left[p]);

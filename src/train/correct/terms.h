@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The functions of the pose that corrections are sums of. A joint with the rotation vector theta (relative to its parent, zero in the rest
-// pose) has the polynomials of degree 2 in theta and Gaussians at its training poses; a joint and its parent have the products of their
-// components; a named value v has v, and v^2 where training shows more than one level of it.
+// The functions of the pose that corrections are sums of. A joint with the rotation vector theta (relative to its
+// parent, zero in the rest pose) has the polynomials of degree 2 in theta and Gaussians at its training poses; a joint
+// and its parent have the products of their components; a named value v has v, and v^2 where training shows more than
+// one level of it.
 #ifndef SINEW_TRAIN_CORRECT_TERMS_H
 #define SINEW_TRAIN_CORRECT_TERMS_H
 
@@ -10,7 +11,8 @@
 
 enum { SN_MOST_FEATURES = 16 }; // of a group of terms
 
-// Terms of a joint, of two or of a value. With `features` Phi (pose_count * rank) their prior covariance over the poses is Phi Phi^T.
+// Terms of a joint, of two or of a value. With `features` Phi (pose_count * rank) their prior covariance over the poses
+// is Phi Phi^T.
 struct sn_terms {
   uint16_t kind;    // SN_RT_TERMS_...
   int a, b;         // controls; b: of products
@@ -22,8 +24,8 @@ struct sn_terms {
   double scale;     // of a feature over its term (squares: a part of it); of Gaussians over L^-1 k
 };
 
-// The terms of every control (joints of the pose space, then values), one control after the other: its own, then the products with the
-// parent.
+// The terms of every control (joints of the pose space, then values), one control after the other: its own, then the
+// products with the parent.
 struct sn_term_list {
   int count;
   sn_terms *groups;

@@ -91,8 +91,9 @@ static sn_vec3 linear_residual(const sn_affine *pose, sn_vec3 rest, sn_vec3 targ
   return sum;
 }
 
-// Where dual quaternions with weights w place a point: N / |r|^2, N = r x r^* + 2 d r^*, with r and d the blended real and
-// dual parts and x the stretched rest position (Murtagh 2008, section 2.4). Its derivative by w_k is linear in the parts of joint k.
+// Where dual quaternions with weights w place a point: N / |r|^2, N = r x r^* + 2 d r^*, with r and d the blended real
+// and dual parts and x the stretched rest position (Murtagh 2008, section 2.4). Its derivative by w_k is linear in the
+// parts of joint k.
 typedef struct dual_place {
   sn_vec3 place;
   double by_real[3][4], by_dual[3][4]; // derivatives by r and d: their columns are those of (x, y, z, w)

@@ -11,7 +11,8 @@
 #include "train/correct/patches.h"
 
 enum { most_fields = 64 };
-enum { patch_size = 16 }; // vertices, on average
+// Vertices of a patch, on average: each is tried.
+static const int patch_sizes[] = {16, 32, 64};
 // Of the error that may be added: the part for components that are dropped. Controls and functions are dropped where
 // they save less error per byte than the last component that is kept.
 static const double part_of_components = 0.5;
@@ -45,14 +46,14 @@ typedef struct space {
   double lost; // of functions that are dropped
 } space;
 
-struct sn_fields {
+typedef struct builder {
   sn_regression *r;
   int patch_count, ranks, *patch_of; // patch_of: of every vertex
   patch *patches;
-  space *spaces; // control_count
-  double slope;  // squared error that a byte has to save
+  space *spaces;        // control_count
+  double energy, slope; // of all patches; squared error that a byte has to save
   sn_corrections *out;
-};
+} builder;
 
 // ---- components -----------------------------------------------------------------------------------------------------------------
 
@@ -83,7 +84,7 @@ static void scatter_weights(const sn_regression *r, const patch *p, int set, con
 
 // z = L^T w of every control, ranks rows of 3 count columns: the displacements that each control alone causes, by its
 // orthonormal functions. Controls are counted one by one, because in new motion they move one without the other.
-static sn_status find_needs(sn_context *ctx, sn_arena *memory, const sn_fields *b, const patch *p, int first,
+static sn_status find_needs(sn_context *ctx, sn_arena *memory, const builder *b, const patch *p, int first,
                             double *z) {
   const sn_regression *r = b->r;
   int poses = r->m->pose_count, width = 3 * p->count;
@@ -116,7 +117,7 @@ static sn_status find_needs(sn_context *ctx, sn_arena *memory, const sn_fields *
 }
 
 static sn_status find_components(sn_context *ctx, sn_arena *memory, void *user, int index) {
-  sn_fields *b = user;
+  builder *b = user;
   patch *p = b->patches + index;
   int width = 3 * p->count;
   double *z = SN_NEW(ctx, memory, double, (size_t)b->ranks *(size_t)width);
@@ -161,7 +162,7 @@ typedef struct cost {
 } cost;
 
 // The components with the most energy per byte, until what is left is little enough or there is no more room.
-static sn_status keep_components(sn_fields *b, const sn_field_limits *limits, cost *out) {
+static sn_status keep_components(builder *b, const sn_field_limits *limits, cost *out) {
   candidate *list = SN_NEW(b->r->ctx, b->r->memory, candidate, (size_t)b->patch_count * most_fields);
   if (!list) return b->r->ctx->error.status;
   int count = 0;
@@ -185,7 +186,7 @@ static sn_status keep_components(sn_fields *b, const sn_field_limits *limits, co
 // ---- coefficients --------------------------------------------------------------------------------------------
 
 // Which controls the patch depends on: those that save enough error for their bytes.
-static double choose_controls(const sn_fields *b, patch *p) {
+static double choose_controls(const builder *b, patch *p) {
   double lost = 0, least = b->slope * number_bytes * usual_functions * p->kept;
   for (int k = 0; k < b->r->control_count; k++) {
     const space *s = b->spaces + k;
@@ -200,7 +201,7 @@ static double choose_controls(const sn_fields *b, patch *p) {
 }
 
 // The fields of positions, and those of normals that fit their displacements best with the same coefficients.
-static sn_status put_fields(sn_context *ctx, sn_arena *memory, const sn_fields *b, const patch *p) {
+static sn_status put_fields(sn_context *ctx, sn_arena *memory, const builder *b, const patch *p) {
   size_t n = (size_t)b->r->m->vertex_count;
   int width = 3 * p->count;
   double *z = SN_NEW(ctx, memory, double, (size_t)b->ranks *(size_t)width);
@@ -219,7 +220,7 @@ static sn_status put_fields(sn_context *ctx, sn_arena *memory, const sn_fields *
 }
 
 static sn_status regress_patch(sn_context *ctx, sn_arena *memory, void *user, int index) {
-  sn_fields *b = user;
+  builder *b = user;
   patch *p = b->patches + index;
   int width = 3 * p->count;
   if (p->kept == 0) return SN_OK;
@@ -241,7 +242,7 @@ static bool depends_on(const patch *p, int control) {
 }
 
 // The features of a control side by side, and the factor of their Gram matrix.
-static sn_status start_space(sn_context *ctx, sn_arena *memory, const sn_fields *b, int control) {
+static sn_status start_space(sn_context *ctx, sn_arena *memory, const builder *b, int control) {
   space *s = b->spaces + control;
   const sn_term_list *list = &b->r->terms;
   int poses = b->r->m->pose_count, rank = s->rank, column = 0;
@@ -265,7 +266,7 @@ static sn_status start_space(sn_context *ctx, sn_arena *memory, const sn_fields 
 
 // Principal components of what all patches need of a control.
 static sn_status find_functions(sn_context *ctx, sn_arena *memory, void *user, int control) {
-  sn_fields *b = user;
+  builder *b = user;
   space *s = b->spaces + control;
   int rank = s->rank;
   double *values = SN_NEW(ctx, memory, double, rank);
@@ -294,7 +295,7 @@ static sn_status find_functions(sn_context *ctx, sn_arena *memory, void *user, i
 }
 
 // Scales fields and coefficients so that a coefficient is at most 1 at the poses.
-static void normalise(const sn_fields *b, patch *p) {
+static void normalise(const builder *b, patch *p) {
   size_t n = (size_t)b->r->m->vertex_count;
   for (int k = 0; k < p->kept; k++) {
     double peak = 0;
@@ -309,7 +310,7 @@ static void normalise(const sn_fields *b, patch *p) {
 
 // The patch's coefficients as sums of the functions, and their values at the poses.
 static sn_status mix_patch(sn_context *ctx, sn_arena *memory, void *user, int index) {
-  sn_fields *b = user;
+  builder *b = user;
   patch *p = b->patches + index;
   int poses = b->r->m->pose_count, kept = p->kept, first = 0;
   if (kept == 0) return SN_OK;
@@ -336,7 +337,7 @@ static sn_status mix_patch(sn_context *ctx, sn_arena *memory, void *user, int in
 }
 
 // The functions of a control by its terms: count rows of as many numbers as it has terms.
-static sn_status describe_functions(const sn_fields *b, int control, sn_functions *out) {
+static sn_status describe_functions(const builder *b, int control, sn_functions *out) {
   sn_regression *r = b->r;
   const space *s = b->spaces + control;
   *out = (sn_functions){.first = s->first, .end = s->end, .count = s->count};
@@ -357,7 +358,7 @@ static sn_status describe_functions(const sn_fields *b, int control, sn_function
   return SN_OK;
 }
 
-static sn_status make_spaces(sn_fields *b) {
+static sn_status make_spaces(builder *b) {
   sn_regression *r = b->r;
   b->spaces = SN_NEW(r->ctx, r->memory, space, r->control_count);
   sn_status status = b->spaces ? SN_OK : r->ctx->error.status;
@@ -373,11 +374,11 @@ static sn_status make_spaces(sn_fields *b) {
 
 // ---- all -----------------------------------------------------------------------------------------------------
 
-static sn_status make_patches(sn_fields *b, const float (*positions)[3]) {
+static sn_status make_patches(builder *b, const float (*positions)[3], int size) {
   sn_regression *r = b->r;
   int n = r->m->vertex_count, *order = SN_NEW(r->ctx, r->memory, int, n);
   int *patch_of = b->patch_of = SN_NEW(r->ctx, r->memory, int, n);
-  b->patch_count = (n + patch_size - 1) / patch_size;
+  b->patch_count = (n + size - 1) / size, b->energy = 0;
   sn_status status =
     order && patch_of ? sn_patches_make(r->ctx, r->m, positions, &b->patch_count, patch_of) : r->ctx->error.status;
   b->patches = SN_NEW(r->ctx, r->memory, patch, b->patch_count);
@@ -395,7 +396,7 @@ static sn_status make_patches(sn_fields *b, const float (*positions)[3]) {
 }
 
 // Room for what is found in parallel.
-static sn_status make_room(sn_fields *b, int *places) {
+static sn_status make_room(builder *b, int *places) {
   sn_regression *r = b->r;
   for (int c = 0; c < b->patch_count; c++) {
     patch *p = b->patches + c;
@@ -412,7 +413,7 @@ static sn_status make_room(sn_fields *b, int *places) {
   return b->out->deltas ? SN_OK : r->ctx->error.status;
 }
 
-static sn_status describe(sn_fields *b) {
+static sn_status describe(builder *b) {
   sn_regression *r = b->r;
   sn_corrections *out = b->out;
   size_t poses = (size_t)r->m->pose_count;
@@ -449,21 +450,49 @@ static sn_status describe(sn_fields *b) {
   return status;
 }
 
+enum { size_count = sizeof patch_sizes / sizeof *patch_sizes };
+
+struct sn_fields {
+  builder sizes[size_count];
+};
+
 sn_status sn_fields_find(sn_regression *r, const float (*positions)[3], sn_fields **out) {
-  sn_fields *b = *out = SN_NEW(r->ctx, r->memory, sn_fields, 1);
-  if (!b) return r->ctx->error.status;
-  b->r = r;
-  sn_status status = make_spaces(b);
-  if (status == SN_OK) status = make_patches(b, positions);
-  const sn_folds each = {.fold_count = b->patch_count};
-  return status == SN_OK ? sn_folds_run(r->ctx, &each, find_components, b) : status;
+  sn_fields *f = *out = SN_NEW(r->ctx, r->memory, sn_fields, 1);
+  builder shared = {.r = r};
+  sn_status status = f ? make_spaces(&shared) : r->ctx->error.status;
+  for (int k = 0; status == SN_OK && k < size_count; k++) {
+    builder *b = f->sizes + k;
+    *b = shared;
+    status = make_patches(b, positions, patch_sizes[k]);
+    const sn_folds each = {.fold_count = b->patch_count};
+    if (status == SN_OK) status = sn_folds_run(r->ctx, &each, find_components, b);
+    for (int c = 0; status == SN_OK && c < b->patch_count; c++) b->energy += b->patches[c].energy;
+  }
+  return status;
 }
 
-sn_status sn_fields_make(sn_fields *b, sn_field_limits *limits, sn_corrections *out) {
+static bool is_better(cost a, cost best, double may_be_lost) {
+  return a.lost <= may_be_lost && best.lost <= may_be_lost ? a.bytes < best.bytes : a.lost < best.lost;
+}
+
+// The patches that lose what may be lost in the fewest bytes, or the least in the room there is.
+static sn_status choose_patches(sn_fields *f, const sn_field_limits *limits, builder **best, cost *spent) {
+  sn_status status = SN_OK;
+  for (int k = 0; status == SN_OK && k < size_count; k++) {
+    cost trial = {0};
+    status = keep_components(f->sizes + k, limits, &trial);
+    if (status == SN_OK && (k == 0 || is_better(trial, *spent, part_of_components * limits->lost)))
+      *best = f->sizes + k, *spent = trial;
+  }
+  return status;
+}
+
+sn_status sn_fields_make(sn_fields *fields, sn_field_limits *limits, sn_corrections *out) {
+  builder *b = NULL;
   cost spent = {0};
   int places = 0;
-  sn_status status = keep_components(b, limits, &spent);
-  sn_regression *r = b->r;
+  sn_status status = choose_patches(fields, limits, &b, &spent);
+  sn_regression *r = fields->sizes[0].r;
   *out = (sn_corrections){.vertex_count = r->m->vertex_count, .pruned = true};
   if (status != SN_OK) return status;
   const sn_folds each = {.fold_count = b->patch_count}, controls = {.fold_count = r->control_count};

@@ -1,22 +1,54 @@
 // SPDX-License-Identifier: MIT
-// Patches of the surface by halving boxes of whole blocks.
+// Patches of the surface: k-means of whole blocks, from boxes.
 #include "train/correct/patches.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "runtime/format.h"
 
 static const double weight_scale = 0.3; // of a weight beside a position over the diagonal (METHODS.md)
+enum { rounds = 6 };                    // of k-means
 
-// Points to be split into boxes: the lanes of blocks, then the blocks.
-typedef struct boxes {
-  int dims;
-  const float *points; // `dims` numbers each
-  int *box_of;
-} boxes;
+// Of blocks of vertices; while blocks are made, of lanes.
+typedef struct patches {
+  int vertex_count, dims, count;
+  const float (*points)[1]; // vertex_count * dims
+  double *centres;          // count * dims
+  int *patch_of, *sizes;
+} patches;
 
-static const float *point(const boxes *b, int i) { return b->points + (size_t)i * (size_t)b->dims; }
+static const float *point(const patches *p, int i) { return (const float *)p->points + (size_t)i * (size_t)p->dims; }
+
+static void find_centres(patches *p) {
+  size_t dims = (size_t)p->dims;
+  memset(p->centres, 0, (size_t)p->count * dims * sizeof *p->centres);
+  memset(p->sizes, 0, (size_t)p->count * sizeof *p->sizes);
+  for (int i = 0; i < p->vertex_count; i++) {
+    double *centre = p->centres + (size_t)p->patch_of[i] * dims;
+    for (size_t d = 0; d < dims; d++) centre[d] += point(p, i)[d];
+    p->sizes[p->patch_of[i]]++;
+  }
+  for (int c = 0; c < p->count; c++)
+    for (size_t d = 0; d < dims && p->sizes[c]; d++) p->centres[(size_t)c * dims + d] /= p->sizes[c];
+}
+
+static void assign_range(void *user, int64_t begin, int64_t end, int worker) {
+  (void)worker;
+  patches *p = user;
+  for (int64_t i = begin; i < end; i++) {
+    double least = INFINITY;
+    for (int c = 0; c < p->count; c++) {
+      const double *centre = p->centres + (size_t)c * (size_t)p->dims;
+      double sum = 0;
+      if (!p->sizes[c]) continue;
+      for (int d = 0; d < p->dims && sum < least; d++)
+        sum += (point(p, (int)i)[d] - centre[d]) * (point(p, (int)i)[d] - centre[d]);
+      if (sum < least) least = sum, p->patch_of[i] = c;
+    }
+  }
+}
 
 typedef struct place {
   float at;
@@ -29,9 +61,9 @@ static int compare_places(const void *a, const void *b) {
 }
 
 // Halves a box of vertices along its longest extent until there are `parts` of about the same size.
-static void split(const boxes *p, place *box, int count, int parts, int first) {
+static void split(const patches *p, place *box, int count, int parts, int first) {
   if (parts <= 1 || count <= 1) {
-    for (int n = 0; n < count; n++) p->box_of[box[n].vertex] = first;
+    for (int n = 0; n < count; n++) p->patch_of[box[n].vertex] = first;
     return;
   }
   int axis = 0;
@@ -49,13 +81,14 @@ static void split(const boxes *p, place *box, int count, int parts, int first) {
   split(p, box + half, count - half, parts - left, first + left);
 }
 
-// Numbers the patches that have rows, in their order. Returns how many these are. `used`: a number for each.
-static int number_patches(int count, int rows, int *used, int *patch_of) {
-  int next = 0;
-  for (int i = 0; i < rows; i++) used[patch_of[i]] = 1;
-  for (int c = 0; c < count; c++) used[c] = used[c] ? next++ : -1;
-  for (int i = 0; i < rows; i++) patch_of[i] = used[patch_of[i]];
-  return next;
+// Numbers the patches that have rows, in their order. Returns how many these are.
+static int number_patches(const patches *p, int rows, int *patch_of) {
+  int used = 0;
+  for (int c = 0; c < p->count; c++) p->sizes[c] = 0;
+  for (int i = 0; i < rows; i++) p->sizes[patch_of[i]] = 1;
+  for (int c = 0; c < p->count; c++) p->sizes[c] = p->sizes[c] ? used++ : -1;
+  for (int i = 0; i < rows; i++) patch_of[i] = p->sizes[patch_of[i]];
+  return used;
 }
 
 static void fill_point(const sn_residuals *m, const float (*positions)[3], int dims, int i, float *row) {
@@ -75,7 +108,7 @@ static sn_status make_blocks(sn_context *ctx, const sn_residuals *m, const float
   float *rows = SN_NEW(ctx, &memory, float, (size_t)lanes *(size_t)dims);
   place *box = SN_NEW(ctx, &memory, place, lanes);
   sn_status status = rows && box ? SN_OK : ctx->error.status;
-  const boxes p = {dims, rows, block_of};
+  patches p = {.dims = dims, .points = (const float(*)[1])rows, .patch_of = block_of};
   for (int n = 0; status == SN_OK && n < lanes; n++) {
     box[n].vertex = n;
     fill_point(m, positions, dims, m->runs.rows[n], rows + (size_t)n * (size_t)dims);
@@ -93,19 +126,26 @@ static sn_status make_blocks(sn_context *ctx, const sn_residuals *m, const float
 sn_status sn_patches_make(sn_context *ctx, const sn_residuals *m, const float (*positions)[3], int *count,
                           int *patch_of) {
   sn_arena memory = sn_arena_new(ctx);
-  int lanes = m->runs.first[m->runs.count], blocks = lanes / SN_RT_LANES, parts = *count < blocks ? *count : blocks;
-  int dims = 3 + (m->weights ? m->joint_count : 0);
-  int *block_of = SN_NEW(ctx, &memory, int, lanes), *box_of = SN_NEW(ctx, &memory, int, blocks);
-  int *used = SN_NEW(ctx, &memory, int, parts);
+  int lanes = m->runs.first[m->runs.count], blocks = lanes / SN_RT_LANES;
+  int dims = 3 + (m->weights ? m->joint_count : 0), *block_of = SN_NEW(ctx, &memory, int, lanes);
+  patches p = {.vertex_count = blocks, .dims = dims, .count = *count < blocks ? *count : blocks};
   float *points = SN_NEW(ctx, &memory, float, (size_t)blocks *(size_t)dims);
   place *box = SN_NEW(ctx, &memory, place, blocks);
-  sn_status status = block_of && box_of && used && points && box ? SN_OK : ctx->error.status;
+  p.points = (const float(*)[1])points, p.patch_of = SN_NEW(ctx, &memory, int, blocks);
+  p.centres = SN_NEW(ctx, &memory, double, (size_t)p.count *(size_t)dims),
+  p.sizes = SN_NEW(ctx, &memory, int, p.count);
+  sn_status status = block_of && points && box && p.patch_of && p.centres && p.sizes ? SN_OK : ctx->error.status;
   if (status == SN_OK) status = make_blocks(ctx, m, positions, dims, block_of, points);
   if (status == SN_OK) {
     for (int b = 0; b < blocks; b++) box[b].vertex = b;
-    split(&(boxes){dims, points, box_of}, box, blocks, parts, 0);
-    for (int n = 0; n < lanes; n++) patch_of[m->runs.rows[n]] = box_of[block_of[n]];
-    *count = number_patches(parts, m->vertex_count, used, patch_of);
+    split(&p, box, blocks, p.count, 0);
+    for (int k = 0; k < rounds; k++) {
+      find_centres(&p);
+      sn_parallel_for(ctx, blocks, 64, assign_range, &p);
+    }
+    find_centres(&p);
+    for (int n = 0; n < lanes; n++) patch_of[m->runs.rows[n]] = p.patch_of[block_of[n]];
+    *count = number_patches(&p, m->vertex_count, patch_of);
   }
   sn_arena_free(&memory);
   return status;

@@ -6,9 +6,9 @@
 
 #include "train/correct/correct.h"
 
-// The patch of every vertex (patch_of, vertex_count): `count` boxes, halved along their longest extent, in the space of
-// the position over the diagonal and 0.3 times the weights (METHODS.md), of whole blocks of eight vertices that the
-// skin lets share a block. Returns how many patches have vertices in *count.
+// The patch of every vertex (patch_of, vertex_count): k-means on the position over the diagonal and 0.3 times the
+// weights (METHODS.md), from `count` boxes, of whole blocks of eight vertices that the skin lets share a block. Returns
+// how many patches have vertices in *count.
 sn_status sn_patches_make(sn_context *ctx, const sn_residuals *m, const float (*positions)[3], int *count,
                           int *patch_of);
 

@@ -16,6 +16,10 @@ enum {
 // triangle's own; relative to the mean diagonal. A hundredth: fox + 6 %; ten times: generated elbow + 8 %.
 static const double sn_rotreg_ridge = 1e-2;
 
+// F, the near-rigid vertices (4.2): rms distance to linear blend skinning in the training poses, of the diagonal. None: exact
+// linear blends are no longer exact.
+static const double sn_rotreg_near_rigid = 1e-4;
+
 // Of steps of the proxy bones' matrices, relative to the mean diagonal: linear parts, translations. One value: fox + 4 %.
 static const double sn_rotreg_step_ridge[2] = {1e-4, 1e-6};
 

@@ -128,6 +128,15 @@ static sn_status find_near(reduced_job *job) {
 
 // ---- anchors (4.2) --------------------------------------------------------------------------------------------------
 
+// Squared.
+static double anchor_error(const reduced_job *job, const sn_rotreg_anchors *anchors, int pose, int i) {
+  const sn_examples *e = job->examples;
+  int frame = job->keys->frames[pose];
+  sn_vec3 d = sn_vec3_sub(sn_rotreg_anchor_at(anchors, i, sn_pose(&e->poses, frame)),
+                          sn_vec3_from(sn_frame(&e->frames, frame)[i]));
+  return sn_vec3_dot(d, d);
+}
+
 static sn_status fit_anchors(reduced_job *job) {
   job->anchor_weight = SN_NEW(job->ctx, job->memory, double, job->examples->rest.vertex_count);
   job->edge = sn_arena_alloc(job->ctx, job->memory, (size_t)job->examples->rest.triangle_count, sizeof *job->edge);
@@ -136,15 +145,24 @@ static sn_status fit_anchors(reduced_job *job) {
   return sn_rotreg_anchors_fit(job->ctx, job->memory, &job->data, &job->anchors, job->anchor_weight);
 }
 
-// F (4.2) as published; otherwise only vertices in no triangle, which no proxy bone moves.
+// F (4.2): vertices that linear blend skinning moves as well as anything could, and those in no triangle.
 static sn_status choose_fixed(reduced_job *job) {
   int n = job->examples->rest.vertex_count;
+  sn_arena scratch = sn_arena_new(job->ctx);
+  sn_rotreg_anchors blend;
   job->fixed = SN_NEW(job->ctx, job->memory, bool, n);
   if (!job->fixed) return job->ctx->error.status;
   if (job->fit.published)
     return sn_rotreg_hard_set(job->ctx, job->examples, &job->topology, job->keys, &job->anchors, job->fixed);
-  for (int i = 0; i < n; i++) job->fixed[i] = job->topology.face_start[i] == job->topology.face_start[i + 1];
-  return SN_OK;
+  sn_status status = sn_rotreg_anchors_blend(job->ctx, &scratch, &job->data, &blend);
+  for (int i = 0; status == SN_OK && i < n; i++) {
+    double square = 0, near = sn_rotreg_near_rigid * job->diagonal;
+    for (int k = 0; k < job->keys->count; k++) square += anchor_error(job, &blend, k, i) / job->keys->count;
+    bool isolated = job->topology.face_start[i] == job->topology.face_start[i + 1];
+    job->fixed[i] = isolated || square < near * near;
+  }
+  sn_arena_free(&scratch);
+  return status;
 }
 
 // ---- the least-squares problem (4.3) --------------------------------------------------------------------------------

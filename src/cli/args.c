@@ -90,24 +90,18 @@ bool sn_cli_double(const cli *c, const char *name, double least, double most, do
   const char *text = sn_cli_text(c, name);
   char *end;
   *out = text ? strtod(text, &end) : 0;
-  if (!text || *text == '\0' || *end || !isfinite(*out)) {
-    sn_cli_misuse("%s %s: not a number", name, text ? text : "");
-    return false;
-  }
-  if (*out < least || *out > most) {
-    sn_cli_misuse("%s %s: must be between %g and %g", name, text, least, most);
-    return false;
-  }
+  if (!text || *text == '\0' || *end || !isfinite(*out))
+    return sn_cli_misuse("%s %s: not a number", name, text ? text : "") == exit_done;
+  if (*out < least || *out > most)
+    return sn_cli_misuse("%s %s: must be between %g and %g", name, text, least, most) == exit_done;
   return true;
 }
 
 bool sn_cli_int(const cli *c, const char *name, int least, int most, int *out) {
   double value;
   if (!sn_cli_double(c, name, least, most, &value)) return false;
-  if (value != floor(value)) {
-    sn_cli_misuse("%s %s: must be a whole number", name, sn_cli_text(c, name));
-    return false;
-  }
+  if (value != floor(value))
+    return sn_cli_misuse("%s %s: must be a whole number", name, sn_cli_text(c, name)) == exit_done;
   *out = (int)value;
   return true;
 }
@@ -120,8 +114,7 @@ bool sn_cli_fill(cli *c, void *options) {
     if (!sn_cli_given(c, name)) continue;
     const char *text = sn_cli_text(c, name);
     if (sn_option_set(&c->ctx, c->command->typed, at.option->name, text ? text : "1", options) == SN_OK) continue;
-    sn_cli_misuse("%s: --%s", c->command->name, c->ctx.error.message);
-    return false;
+    return sn_cli_misuse("%s: --%s", c->command->name, c->ctx.error.message) == exit_done;
   }
   return true;
 }
@@ -241,10 +234,8 @@ static bool parse_memory(cli *c) {
   double bytes = strtod(text, &end);
   const char *unit = *end ? strchr(units, *end) : NULL;
   for (const char *u = units; unit && u <= unit; u++) bytes *= 1024;
-  if (end == text || (*end && (!unit || end[1])) || !(bytes >= 0 && bytes < 9e18)) {
-    sn_cli_misuse("--memory %s: give bytes, or a number with K, M or G, as 500M", text);
-    return false;
-  }
+  if (end == text || (*end && (!unit || end[1])) || !(bytes >= 0 && bytes < 9e18))
+    return sn_cli_misuse("--memory %s: give bytes, or a number with K, M or G, as 500M", text) == exit_done;
   sn_cli_limit_memory((size_t)bytes);
   // What a solve holds beside the frames is of the size of a few of them: an eighth of the limit leaves room for it.
   if (bytes > 0) c->ctx.large = (size_t)bytes / 8 < SN_LARGE ? (size_t)bytes / 8 : SN_LARGE;

@@ -13,49 +13,28 @@ enum { most_name = 100 };
 
 // ---- paths ------------------------------------------------------------------------------------------------------------
 
-// `path` from the root, without ".", ".." and repeated slashes; `out` has room for both.
-static void flatten(const char *start, const char *path, char *out) {
-  size_t size = 0;
-  for (int part = *path == '/' ? 1 : 0; part < 2; part++)
-    for (const char *at = part == 0 ? start : path; *at;) {
-      at += strspn(at, "/");
-      size_t length = strcspn(at, "/");
-      if (length == 2 && at[0] == '.' && at[1] == '.') {
-        while (size > 0 && out[--size] != '/') {
-        }
-      } else if (length > 0 && !(length == 1 && at[0] == '.')) {
-        out[size++] = '/';
-        memmove(out + size, at, length);
-        size += length;
-      }
-      at += length;
-    }
-  out[size] = '\0';
-}
-
-// Links are followed in as much of the path as exists.
+// From the root; links are followed in as much of the path as exists.
 static char *canonical(sn_context *ctx, sn_arena *memory, const char *path) {
-  char here[PATH_MAX], real[PATH_MAX];
+  char real[PATH_MAX];
   if (realpath(path, real)) return sn_arena_text(ctx, memory, real);
-  if (!getcwd(here, sizeof here)) {
-    sn_fail(ctx, SN_IO, "the current folder: %s", strerror(errno));
+  size_t length = strlen(path);
+  while (length > 1 && path[length - 1] == '/') length--;
+  size_t cut = length;
+  while (cut > 0 && path[cut - 1] != '/') cut--;
+  char *start = sn_arena_text(ctx, memory, cut > 0 ? path : ".");
+  if (!start) return NULL;
+  if (cut > 0) start[cut] = '\0';
+  if (strcmp(start, path) == 0) {
+    sn_fail(ctx, SN_IO, "%s: %s", path, strerror(errno));
     return NULL;
   }
-  size_t size = strlen(here) + strlen(path) + 3;
-  char *flat = SN_NEW(ctx, memory, char, size), *out = SN_NEW(ctx, memory, char, size + PATH_MAX);
-  if (!flat || !out) return NULL;
-  flatten(here, path, flat);
-  bool exists = false;
-  for (size_t cut = strlen(flat); !exists;) {
-    char kept = flat[cut];
-    flat[cut] = '\0';
-    exists = realpath(cut > 0 ? flat : "/", real) != NULL;
-    flat[cut] = kept;
-    if (exists || cut == 0) snprintf(out, size + PATH_MAX, "%s%s", exists && real[1] ? real : "", flat + cut);
-    if (cut == 0) break;
-    while (!exists && flat[--cut] != '/') {
-    }
-  }
+  char *folder = canonical(ctx, memory, start), *out = NULL;
+  size_t size = folder ? strlen(folder) + length - cut + 2 : 0;
+  bool up = length - cut == 2 && strncmp(path + cut, "..", 2) == 0, same = length - cut == 1 && path[cut] == '.';
+  if (folder && up) strrchr(folder, '/')[strrchr(folder, '/') == folder] = '\0';
+  if (!folder || up || same) return folder;
+  out = SN_NEW(ctx, memory, char, size);
+  if (out) snprintf(out, size, "%s/%.*s", folder[1] ? folder : "", (int)(length - cut), path + cut);
   return out;
 }
 
@@ -178,21 +157,17 @@ static sn_status read_job(cli *c, batch *b, const char *list, int k, const json_
   return status;
 }
 
-static int by_name(const void *a, const void *b) {
-  const batch_job *const *x = a, *const *y = b;
-  return strcmp((*x)->name, (*y)->name);
-}
-
-static sn_status check_names(cli *c, batch *b, const char *list) {
-  const batch_job **sorted = SN_NEW(&c->ctx, &b->memory, const batch_job *, b->job_count);
-  if (!sorted) return c->ctx.error.status;
-  for (int k = 0; k < b->job_count; k++) sorted[k] = &b->jobs[k];
-  qsort(sorted, (size_t)b->job_count, sizeof *sorted, by_name);
-  for (int k = 1; k < b->job_count; k++) {
-    if (strcmp(sorted[k - 1]->name, sorted[k]->name) != 0) continue;
-    return sn_fail(&c->ctx, SN_BAD_FILE, "%s: two jobs have the name \"%s\"", list, sorted[k]->name);
+static sn_status check_names(cli *c, const batch *b, const char *list) {
+  sn_status status = SN_OK;
+  json_t *seen = json_object();
+  for (int k = 0; status == SN_OK && k < b->job_count; k++) {
+    const char *name = b->jobs[k].name;
+    if (json_object_get(seen, name))
+      status = sn_fail(&c->ctx, SN_BAD_FILE, "%s: two jobs have the name \"%s\"", list, name);
+    json_object_set_new(seen, name, json_true());
   }
-  return SN_OK;
+  json_decref(seen);
+  return status;
 }
 
 // ---- who waits for whom -------------------------------------------------------------------------------------------------
@@ -296,27 +271,28 @@ static sn_status find_needs(cli *c, batch *b) {
   return SN_OK;
 }
 
+// The first job that job k waits for in vain.
+static int blocking_need(const batch *b, const bool *free_of, int k) {
+  const int *need = b->jobs[k].needs;
+  while (free_of[*need]) need++;
+  return *need;
+}
+
 // From a job on a cycle, or behind one, to the message that names it.
 static sn_status tell_cycle(cli *c, const batch *b, const char *list, const bool *free_of, int k) {
   char text[700] = "";
-  int steps = 0, at = k, start;
+  size_t used = 0;
+  int at = k;
   // Walking up never leaves the jobs that wait for ever: after job_count steps we are on the cycle.
-  for (; steps <= b->job_count; steps++) {
-    const batch_job *job = &b->jobs[at];
-    int n = 0;
-    while (free_of[job->needs[n]]) n++;
-    at = job->needs[n];
-  }
-  start = at;
+  for (int step = 0; step <= b->job_count; step++) at = blocking_need(b, free_of, at);
+  int start = at;
   do {
-    const batch_job *job = &b->jobs[at];
-    int n = 0;
-    while (free_of[job->needs[n]]) n++;
-    size_t used = strlen(text);
-    snprintf(text + used, sizeof text - used, "%s\"%s\" needs \"%s\"", used ? ", " : "", job->name,
-             b->jobs[job->needs[n]].name);
-    at = job->needs[n];
-  } while (at != start && strlen(text) < sizeof text - 1);
+    int need = blocking_need(b, free_of, at);
+    snprintf(text + used, sizeof text - used, "%s\"%s\" needs \"%s\"", used ? ", " : "", b->jobs[at].name,
+             b->jobs[need].name);
+    used = strlen(text);
+    at = need;
+  } while (at != start && used < sizeof text - 1);
   return sn_fail(&c->ctx, SN_BAD_FILE, "%s: jobs wait for each other in a circle: %s", list, text);
 }
 

@@ -168,8 +168,7 @@ json_t *sn_page_frames(sn_context *ctx, const sn_mesh *mesh, const sn_frames *fr
       predict(&c, 2);
     json_t *box_blob = sn_page_blob(ctx, boxes, (size_t)f_count * sizeof *boxes, 4);
     json_t *step_blob = sn_page_blob(ctx, c.offsets, size * sizeof *c.offsets, 2);
-    bool both = box_blob && step_blob;
-    if (both)
+    if (box_blob && step_blob)
       out = json_pack("{sO sO sf si}", "boxes", box_blob, "coordinates", step_blob, "error", worst, "order", order);
     json_decref(box_blob);
     json_decref(step_blob);
@@ -184,16 +183,10 @@ static void write_text(sn_writer *writer, const char *text) { sn_write(writer, t
 
 static void write_escaped(sn_writer *writer, const char *text) {
   for (; *text; text++) {
-    switch (*text) {
-    case '<':
-      write_text(writer, "&lt;");
-      break;
-    case '&':
-      write_text(writer, "&amp;");
-      break;
-    default:
+    if (*text == '<' || *text == '&')
+      write_text(writer, *text == '<' ? "&lt;" : "&amp;");
+    else
       sn_write(writer, text, 1);
-    }
   }
 }
 

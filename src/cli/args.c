@@ -154,9 +154,8 @@ static bool gather_options(cli *c) {
   c->options = out;
   if (!out) return false;
   for (const cli_option *option = c->command->options; option && option->name; option++) *out++ = *option;
-  for (sn_option_cursor at = {.group = c->command->typed}; at.group && sn_option_next(&at);) {
+  for (sn_option_cursor at = {.group = c->command->typed}; at.group && sn_option_next(&at);)
     if (!typed_option(c, at.option, out++)) return false;
-  }
   memcpy(out, common_options, sizeof common_options);
   return true;
 }
@@ -221,9 +220,8 @@ static int parse_words(cli *c, int argc, char **argv) {
     sn_cli_help(c, sn_cli_text(c, "--help"));
     return -1;
   }
-  if (c->argument_count < c->command->least_arguments || c->argument_count > c->command->most_arguments) {
+  if (c->argument_count < c->command->least_arguments || c->argument_count > c->command->most_arguments)
     return sn_cli_misuse("usage: sinew %s %s", c->command->name, c->command->usage);
-  }
   return exit_done;
 }
 
@@ -244,13 +242,9 @@ static bool parse_memory(cli *c) {
 
 int sn_cli_parse(int argc, char **argv, const cli_command *const *commands, cli *out) {
   *out = (cli){.ctx = {.allocator = sn_cli_allocator(), .team = sn_cli_team()}};
-  if (argc < 2) {
+  if (argc < 2 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0) {
     print_help(commands);
-    return exit_usage;
-  }
-  if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0) {
-    print_help(commands);
-    return -1;
+    return argc < 2 ? exit_usage : -1;
   }
   if (strcmp(argv[1], "--version") == 0) {
     printf("sinew %s\n", SN_VERSION);

@@ -64,12 +64,11 @@ static bool split_words(const job_reader *r, const char *line) {
   for (const char *at = line; *(at += strspn(at, " \t\n"));) {
     char quote = 0;
     job->words[job->word_count++] = out;
-    for (; *at && (quote || !strchr(" \t\n", *at)); at++) {
+    for (; *at && (quote || !strchr(" \t\n", *at)); at++)
       if (quote ? *at == quote : *at == '"' || *at == '\'')
         quote = quote ? 0 : *at;
       else
         *out++ = *at;
-    }
     if (*at) at++;
     *out++ = '\0';
     if (quote) return false;
@@ -172,39 +171,20 @@ static sn_status check_names(cli *c, const batch *b, const char *list) {
 
 // ---- who waits for whom -------------------------------------------------------------------------------------------------
 
+// In this order a folder is followed by all that is within it: the end of a path, '/', any other character.
 static int by_path(const void *a, const void *b) {
-  const batch_file *x = a, *y = b;
-  return strcmp(x->path, y->path);
+  const char *x = ((const batch_file *)a)->path, *y = ((const batch_file *)b)->path;
+  while (*x && *x == *y) x++, y++;
+  if (*x == *y || !*x || !*y) return (*x != '\0') - (*y != '\0');
+  return *x == '/' ? -1 : *y == '/' ? 1 : (unsigned char)*x - (unsigned char)*y;
 }
 
-static const batch_file *find_output(const batch *b, char *path) {
-  batch_file wanted = {.path = path};
-  return bsearch(&wanted, b->outputs, (size_t)b->output_count, sizeof wanted, by_path);
-}
-
-// The output that is this path or a folder that it is in.
-static const batch_file *output_around(const batch *b, char *path) {
-  const batch_file *found = NULL;
-  for (size_t cut = strlen(path); !found && cut > 0;) {
-    char kept = path[cut];
-    path[cut] = '\0';
-    found = find_output(b, path);
-    path[cut] = kept;
-    while (path[--cut] != '/') {
-    }
-  }
-  return found;
-}
-
-// The first output within the folder `path`, or behind it.
-static int first_within(const batch *b, const char *path) {
+// The first output that is `path` or behind it.
+static int first_from(const batch *b, char *path) {
   int low = 0, high = b->output_count;
-  size_t size = strlen(path);
   while (low < high) {
     int middle = (low + high) / 2;
-    int order = strncmp(b->outputs[middle].path, path, size);
-    if (order == 0) order = (unsigned char)b->outputs[middle].path[size] < '/' ? -1 : 0;
-    if (order < 0)
+    if (by_path(&b->outputs[middle], &(batch_file){.path = path}) < 0)
       low = middle + 1;
     else
       high = middle;
@@ -212,9 +192,10 @@ static int first_within(const batch *b, const char *path) {
   return low;
 }
 
+// Whether `path` is `folder` or within it.
 static bool is_within(const char *path, const char *folder) {
   size_t size = strlen(folder);
-  return strncmp(path, folder, size) == 0 && path[size] == '/';
+  return strncmp(path, folder, size) == 0 && (path[size] == '/' || path[size] == '\0');
 }
 
 static sn_status list_outputs(cli *c, batch *b, const char *list) {
@@ -232,8 +213,7 @@ static sn_status list_outputs(cli *c, batch *b, const char *list) {
                    y->text, b->jobs[x->job].name, b->jobs[y->job].name);
   }
   for (int f = 0; f < b->output_count; f++)
-    for (int g = first_within(b, b->outputs[f].path);
-         g < b->output_count && is_within(b->outputs[g].path, b->outputs[f].path); g++) {
+    for (int g = f + 1; g < b->output_count && is_within(b->outputs[g].path, b->outputs[f].path); g++) {
       const batch_file *folder = &b->outputs[f], *file = &b->outputs[g];
       if (folder->job == file->job) continue;
       return sn_fail(&c->ctx, SN_BAD_FILE,
@@ -249,24 +229,31 @@ static void add_need(batch_job *job, int other) {
   job->needs[job->need_count++] = other;
 }
 
+// Jobs that write this path or into it, or a folder around it: how many, and into `job` once it has room for them.
+static size_t add_needs(const batch *b, char *path, batch_job *job) {
+  size_t found = 0;
+  for (int g = first_from(b, path); g < b->output_count && is_within(b->outputs[g].path, path); g++, found++)
+    if (job->needs) add_need(job, b->outputs[g].job);
+  for (char *slash = strrchr(path, '/'); found == 0 && slash && slash > path;) {
+    *slash = '\0';
+    int g = first_from(b, path);
+    found = g < b->output_count && strcmp(b->outputs[g].path, path) == 0;
+    if (found && job->needs) add_need(job, b->outputs[g].job);
+    char *next = strrchr(path, '/');
+    *slash = '/';
+    slash = next;
+  }
+  return found;
+}
+
 static sn_status find_needs(cli *c, batch *b) {
   for (int k = 0; k < b->job_count; k++) {
     batch_job *job = &b->jobs[k];
     size_t room = 0;
-    for (int f = 0; f < job->input_count; f++) {
-      const char *path = job->inputs[f].path;
-      room += 1;
-      for (int g = first_within(b, path); g < b->output_count && is_within(b->outputs[g].path, path); g++) room++;
-    }
+    for (int f = 0; f < job->input_count; f++) room += add_needs(b, job->inputs[f].path, job);
     job->needs = SN_NEW(&c->ctx, &b->memory, int, room);
     if (!job->needs) return c->ctx.error.status;
-    for (int f = 0; f < job->input_count; f++) {
-      char *path = job->inputs[f].path;
-      const batch_file *around = output_around(b, path);
-      if (around) add_need(job, around->job);
-      for (int g = first_within(b, path); g < b->output_count && is_within(b->outputs[g].path, path); g++)
-        add_need(job, b->outputs[g].job);
-    }
+    for (int f = 0; f < job->input_count; f++) add_needs(b, job->inputs[f].path, job);
   }
   return SN_OK;
 }
@@ -353,9 +340,8 @@ static sn_status read_list(cli *c, const char *path, const sn_file *file, batch 
   b->json = json_loadb((const char *)file->bytes, file->size, JSON_REJECT_DUPLICATES, &error);
   if (!b->json) return sn_fail(&c->ctx, SN_BAD_FILE, "%s: line %d: %s", path, error.line, error.text);
   const json_t *jobs = json_is_array(b->json) ? b->json : json_object_get(b->json, "jobs");
-  if (!json_is_array(jobs) || json_array_size(jobs) == 0 || json_array_size(jobs) > INT_MAX) {
+  if (!json_is_array(jobs) || json_array_size(jobs) == 0 || json_array_size(jobs) > INT_MAX)
     return sn_fail(&c->ctx, SN_BAD_FILE, "%s: expected a list of jobs: {\"jobs\": [{\"command\": ...}, ...]}", path);
-  }
   b->job_count = (int)json_array_size(jobs);
   b->jobs = SN_NEW(&c->ctx, &b->memory, batch_job, b->job_count);
   size_t size = strlen(path) + sizeof ".log";

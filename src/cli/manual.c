@@ -39,9 +39,8 @@ static void print_methods(void) {
   for (const sn_method *const *m = sn_methods(); *m; m++) {
     printf(".SS %s", (*m)->name);
     print_between("\n", (*m)->summary, "\n");
-    for (sn_option_cursor at = {.group = (*m)->options}; sn_option_next(&at);) {
+    for (sn_option_cursor at = {.group = (*m)->options}; sn_option_next(&at);)
       print_item(at.option->name, at.option->choices, at.option->help, at.option->initial, false);
-    }
   }
 }
 
@@ -54,9 +53,8 @@ void sn_cli_print_manual(const cli *c) {
   print_between(" ", command->usage, "\n");
   if (command->details) print_between(".SH DESCRIPTION\n", command->details, "\n");
   printf(".SH OPTIONS\n");
-  for (const cli_option *option = c->options; option->name; option++) {
+  for (const cli_option *option = c->options; option->name; option++)
     print_item(option->name, option->argument, option->help, option->initial, option->flags & cli_repeats);
-  }
   if (command->takes_method) print_methods();
   printf(".SH EXIT STATUS\n0 done, 1 the work failed (a message says what and where), 2 wrong usage.\n");
   print_between(".SH EXAMPLE\n.nf\n", command->example, "\n.fi\n.SH SEE ALSO\n\\fBsinew\\fR(1)\n");
@@ -67,20 +65,16 @@ static const char *kind_of(const cli_option *option) {
   const char *argument = option->argument;
   if (!argument || strcmp(option->name, "--help") == 0) return "nothing";
   if (strcmp(option->name, "--method") == 0) return "method";
-  if (strstr(argument, "FILE") || strstr(argument, "DIR") || strstr(argument, "MODEL") || strstr(argument, "MESH")) {
+  if (strstr(argument, "FILE") || strstr(argument, "DIR") || strstr(argument, "MODEL") || strstr(argument, "MESH"))
     return "file";
-  }
-  for (const char *a = argument; *a; a++) {
+  for (const char *a = argument; *a; a++)
     if (*a >= 'A' && *a <= 'Z') return "something";
-  }
   return strchr(argument, '|') ? argument : "something";
 }
 
 void sn_cli_print_words(const cli *c) {
-  for (const cli_option *option = c->options; option->name; option++) {
+  for (const cli_option *option = c->options; option->name; option++)
     printf("%s\t%s\t%s\n", option->name, kind_of(option), option->help);
-  }
-  for (const sn_method *const *m = sn_methods(); c->command->takes_method && *m; m++) {
+  for (const sn_method *const *m = sn_methods(); c->command->takes_method && *m; m++)
     printf("method %s\tmethod\t%s\n", (*m)->name, (*m)->summary);
-  }
 }

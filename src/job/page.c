@@ -182,12 +182,11 @@ json_t *sn_page_frames(sn_context *ctx, const sn_mesh *mesh, const sn_frames *fr
 static void write_text(sn_writer *writer, const char *text) { sn_write(writer, text, strlen(text)); }
 
 static void write_escaped(sn_writer *writer, const char *text) {
-  for (; *text; text++) {
+  for (; *text; text++)
     if (*text == '<' || *text == '&')
       write_text(writer, *text == '<' ? "&lt;" : "&amp;");
     else
       sn_write(writer, text, 1);
-  }
 }
 
 // JSON inside HTML: '<' occurs in strings only, where it may be written as an escape.
@@ -259,10 +258,8 @@ sn_status sn_page_write(sn_context *ctx, const sn_view_job *job, const char *tit
   for (int k = 0; status == SN_OK && k < job->page_count; k++) status = copy_sets(ctx, job->pages[k], &writer);
   for (size_t k = 0; status == SN_OK && k < json_array_size(sets); k++) {
     write_text(&writer, set_open);
-    if (json_dump_callback(json_array_get(sets, k), dump_piece, &writer, JSON_COMPACT | JSON_REAL_PRECISION(7)) !=
-        0) {
+    if (json_dump_callback(json_array_get(sets, k), dump_piece, &writer, JSON_COMPACT | JSON_REAL_PRECISION(7)) != 0)
       status = sn_fail(ctx, SN_NO_MEMORY, "%s: out of memory while writing JSON", path);
-    }
     write_text(&writer, set_close);
     write_text(&writer, "\n");
   }

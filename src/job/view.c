@@ -20,11 +20,6 @@ static const double timing_seconds = 0.2;
 
 static const float (*as_points(float (*positions)[3]))[3] { return (const float(*)[3])positions; }
 
-static const char *base_name(const char *path) {
-  const char *slash = strrchr(path, '/');
-  return slash ? slash + 1 : path;
-}
-
 void sn_spec_name(const char *spec, char *out, size_t size) {
   snprintf(out, size, "%s", spec);
   for (char *at = out; (at = strpbrk(at, ":,/\\ ")) != NULL;) *at = '-';
@@ -44,7 +39,7 @@ static void restore_spec(char *text) {
 
 // The file's name without its folder and ".sinew".
 static void write_name(const char *path, char *text, size_t room) {
-  const char *name = base_name(path);
+  const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
   size_t size = strlen(name);
   if (sn_has_extension(name, ".sinew")) size -= strlen(".sinew");
   snprintf(text, room, "%.*s", (int)size, name);
@@ -153,9 +148,8 @@ static sn_status describe_model(view *v, int k, json_t *list) {
   if (status == SN_OK) status = put_inputs(v, model, examples, out);
   if (status == SN_OK) status = put_surface(v, model, examples, out);
   if (status == SN_OK && examples->frames.frame_count > 0) status = put_errors(v, model, out);
-  if (status == SN_OK) {
+  if (status == SN_OK)
     status = put(v->ctx, out, "bytes", sn_page_blob(v->ctx, sn_rt_get_bytes(model), model->info.bytes, 4));
-  }
   return status == SN_OK ? SN_OK : sn_fail_prefix(v->ctx, "%s: ", path);
 }
 

@@ -2,7 +2,6 @@
 // Parsing of the command line, and suggestions for misspelt names.
 #include "cli/cli.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -3,7 +3,6 @@
 #include "cli/text.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "cli/memory.h"
 #include "report/report.h"

@@ -2,7 +2,6 @@
 // One self-contained HTML page in which models run live: its models and their examples as JSON.
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "job/page.h"

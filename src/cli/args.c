@@ -2,7 +2,6 @@
 // Parsing of the command line, and suggestions for misspelt names.
 #include "cli/cli.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -90,24 +89,18 @@ bool sn_cli_double(const cli *c, const char *name, double least, double most, do
   const char *text = sn_cli_text(c, name);
   char *end;
   *out = text ? strtod(text, &end) : 0;
-  if (!text || *text == '\0' || *end || !isfinite(*out)) {
-    sn_cli_misuse("%s %s: not a number", name, text ? text : "");
-    return false;
-  }
-  if (*out < least || *out > most) {
-    sn_cli_misuse("%s %s: must be between %g and %g", name, text, least, most);
-    return false;
-  }
+  if (!text || *text == '\0' || *end || !isfinite(*out))
+    return sn_cli_misuse("%s %s: not a number", name, text ? text : "") == exit_done;
+  if (*out < least || *out > most)
+    return sn_cli_misuse("%s %s: must be between %g and %g", name, text, least, most) == exit_done;
   return true;
 }
 
 bool sn_cli_int(const cli *c, const char *name, int least, int most, int *out) {
   double value;
   if (!sn_cli_double(c, name, least, most, &value)) return false;
-  if (value != floor(value)) {
-    sn_cli_misuse("%s %s: must be a whole number", name, sn_cli_text(c, name));
-    return false;
-  }
+  if (value != floor(value))
+    return sn_cli_misuse("%s %s: must be a whole number", name, sn_cli_text(c, name)) == exit_done;
   *out = (int)value;
   return true;
 }
@@ -120,8 +113,7 @@ bool sn_cli_fill(cli *c, void *options) {
     if (!sn_cli_given(c, name)) continue;
     const char *text = sn_cli_text(c, name);
     if (sn_option_set(&c->ctx, c->command->typed, at.option->name, text ? text : "1", options) == SN_OK) continue;
-    sn_cli_misuse("%s: --%s", c->command->name, c->ctx.error.message);
-    return false;
+    return sn_cli_misuse("%s: --%s", c->command->name, c->ctx.error.message) == exit_done;
   }
   return true;
 }
@@ -161,9 +153,8 @@ static bool gather_options(cli *c) {
   c->options = out;
   if (!out) return false;
   for (const cli_option *option = c->command->options; option && option->name; option++) *out++ = *option;
-  for (sn_option_cursor at = {.group = c->command->typed}; at.group && sn_option_next(&at);) {
+  for (sn_option_cursor at = {.group = c->command->typed}; at.group && sn_option_next(&at);)
     if (!typed_option(c, at.option, out++)) return false;
-  }
   memcpy(out, common_options, sizeof common_options);
   return true;
 }
@@ -228,9 +219,8 @@ static int parse_words(cli *c, int argc, char **argv) {
     sn_cli_help(c, sn_cli_text(c, "--help"));
     return -1;
   }
-  if (c->argument_count < c->command->least_arguments || c->argument_count > c->command->most_arguments) {
+  if (c->argument_count < c->command->least_arguments || c->argument_count > c->command->most_arguments)
     return sn_cli_misuse("usage: sinew %s %s", c->command->name, c->command->usage);
-  }
   return exit_done;
 }
 
@@ -241,10 +231,8 @@ static bool parse_memory(cli *c) {
   double bytes = strtod(text, &end);
   const char *unit = *end ? strchr(units, *end) : NULL;
   for (const char *u = units; unit && u <= unit; u++) bytes *= 1024;
-  if (end == text || (*end && (!unit || end[1])) || !(bytes >= 0 && bytes < 9e18)) {
-    sn_cli_misuse("--memory %s: give bytes, or a number with K, M or G, as 500M", text);
-    return false;
-  }
+  if (end == text || (*end && (!unit || end[1])) || !(bytes >= 0 && bytes < 9e18))
+    return sn_cli_misuse("--memory %s: give bytes, or a number with K, M or G, as 500M", text) == exit_done;
   sn_cli_limit_memory((size_t)bytes);
   // What a solve holds beside the frames is of the size of a few of them: an eighth of the limit leaves room for it.
   if (bytes > 0) c->ctx.large = (size_t)bytes / 8 < SN_LARGE ? (size_t)bytes / 8 : SN_LARGE;
@@ -253,13 +241,9 @@ static bool parse_memory(cli *c) {
 
 int sn_cli_parse(int argc, char **argv, const cli_command *const *commands, cli *out) {
   *out = (cli){.ctx = {.allocator = sn_cli_allocator(), .team = sn_cli_team()}};
-  if (argc < 2) {
+  if (argc < 2 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0) {
     print_help(commands);
-    return exit_usage;
-  }
-  if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0) {
-    print_help(commands);
-    return -1;
+    return argc < 2 ? exit_usage : -1;
   }
   if (strcmp(argv[1], "--version") == 0) {
     printf("sinew %s\n", SN_VERSION);

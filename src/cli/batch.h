@@ -55,7 +55,7 @@ sn_status sn_batch_choose(cli *c, batch *b, int part, int parts);
 
 // Whether the job was done by this command with these inputs, and its outputs are still those that it wrote. Keeps in
 // job->record what its inputs are now.
-bool sn_batch_is_current(cli *c, const batch *b, batch_job *job);
+bool sn_batch_is_current(const batch *b, batch_job *job);
 // Remembers the job as done. Fails where an output is missing.
 sn_status sn_batch_remember(cli *c, const batch *b, batch_job *job);
 sn_status sn_batch_forget(cli *c, const batch *b, const batch_job *job);

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cli/batch.h"
 
@@ -13,49 +12,28 @@ enum { most_name = 100 };
 
 // ---- paths ------------------------------------------------------------------------------------------------------------
 
-// `path` from the root, without ".", ".." and repeated slashes; `out` has room for both.
-static void flatten(const char *start, const char *path, char *out) {
-  size_t size = 0;
-  for (int part = *path == '/' ? 1 : 0; part < 2; part++)
-    for (const char *at = part == 0 ? start : path; *at;) {
-      at += strspn(at, "/");
-      size_t length = strcspn(at, "/");
-      if (length == 2 && at[0] == '.' && at[1] == '.') {
-        while (size > 0 && out[--size] != '/') {
-        }
-      } else if (length > 0 && !(length == 1 && at[0] == '.')) {
-        out[size++] = '/';
-        memmove(out + size, at, length);
-        size += length;
-      }
-      at += length;
-    }
-  out[size] = '\0';
-}
-
-// Links are followed in as much of the path as exists.
+// From the root; links are followed in as much of the path as exists.
 static char *canonical(sn_context *ctx, sn_arena *memory, const char *path) {
-  char here[PATH_MAX], real[PATH_MAX];
+  char real[PATH_MAX];
   if (realpath(path, real)) return sn_arena_text(ctx, memory, real);
-  if (!getcwd(here, sizeof here)) {
-    sn_fail(ctx, SN_IO, "the current folder: %s", strerror(errno));
+  size_t length = strlen(path);
+  while (length > 1 && path[length - 1] == '/') length--;
+  size_t cut = length;
+  while (cut > 0 && path[cut - 1] != '/') cut--;
+  char *start = sn_arena_text(ctx, memory, cut > 0 ? path : ".");
+  if (!start) return NULL;
+  if (cut > 0) start[cut] = '\0';
+  if (strcmp(start, path) == 0) {
+    sn_fail(ctx, SN_IO, "%s: %s", path, strerror(errno));
     return NULL;
   }
-  size_t size = strlen(here) + strlen(path) + 3;
-  char *flat = SN_NEW(ctx, memory, char, size), *out = SN_NEW(ctx, memory, char, size + PATH_MAX);
-  if (!flat || !out) return NULL;
-  flatten(here, path, flat);
-  bool exists = false;
-  for (size_t cut = strlen(flat); !exists;) {
-    char kept = flat[cut];
-    flat[cut] = '\0';
-    exists = realpath(cut > 0 ? flat : "/", real) != NULL;
-    flat[cut] = kept;
-    if (exists || cut == 0) snprintf(out, size + PATH_MAX, "%s%s", exists && real[1] ? real : "", flat + cut);
-    if (cut == 0) break;
-    while (!exists && flat[--cut] != '/') {
-    }
-  }
+  char *folder = canonical(ctx, memory, start), *out = NULL;
+  size_t size = folder ? strlen(folder) + length - cut + 2 : 0;
+  bool up = length - cut == 2 && strncmp(path + cut, "..", 2) == 0, same = length - cut == 1 && path[cut] == '.';
+  if (folder && up) strrchr(folder, '/')[strrchr(folder, '/') == folder] = '\0';
+  if (!folder || up || same) return folder;
+  out = SN_NEW(ctx, memory, char, size);
+  if (out) snprintf(out, size, "%s/%.*s", folder[1] ? folder : "", (int)(length - cut), path + cut);
   return out;
 }
 
@@ -85,12 +63,11 @@ static bool split_words(const job_reader *r, const char *line) {
   for (const char *at = line; *(at += strspn(at, " \t\n"));) {
     char quote = 0;
     job->words[job->word_count++] = out;
-    for (; *at && (quote || !strchr(" \t\n", *at)); at++) {
+    for (; *at && (quote || !strchr(" \t\n", *at)); at++)
       if (quote ? *at == quote : *at == '"' || *at == '\'')
         quote = quote ? 0 : *at;
       else
         *out++ = *at;
-    }
     if (*at) at++;
     *out++ = '\0';
     if (quote) return false;
@@ -178,58 +155,35 @@ static sn_status read_job(cli *c, batch *b, const char *list, int k, const json_
   return status;
 }
 
-static int by_name(const void *a, const void *b) {
-  const batch_job *const *x = a, *const *y = b;
-  return strcmp((*x)->name, (*y)->name);
-}
-
-static sn_status check_names(cli *c, batch *b, const char *list) {
-  const batch_job **sorted = SN_NEW(&c->ctx, &b->memory, const batch_job *, b->job_count);
-  if (!sorted) return c->ctx.error.status;
-  for (int k = 0; k < b->job_count; k++) sorted[k] = &b->jobs[k];
-  qsort(sorted, (size_t)b->job_count, sizeof *sorted, by_name);
-  for (int k = 1; k < b->job_count; k++) {
-    if (strcmp(sorted[k - 1]->name, sorted[k]->name) != 0) continue;
-    return sn_fail(&c->ctx, SN_BAD_FILE, "%s: two jobs have the name \"%s\"", list, sorted[k]->name);
+static sn_status check_names(cli *c, const batch *b, const char *list) {
+  sn_status status = SN_OK;
+  json_t *seen = json_object();
+  for (int k = 0; status == SN_OK && k < b->job_count; k++) {
+    const char *name = b->jobs[k].name;
+    if (json_object_get(seen, name))
+      status = sn_fail(&c->ctx, SN_BAD_FILE, "%s: two jobs have the name \"%s\"", list, name);
+    json_object_set_new(seen, name, json_true());
   }
-  return SN_OK;
+  json_decref(seen);
+  return status;
 }
 
 // ---- who waits for whom -------------------------------------------------------------------------------------------------
 
+// In this order a folder is followed by all that is within it: the end of a path, '/', any other character.
 static int by_path(const void *a, const void *b) {
-  const batch_file *x = a, *y = b;
-  return strcmp(x->path, y->path);
+  const char *x = ((const batch_file *)a)->path, *y = ((const batch_file *)b)->path;
+  while (*x && *x == *y) x++, y++;
+  if (*x == *y || !*x || !*y) return (*x != '\0') - (*y != '\0');
+  return *x == '/' ? -1 : *y == '/' ? 1 : (unsigned char)*x - (unsigned char)*y;
 }
 
-static const batch_file *find_output(const batch *b, char *path) {
-  batch_file wanted = {.path = path};
-  return bsearch(&wanted, b->outputs, (size_t)b->output_count, sizeof wanted, by_path);
-}
-
-// The output that is this path or a folder that it is in.
-static const batch_file *output_around(const batch *b, char *path) {
-  const batch_file *found = NULL;
-  for (size_t cut = strlen(path); !found && cut > 0;) {
-    char kept = path[cut];
-    path[cut] = '\0';
-    found = find_output(b, path);
-    path[cut] = kept;
-    while (path[--cut] != '/') {
-    }
-  }
-  return found;
-}
-
-// The first output within the folder `path`, or behind it.
-static int first_within(const batch *b, const char *path) {
+// The first output that is `path` or behind it.
+static int first_from(const batch *b, char *path) {
   int low = 0, high = b->output_count;
-  size_t size = strlen(path);
   while (low < high) {
     int middle = (low + high) / 2;
-    int order = strncmp(b->outputs[middle].path, path, size);
-    if (order == 0) order = (unsigned char)b->outputs[middle].path[size] < '/' ? -1 : 0;
-    if (order < 0)
+    if (by_path(&b->outputs[middle], &(batch_file){.path = path}) < 0)
       low = middle + 1;
     else
       high = middle;
@@ -237,9 +191,10 @@ static int first_within(const batch *b, const char *path) {
   return low;
 }
 
+// Whether `path` is `folder` or within it.
 static bool is_within(const char *path, const char *folder) {
   size_t size = strlen(folder);
-  return strncmp(path, folder, size) == 0 && path[size] == '/';
+  return strncmp(path, folder, size) == 0 && (path[size] == '/' || path[size] == '\0');
 }
 
 static sn_status list_outputs(cli *c, batch *b, const char *list) {
@@ -257,8 +212,7 @@ static sn_status list_outputs(cli *c, batch *b, const char *list) {
                    y->text, b->jobs[x->job].name, b->jobs[y->job].name);
   }
   for (int f = 0; f < b->output_count; f++)
-    for (int g = first_within(b, b->outputs[f].path);
-         g < b->output_count && is_within(b->outputs[g].path, b->outputs[f].path); g++) {
+    for (int g = f + 1; g < b->output_count && is_within(b->outputs[g].path, b->outputs[f].path); g++) {
       const batch_file *folder = &b->outputs[f], *file = &b->outputs[g];
       if (folder->job == file->job) continue;
       return sn_fail(&c->ctx, SN_BAD_FILE,
@@ -274,49 +228,57 @@ static void add_need(batch_job *job, int other) {
   job->needs[job->need_count++] = other;
 }
 
+// Jobs that write this path or into it, or a folder around it: how many, and into `job` once it has room for them.
+static size_t add_needs(const batch *b, char *path, batch_job *job) {
+  size_t found = 0;
+  for (int g = first_from(b, path); g < b->output_count && is_within(b->outputs[g].path, path); g++, found++)
+    if (job->needs) add_need(job, b->outputs[g].job);
+  for (char *slash = strrchr(path, '/'); found == 0 && slash && slash > path;) {
+    *slash = '\0';
+    int g = first_from(b, path);
+    found = g < b->output_count && strcmp(b->outputs[g].path, path) == 0;
+    if (found && job->needs) add_need(job, b->outputs[g].job);
+    char *next = strrchr(path, '/');
+    *slash = '/';
+    slash = next;
+  }
+  return found;
+}
+
 static sn_status find_needs(cli *c, batch *b) {
   for (int k = 0; k < b->job_count; k++) {
     batch_job *job = &b->jobs[k];
     size_t room = 0;
-    for (int f = 0; f < job->input_count; f++) {
-      const char *path = job->inputs[f].path;
-      room += 1;
-      for (int g = first_within(b, path); g < b->output_count && is_within(b->outputs[g].path, path); g++) room++;
-    }
+    for (int f = 0; f < job->input_count; f++) room += add_needs(b, job->inputs[f].path, job);
     job->needs = SN_NEW(&c->ctx, &b->memory, int, room);
     if (!job->needs) return c->ctx.error.status;
-    for (int f = 0; f < job->input_count; f++) {
-      char *path = job->inputs[f].path;
-      const batch_file *around = output_around(b, path);
-      if (around) add_need(job, around->job);
-      for (int g = first_within(b, path); g < b->output_count && is_within(b->outputs[g].path, path); g++)
-        add_need(job, b->outputs[g].job);
-    }
+    for (int f = 0; f < job->input_count; f++) add_needs(b, job->inputs[f].path, job);
   }
   return SN_OK;
+}
+
+// The first job that job k waits for in vain.
+static int blocking_need(const batch *b, const bool *free_of, int k) {
+  const int *need = b->jobs[k].needs;
+  while (free_of[*need]) need++;
+  return *need;
 }
 
 // From a job on a cycle, or behind one, to the message that names it.
 static sn_status tell_cycle(cli *c, const batch *b, const char *list, const bool *free_of, int k) {
   char text[700] = "";
-  int steps = 0, at = k, start;
+  size_t used = 0;
+  int at = k;
   // Walking up never leaves the jobs that wait for ever: after job_count steps we are on the cycle.
-  for (; steps <= b->job_count; steps++) {
-    const batch_job *job = &b->jobs[at];
-    int n = 0;
-    while (free_of[job->needs[n]]) n++;
-    at = job->needs[n];
-  }
-  start = at;
+  for (int step = 0; step <= b->job_count; step++) at = blocking_need(b, free_of, at);
+  int start = at;
   do {
-    const batch_job *job = &b->jobs[at];
-    int n = 0;
-    while (free_of[job->needs[n]]) n++;
-    size_t used = strlen(text);
-    snprintf(text + used, sizeof text - used, "%s\"%s\" needs \"%s\"", used ? ", " : "", job->name,
-             b->jobs[job->needs[n]].name);
-    at = job->needs[n];
-  } while (at != start && strlen(text) < sizeof text - 1);
+    int need = blocking_need(b, free_of, at);
+    snprintf(text + used, sizeof text - used, "%s\"%s\" needs \"%s\"", used ? ", " : "", b->jobs[at].name,
+             b->jobs[need].name);
+    used = strlen(text);
+    at = need;
+  } while (at != start && used < sizeof text - 1);
   return sn_fail(&c->ctx, SN_BAD_FILE, "%s: jobs wait for each other in a circle: %s", list, text);
 }
 
@@ -377,9 +339,8 @@ static sn_status read_list(cli *c, const char *path, const sn_file *file, batch 
   b->json = json_loadb((const char *)file->bytes, file->size, JSON_REJECT_DUPLICATES, &error);
   if (!b->json) return sn_fail(&c->ctx, SN_BAD_FILE, "%s: line %d: %s", path, error.line, error.text);
   const json_t *jobs = json_is_array(b->json) ? b->json : json_object_get(b->json, "jobs");
-  if (!json_is_array(jobs) || json_array_size(jobs) == 0 || json_array_size(jobs) > INT_MAX) {
+  if (!json_is_array(jobs) || json_array_size(jobs) == 0 || json_array_size(jobs) > INT_MAX)
     return sn_fail(&c->ctx, SN_BAD_FILE, "%s: expected a list of jobs: {\"jobs\": [{\"command\": ...}, ...]}", path);
-  }
   b->job_count = (int)json_array_size(jobs);
   b->jobs = SN_NEW(&c->ctx, &b->memory, batch_job, b->job_count);
   size_t size = strlen(path) + sizeof ".log";

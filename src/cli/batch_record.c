@@ -58,21 +58,15 @@ static json_t *describe_files(const batch_file *files, int count, const char **m
   return out;
 }
 
-static json_t *describe_job(const batch_job *job) {
-  json_t *words = json_array(), *out = json_object();
-  const char *missing;
-  for (int w = 0; w < job->word_count; w++) json_array_append_new(words, sn_report_text(job->words[w]));
-  sn_report_add(out, "version:s command:o inputs:o", SN_VERSION, words,
-                describe_files(job->inputs, job->input_count, &missing));
-  return out;
-}
-
-bool sn_batch_is_current(cli *c, const batch *b, batch_job *job) {
-  (void)c;
+bool sn_batch_is_current(const batch *b, batch_job *job) {
   char path[4096];
   const char *missing;
+  json_t *words = json_array();
+  for (int w = 0; w < job->word_count; w++) json_array_append_new(words, sn_report_text(job->words[w]));
   json_decref(job->record);
-  job->record = describe_job(job);
+  job->record = json_object();
+  sn_report_add(job->record, "version:s command:o inputs:o", SN_VERSION, words,
+                describe_files(job->inputs, job->input_count, &missing));
   json_t *before = json_load_file(sn_batch_path(b, job, "json", path), JSON_REJECT_DUPLICATES, NULL);
   json_t *now = json_copy(job->record);
   json_object_set_new(now, "outputs", describe_files(job->outputs, job->output_count, &missing));

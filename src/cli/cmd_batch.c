@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -23,17 +22,13 @@ typedef struct batch_limits {
 
 // ---- one job ------------------------------------------------------------------------------------------------------------
 
-static void say_job(const cli *c, const batch_job *job) {
+static void finish(const cli *c, batch_job *job, batch_state state) {
+  job->state = state;
   if (job->state == batch_done)
     sn_cli_say(c, "%s: done in %.1f s\n", job->name, job->seconds);
   else
     sn_cli_say(c, "%s: %s%s%s\n", job->name, state_names[job->state], *job->message ? ": " : "", job->message);
   fflush(stdout);
-}
-
-static void finish(const cli *c, batch_job *job, batch_state state) {
-  job->state = state;
-  say_job(c, job);
 }
 
 static bool has_option(const batch_job *job, const char *name) {
@@ -135,7 +130,7 @@ static bool is_ready(cli *c, const batch *b, batch_job *job) {
 }
 
 static void begin(cli *c, const batch *b, batch_job *job, const batch_limits *limits) {
-  if (sn_batch_is_current(c, b, job)) {
+  if (sn_batch_is_current(b, job)) {
     finish(c, job, batch_current);
     return;
   }
@@ -200,9 +195,8 @@ static json_t *describe(const batch *b) {
     if (job->process > 0) json_object_set_new(out, "log", sn_report_text(sn_batch_path(b, job, "txt", path)));
     json_array_append_new(jobs, out);
   }
-  for (int s = batch_done; s <= batch_blocked; s++) {
+  for (int s = batch_done; s <= batch_blocked; s++)
     json_object_set_new(counts, state_names[s], json_integer(count_state(b, (batch_state)s)));
-  }
   return json_pack("{soso}", "counts", counts, "jobs", jobs);
 }
 
@@ -241,9 +235,8 @@ static int run(cli *c) {
   int part = 1, parts = 1;
   const char *spec = sn_cli_text(c, "--part");
   if (!sn_cli_int(c, "--jobs", 1, 1024, &limits.at_once)) return exit_usage;
-  if (spec && !parse_part(spec, &part, &parts)) {
+  if (spec && !parse_part(spec, &part, &parts))
     return sn_cli_misuse("--part %s: give K/N, the K-th of N parts, as 1/8 to 8/8", spec);
-  }
   limits.threads = sn_threads(&c->ctx) / limits.at_once;
   if (limits.threads < 1) limits.threads = 1;
   limits.memory = sn_cli_given(c, "--memory") ? sn_cli_memory_limit() / (size_t)limits.at_once : 0;
@@ -265,10 +258,10 @@ const cli_command sn_cli_batch = {
   .name = "batch",
   .usage = "JOBS.json [--jobs N] [--part K/N]",
   .summary = "run jobs in dependency order and skip those that are up to date",
-  .details = "JOBS.json is {\"jobs\": [{\"name\": TEXT, \"command\": \"train ...\", \"inputs\": [FILE, ...], "
-             "\"outputs\": [FILE, ...]}, ...]}. A job starts when the jobs that write its inputs are done. A failure "
-             "stops only "
-             "the jobs that need its outputs. The same command continues. JOBS.json.log/ has what every job printed.",
+  .details =
+    "JOBS.json is {\"jobs\": [{\"name\": TEXT, \"command\": \"train ...\", \"inputs\": [FILE, ...], \"outputs\": "
+    "[FILE, ...]}, ...]}. A job starts when the jobs that write its inputs are done. A failure stops only the jobs "
+    "that need its outputs. The same command continues. JOBS.json.log/ has what every job printed.",
   .example =
     "echo '[{\"command\": \"gen bar -o bar\", \"inputs\": [], \"outputs\": [\"bar/rest.obj\"]}]' > jobs.json\n"
     "sinew batch jobs.json --jobs 2 --json report.json",

@@ -85,9 +85,8 @@ static int run(cli *c) {
   sn_status status = sn_cli_inputs(c, &inputs);
   if (status == SN_OK && inputs.skeletons.count > 0) status = sn_inputs_load(&c->ctx, &inputs, &examples);
   bool cuda = sn_cli_given(c, "--cuda");
-  if (status == SN_OK) {
+  if (status == SN_OK)
     status = cuda ? bench_cuda(c, &opened.model, characters, seconds) : bench(c, &opened.model, &examples, seconds);
-  }
   sn_examples_free(&examples);
   sn_opened_close(&opened);
   return status == SN_OK ? exit_done : sn_cli_fail(c);

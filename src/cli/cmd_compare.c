@@ -34,11 +34,6 @@ static void say_header(const cli *c, bool between, bool clips) {
              "normal °", "bytes", "us", "x lbs", "seconds");
 }
 
-// Whether some frames are neither trained on nor of a test clip.
-static bool has_between(const sn_examples *examples, const sn_keys *others, bool loocv) {
-  return examples->test_frame_count > 0 && (loocv || others->count > examples->test_frame_count);
-}
-
 // Figures of the test frames, or of the training frames where there are no others.
 static const sn_metrics *row_metrics(const sn_compare_row *row) {
   return row->scores.test.frame_count > 0 ? &row->scores.test : &row->scores.train;
@@ -70,9 +65,8 @@ static sn_status measure_vertices(comparison *job, const sn_rt_model *model, con
   sn_status status = sn_assess_vertices(&c->ctx, model, &job->examples,
                                         data->others.count > 0 ? &data->others : &data->keys, more->vertex_rms);
   bool squared = sn_cli_is_published(&row->spec);
-  for (int i = 0; status == SN_OK && i < n; i++) {
+  for (int i = 0; status == SN_OK && i < n; i++)
     more->vertex_rms[i] *= squared ? more->vertex_rms[i] : 100 / diagonal;
-  }
   return status;
 }
 
@@ -97,9 +91,8 @@ static sn_status with_model(void *user, sn_compare_row *row, const sn_rt_model *
   cli *c = job->c;
   compare_row *more = &job->more[row - job->rows];
   sn_status status = more->degrees ? measure_vertices(job, model, row, more) : SN_OK;
-  if (status == SN_OK && model->info.torque_count + model->info.value_count > 0) {
+  if (status == SN_OK && model->info.torque_count + model->info.value_count > 0)
     more->clamped = sn_report_clamped(job->job.data.inputs, row->spec.text, model, &job->examples);
-  }
   if (status == SN_OK && plot_corrections(c))
     status = sn_correct_trace_make(&c->ctx, model, &job->examples, &more->trace);
   const char *folder = sn_cli_text(c, "--models");
@@ -199,7 +192,8 @@ static void begin(void *user) {
              examples->rest.vertex_count, examples->skeleton.joint_count, examples->frames.frame_count,
              data->keys.count, loocv && !clips ? data->keys.count : data->others.count,
              loocv ? " (leave one out)" : "", clips ? "; test figures are of the clips that are only tested on" : "");
-  say_header(c, has_between(examples, &data->others, loocv), clips);
+  // Between: frames that are neither trained on nor of a test clip.
+  say_header(c, clips && (loocv || data->others.count > examples->test_frame_count), clips);
 }
 
 static sn_status compare_all(comparison *job, sn_inputs *inputs) {
@@ -241,7 +235,7 @@ static sn_status say_degrees(const comparison *job) {
   return status;
 }
 
-// Every method of the command line, a torque method as its nine combinations; -1 after having said what is wrong.
+// Every method of the command line, a torque method as its nine combinations.
 static int parse_methods(comparison *job) {
   cli *c = job->c;
   const char *specs[most_methods];
@@ -249,40 +243,32 @@ static int parse_methods(comparison *job) {
   bool all = sn_cli_given(c, "--degrees");
   if (given == 0) given = 3, specs[0] = "rigid", specs[1] = "lbs", specs[2] = "dqs";
   if (given > most_methods) given = most_methods;
-  if (all && strcmp(sn_cli_text(c, "--degrees"), "all") != 0) {
-    sn_cli_misuse("--degrees %s: there is one choice, all", sn_cli_text(c, "--degrees"));
-    return -1;
-  }
+  if (all && strcmp(sn_cli_text(c, "--degrees"), "all") != 0)
+    return sn_cli_misuse("--degrees %s: there is one choice, all", sn_cli_text(c, "--degrees"));
   for (int m = 0; m < given; m++) {
     sn_method_spec spec;
     sn_status status = sn_method_parse(&c->ctx, specs[m], &spec);
     bool nine = status == SN_OK && all && strcmp(spec.method->name, "torque") == 0;
     torques += nine;
-    if (nine && sn_method_has_no_model(&spec)) {
+    if (nine && sn_method_has_no_model(&spec))
       status = sn_fail(&c->ctx, SN_BAD_INPUT, "%s: --degrees all compares models; leave out full=1", specs[m]);
-    }
     for (int k = 0; status == SN_OK && k < (nine ? cli_degree_pairs : 1) && count < most_methods; k++) {
       if (nine) status = sn_cli_degree_spec(c, specs[m], k, &spec);
       job->more[count].degrees = nine ? 1 + k : 0;
       job->rows[count++].spec = spec;
     }
-    if (status == SN_OK) continue;
-    sn_cli_misuse("%s", c->ctx.error.message);
-    return -1;
+    if (status != SN_OK) return sn_cli_misuse("%s", c->ctx.error.message);
   }
-  if (!all || (torques == 1 && count < most_methods)) return count;
-  if (torques == 1) {
-    sn_cli_misuse("at most %d methods", most_methods - 1);
-  } else {
-    sn_cli_misuse("--degrees all compares the blending functions of one method torque; %d were given", torques);
-  }
-  return -1;
+  job->count = count;
+  if (all && torques != 1)
+    return sn_cli_misuse("--degrees all compares the blending functions of one method torque; %d were given",
+                         torques);
+  return all && count == most_methods ? sn_cli_misuse("at most %d methods", most_methods - 1) : exit_done;
 }
 
 static int compare(comparison *job) {
   cli *c = job->c;
-  job->count = parse_methods(job);
-  if (job->count < 0) return exit_usage;
+  if (parse_methods(job) != exit_done) return exit_usage;
   const char *what = sn_cli_text(c, "--plot-of"), *svg = sn_cli_text(c, "--plot");
   if (strcmp(what, "error") && strcmp(what, "correction") && strcmp(what, "bytes"))
     return sn_cli_misuse("--plot-of %s: choose error, correction or bytes", what);
@@ -328,10 +314,9 @@ const cli_command sn_cli_compare = {
   .name = "compare",
   .usage = "--method SPEC... --rest FILE --frames FILE --skeleton FILE",
   .summary = "train and test several methods in one table",
-  .details =
-    "ee is the enveloping error: 1 is the best single joint per vertex, 0 is perfect. Columns without 'train' are "
-    "of the test frames, or of the training frames where there are no others. x lbs is the time of an "
-    "evaluation over that of the row lbs.",
+  .details = "ee is the enveloping error: 1 is the best single joint per vertex, 0 is perfect. Columns without "
+             "'train' are of the test frames, or of the training frames where there are no others. x lbs is the time "
+             "of an evaluation over that of the row lbs.",
   .example = "sinew gen arm -o arm\n"
              "sinew compare --method lbs --method dqs --rest arm/rest.obj --frames arm/frames.pc2 \\\n"
              "  --skeleton arm/skeleton.glb --keys every:4",

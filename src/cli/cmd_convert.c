@@ -28,8 +28,7 @@ const cli_command sn_cli_convert = {
   .summary = "convert between file formats",
   .details = "Meshes: reads .obj, .glb, .gltf, .fbx, .abc, .dae, .ply, .stl; writes .obj, .glb, .gltf, .fbx. "
              "Sequences: reads .pc2, .mdd, .abc, folders or quoted globs of .obj, .glb or .ply, animated .glb; "
-             "writes .pc2, .mdd, .abc "
-             "or a folder of .obj.",
+             "writes .pc2, .mdd, .abc or a folder of .obj.",
   .example = "sinew gen bar -o bar\n"
              "sinew convert bar/frames.pc2 frames/ --rest bar/rest.obj",
   .options = options,

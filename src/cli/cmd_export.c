@@ -23,11 +23,10 @@ static int run(cli *c) {
     sn_cli_say(c, "%s: %d helpers, driven by %d joints\n", job.path, done.helpers, done.drivers);
     for (int k = 0; k < 2 && done.also[k]; k++) sn_cli_say(c, "%s\n", done.also[k]);
     if (!done.has_materials && strcmp(job.tool, "json") != 0)
-      sn_cli_say(
-        c,
-        "note: %s does not have the model's mesh, so the character has no materials and no clips: train with "
-        "--rest of that file to keep them\n",
-        job.skeleton);
+      sn_cli_say(c,
+                 "note: %s does not have the model's mesh, so the character has no materials and no clips: train "
+                 "with --rest of that file to keep them\n",
+                 job.skeleton);
     c->result =
       json_pack("{si si sb}", "helpers", done.helpers, "drivers", done.drivers, "materials", done.has_materials);
   }
@@ -46,12 +45,10 @@ const cli_command sn_cli_export = {
   .name = "export",
   .usage = "MODEL.sinew --skeleton FILE --to TOOL -o FILE",
   .summary = "write a model of `helpers` as joints and drivers for other tools",
-  .details =
-    "The helpers become plain joints of the character, and a table says how its other joints drive them. The files "
-    "need "
-    "nothing of Sinew. blender: a script that imports the .glb beside it; godot: a scene, its script and its .glb; "
-    "babylon: a .glb that drives itself (KHR_interactivity); three: a .glb for driveHelpers of the package "
-    "sinew-skin; json: the table.",
+  .details = "The helpers become plain joints of the character, and a table says how its other joints drive them. "
+             "The files need nothing of Sinew. blender: a script that imports the .glb beside it; godot: a scene, "
+             "its script and its .glb; babylon: a .glb that drives itself (KHR_interactivity); three: a .glb for "
+             "driveHelpers of the package sinew-skin; json: the table.",
   .example = "sinew gen arm -o arm\n"
              "sinew train --method helpers --rest arm/skeleton.glb --frames arm/frames.pc2 \\\n"
              "  --skeleton arm/skeleton.glb -o arm.sinew\n"

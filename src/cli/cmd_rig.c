@@ -7,26 +7,22 @@
 #include "cli/inputs.h"
 #include "cli/memory.h"
 
-// False after having said what is wrong.
-static bool parse_options(cli *c, sn_rig_job *job) {
+static int parse_options(cli *c, sn_rig_job *job) {
   sn_rig_options *o = &job->options;
-  if (!sn_cli_fill(c, o)) return false;
+  if (!sn_cli_fill(c, o)) return exit_usage;
   o->keep_bones = sn_cli_given(c, "--keep-bones");
   bool needs = sn_cli_given(c, "--solve") || job->lock || job->keep_weights || o->helpers > 0;
   if (sn_cli_given(c, "--skeleton")) job->solve = sn_cli_text(c, "--solve");
   const char *solve = job->solve ? job->solve : "both";
-  if (strcmp(solve, "weights") != 0 && strcmp(solve, "motion") != 0 && strcmp(solve, "both") != 0) {
-    sn_cli_misuse("rig: --solve %s: choose weights, motion or both", solve);
-  } else if (needs && !job->solve) {
-    sn_cli_misuse("rig: --solve, --lock, --keep-weights and --helpers need --skeleton FILE");
-  } else if (o->bone_type == SN_RIG_AFFINE && o->structure != SN_RIG_FREE) {
-    sn_cli_misuse("rig: affine bones have no joints to turn about; add --joints none");
-  } else if (sn_cli_given(c, "--plot") && (o->bones > 0 || job->solve)) {
-    sn_cli_misuse("rig: --plot draws how --bones auto chooses; leave out --bones N and --skeleton");
-  } else {
-    return true;
-  }
-  return false;
+  if (strcmp(solve, "weights") != 0 && strcmp(solve, "motion") != 0 && strcmp(solve, "both") != 0)
+    return sn_cli_misuse("rig: --solve %s: choose weights, motion or both", solve);
+  if (needs && !job->solve)
+    return sn_cli_misuse("rig: --solve, --lock, --keep-weights and --helpers need --skeleton FILE");
+  if (o->bone_type == SN_RIG_AFFINE && o->structure != SN_RIG_FREE)
+    return sn_cli_misuse("rig: affine bones have no joints to turn about; add --joints none");
+  if (sn_cli_given(c, "--plot") && (o->bones > 0 || job->solve))
+    return sn_cli_misuse("rig: --plot draws how --bones auto chooses; leave out --bones N and --skeleton");
+  return exit_done;
 }
 
 static void say_noise(const cli *c, const sn_rig_noise *noise) {
@@ -42,10 +38,9 @@ static void say_noise(const cli *c, const sn_rig_noise *noise) {
 static void say_curve(const cli *c, const sn_rig_report *r) {
   if (r->curve_count == 0) return;
   sn_cli_say(c, "  error on held-out frames by number of free bones, %% of the diagonal:\n   ");
-  for (int b = 1; b <= r->curve_count; b++) {
+  for (int b = 1; b <= r->curve_count; b++)
     if (abs(b - r->curve_choice) <= 3 || (b & (b - 1)) == 0 || b == r->curve_count)
       sn_cli_say(c, " %d: %.3g%s", b, r->curve[b - 1], b == r->curve_choice ? " (chosen)" : "");
-  }
   sn_cli_say(c, "\n");
 }
 
@@ -84,8 +79,7 @@ static void say_result(const cli *c, const sn_rig_job *job, const sn_rig_done *d
     if (g->joints_inside_pct < 100 && g->pieces > 1) {
       sn_cli_say(c,
                  "  the mesh has %d separate pieces; joints between pieces that move freely have no body to lie in: "
-                 "rig such things one "
-                 "by one, or with --joints none\n",
+                 "rig such things one by one, or with --joints none\n",
                  g->pieces);
     }
   }
@@ -119,7 +113,7 @@ static int run(cli *c) {
                     .path = sn_cli_text(c, "-o")};
   if (!job.path) return sn_cli_misuse("rig: where to? Give -o FILE.glb");
   if (!sn_is_scene(job.path)) return sn_cli_misuse("rig: -o %s: a rig is written as .glb, .gltf or .fbx", job.path);
-  if (!parse_options(c, &job)) return exit_usage;
+  if (parse_options(c, &job) != exit_done) return exit_usage;
   sn_status status = sn_cli_has_folder(c, job.path) ? sn_cli_inputs(c, &inputs) : SN_IO;
   if (status == SN_OK) {
     inputs.load.still_skeleton = job.solve && strcmp(job.solve, "weights") != 0; // motion is looked for
@@ -169,8 +163,7 @@ const cli_command sn_cli_rig = {
   .usage = "--rest FILE --frames FILE -o FILE.glb",
   .summary = "find skeleton, weights and motion of a mesh sequence",
   .details = "Several --frames are rigged together and become the animations of one file. --rest FILE.glb keeps its "
-             "materials, "
-             "textures and UVs.",
+             "materials, textures and UVs.",
   .example = "sinew gen body --vertices 2000 --frames 20 -o body\n"
              "sinew rig --rest body/rest.obj --frames body/frames.pc2 -o rig.glb",
   .options = options,

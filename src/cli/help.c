@@ -85,16 +85,11 @@ static void print_options(const cli *c, bool all) {
 
 // ---- options of methods ----------------------------------------------------------------------------------------------
 
-static bool has(const sn_method *method, const sn_option *option) {
-  for (sn_option_cursor at = {.group = method->options}; sn_option_next(&at);)
-    if (at.option == option) return true;
-  return false;
-}
-
 // Whether no method before `first` shares the option.
 static bool is_new(const sn_option *option, const sn_method *const *first) {
   for (const sn_method *const *m = sn_methods(); m < first; m++)
-    if (has(*m, option)) return false;
+    for (sn_option_cursor at = {.group = (*m)->options}; sn_option_next(&at);)
+      if (at.option == option) return false;
   return true;
 }
 

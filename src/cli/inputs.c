@@ -2,11 +2,9 @@
 // Options that mean the same everywhere, and what they load.
 #include "cli/inputs.h"
 #include "cli/team.h"
-#include "cli/text.h"
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

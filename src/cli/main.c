@@ -48,9 +48,8 @@ static void pin_blas(char **argv) {
 #endif
   bool chosen = !kernels || getenv("OPENBLAS_CORETYPE");
   if (chosen && threads && strcmp(threads, "1") == 0) return;
-  if ((chosen || setenv("OPENBLAS_CORETYPE", kernels, 1) == 0) && setenv("OPENBLAS_NUM_THREADS", "1", 1) == 0) {
+  if ((chosen || setenv("OPENBLAS_CORETYPE", kernels, 1) == 0) && setenv("OPENBLAS_NUM_THREADS", "1", 1) == 0)
     execv("/proc/self/exe", argv);
-  }
 }
 
 int main(int argc, char **argv) {

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "cli/text.h"
+#include "sinew/formats.h"
 
 // ---- names ------------------------------------------------------------------------------------------------------------
 
@@ -49,12 +50,6 @@ static bool names_a_file(const char *argument) {
 // Whether the argument is the file that `convert` writes.
 static bool is_written(const cli *c, int k) { return strcmp(c->command->name, "convert") == 0 && k == 1; }
 
-// Whether the argument may be replaced: a page that is carried on.
-static bool is_page(const char *path) {
-  size_t size = strlen(path);
-  return size > 5 && strcmp(path + size - 5, ".html") == 0;
-}
-
 static int check_output(const cli *c, const char *option, const char *path) {
   if (strcmp(path, "-") == 0) return exit_done;
   for (int k = 0; k < c->value_count; k++) {
@@ -66,7 +61,8 @@ static int check_output(const cli *c, const char *option, const char *path) {
   bool files = strncmp(c->command->usage, "SET", 3) != 0;
   for (int k = 0; files && k < c->argument_count; k++) {
     const char *other = c->arguments[k];
-    if (other == path || is_page(other) || !same_file(path, other)) continue;
+    bool page = sn_has_extension(other, ".html"); // it is carried on, and may be replaced
+    if (other == path || page || !same_file(path, other)) continue;
     return sn_cli_misuse("%s would replace %s, which is %s; give another name", option, other,
                          is_written(c, k) ? "written too" : "read");
   }
@@ -160,9 +156,8 @@ int sn_cli_run_whole(cli *c) {
   int reported = reports ? sn_cli_report(c) : status;
   if (reported == exit_done) reported = sn_cli_flush();
   if (reported != exit_done) status = reported;
-  if (c->ctx.team && !c->ctx.team->agree(&c->ctx, reported == exit_done ? SN_OK : SN_IO) && reported == exit_done) {
+  if (c->ctx.team && !c->ctx.team->agree(&c->ctx, reported == exit_done ? SN_OK : SN_IO) && reported == exit_done)
     status = reported = sn_cli_fail(c);
-  }
   publishing = 1;
   sn_status published = sn_outputs_end(&c->ctx, &outputs, reported == exit_done ? SN_OK : SN_IO);
   waiting = before;

@@ -21,19 +21,14 @@ static json_t *given_value(const cli_option *option, const char *text) {
 
 static void add_option(json_t *options, const cli *c, const cli_option *option) {
   if (strcmp(option->name, "--help") == 0 || strcmp(option->name, "--json") == 0) return;
-  if (option->flags & cli_repeats) {
-    json_t *list = json_array();
-    for (int k = 0; k < c->value_count; k++)
-      if (c->values[k].option == option) json_array_append_new(list, given_value(option, c->values[k].text));
-    json_object_set_new(options, option->name + 2, list);
-  } else if (!option->argument) {
-    json_object_set_new(options, option->name + strspn(option->name, "-"),
-                        json_boolean(sn_cli_given(c, option->name)));
-  } else {
-    const char *text = sn_cli_text(c, option->name);
-    json_object_set_new(options, option->name + strspn(option->name, "-"),
-                        text ? given_value(option, text) : json_null());
-  }
+  const char *text = sn_cli_text(c, option->name);
+  json_t *value = option->flags & cli_repeats ? json_array()
+                  : !option->argument         ? json_boolean(sn_cli_given(c, option->name))
+                  : text                      ? given_value(option, text)
+                                              : json_null();
+  for (int k = 0; json_is_array(value) && k < c->value_count; k++)
+    if (c->values[k].option == option) json_array_append_new(value, given_value(option, c->values[k].text));
+  json_object_set_new(options, option->name + strspn(option->name, "-"), value);
 }
 
 static json_t *build(cli *c) {

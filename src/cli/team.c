@@ -24,8 +24,8 @@ sn_status sn_cli_team_check(cli *c, const sn_examples *examples) {
 #include "base/team.h"
 
 static sn_team team;
-static MPI_Comm end_comm,
-  here_comm; // for how it ended, so that nobody waits for a process that failed; this machine's
+static MPI_Comm end_comm;  // for how it ended, so that nobody waits for a process that failed
+static MPI_Comm here_comm; // this machine's
 static int here = 1, said = -1, real_stderr = -1;
 
 sn_team *sn_cli_team(void) { return team.size > 1 ? &team : NULL; }
@@ -36,9 +36,8 @@ static sn_status share(sn_context *ctx, int owner, void *bytes, size_t size) {
   enum { most = 1 << 30 };
   for (size_t at = 0; at < size; at += most) {
     int count = (int)(size - at < most ? size - at : most);
-    if (MPI_Bcast((char *)bytes + at, count, MPI_BYTE, owner, MPI_COMM_WORLD) != MPI_SUCCESS) {
+    if (MPI_Bcast((char *)bytes + at, count, MPI_BYTE, owner, MPI_COMM_WORLD) != MPI_SUCCESS)
       return sn_fail(ctx, SN_IO, "rank %d: what rank %d has could not be had", team.rank, owner);
-    }
   }
   return SN_OK;
 }
@@ -124,26 +123,22 @@ static uint64_t mix(uint64_t hash, const void *bytes, size_t size) {
   return hash;
 }
 
+// A table that may be missing.
+static uint64_t mix_table(uint64_t hash, const void *bytes, int rows, int columns, size_t item) {
+  return bytes ? mix(hash, bytes, (size_t)rows * (size_t)columns * item) : hash;
+}
+
 static uint64_t mix_poses(uint64_t hash, const sn_examples *e) {
-  size_t slots = (size_t)e->skin.vertex_count * (size_t)e->skin.influences;
-  for (int j = 0; j < e->skeleton.joint_count; j++) {
-    hash = mix(hash, &e->skeleton.parents[j], sizeof *e->skeleton.parents);
-    hash = mix(hash, &e->skeleton.rest[j], sizeof *e->skeleton.rest);
-  }
-  if (slots > 0) {
-    hash = mix(hash, e->skin.joints, slots * sizeof *e->skin.joints);
-    hash = mix(hash, e->skin.weights, slots * sizeof *e->skin.weights);
-  }
-  if (e->poses.matrices)
-    hash = mix(hash, e->poses.matrices,
-               (size_t)e->poses.frame_count * (size_t)e->poses.joint_count * sizeof *e->poses.matrices);
-  if (e->values.count > 0)
-    hash =
-      mix(hash, e->values.values, (size_t)e->values.frame_count * (size_t)e->values.count * sizeof *e->values.values);
-  if (e->torques.values)
-    hash = mix(hash, e->torques.values,
-               (size_t)e->torques.frame_count * (size_t)e->torques.joint_count * sizeof *e->torques.values);
-  return hash;
+  const sn_skin *skin = &e->skin;
+  const sn_values *values = &e->values;
+  const sn_torques *torques = &e->torques;
+  hash = mix_table(hash, e->skeleton.parents, e->skeleton.joint_count, 1, sizeof *e->skeleton.parents);
+  hash = mix_table(hash, e->skeleton.rest, e->skeleton.joint_count, 1, sizeof *e->skeleton.rest);
+  hash = mix_table(hash, skin->joints, skin->vertex_count, skin->influences, sizeof *skin->joints);
+  hash = mix_table(hash, skin->weights, skin->vertex_count, skin->influences, sizeof *skin->weights);
+  hash = mix_table(hash, e->poses.matrices, e->poses.frame_count, e->poses.joint_count, sizeof *e->poses.matrices);
+  hash = mix_table(hash, values->values, values->frame_count, values->count, sizeof *values->values);
+  return mix_table(hash, torques->values, torques->frame_count, torques->joint_count, sizeof *torques->values);
 }
 
 // Of everything but the frames, and of a few vertices of every frame, others in each.

@@ -3,7 +3,6 @@
 #include "cli/text.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "cli/memory.h"
 #include "report/report.h"
@@ -17,11 +16,10 @@ static bool is_control(const unsigned char *text, int size) {
 static void print_safely(FILE *stream, const char *text) {
   for (const unsigned char *c = (const unsigned char *)text; *c;) {
     int size = sn_report_character(c);
-    if (size > 0 && !is_control(c, size)) {
+    if (size > 0 && !is_control(c, size))
       fwrite(c, 1, (size_t)size, stream);
-    } else {
+    else
       for (int k = 0; k < (size > 0 ? size : 1); k++) fprintf(stream, "\\x%02x", c[k]);
-    }
     c += size > 0 ? size : 1;
   }
 }

@@ -53,9 +53,8 @@ static sn_status morph_targets(evaluation *e, sn_displacements *fields, float **
     snprintf(e->ctx->error.message + used, sizeof e->ctx->error.message - used,
              "; write the deformed vertices instead: -o out.pc2");
   }
-  if (status == SN_OK && fields->count > 0) {
+  if (status == SN_OK && fields->count > 0)
     status = sn_assess_correct_values(e->ctx, e->model, &e->input, fields->count, &fields->memory, weights);
-  }
   if (status == SN_OK) status = sn_model_shape_names(e->ctx, &e->memory, e->model, names);
   int frames = e->input.poses.frame_count;
   if (status == SN_OK && frames > 0 && fields->count > frames && !*names)
@@ -209,9 +208,8 @@ static sn_status pick_controls(evaluation *e, sn_frames *frames) {
   sn_status status = sn_frames_new(e->ctx, count, frames->frame_count, &picked);
   if (status != SN_OK) return status;
   for (int f = 0; f < frames->frame_count; f++)
-    for (int k = 0; k < count; k++) {
+    for (int k = 0; k < count; k++)
       memcpy(sn_frame_mutable(&picked, f)[k], sn_frame(frames, f)[points[k]], sizeof(float[3]));
-    }
   picked.rate = frames->rate;
   sn_frames_free(frames);
   *frames = picked;
@@ -224,11 +222,10 @@ static sn_status load_controls(evaluation *e) {
   int points = (int)e->model->info.control_count;
   sn_frames *frames = &e->input.frames;
   if (!path || !sn_is_point_cache(path))
-    return sn_fail(
-      e->ctx, SN_BAD_INPUT,
-      "%s is driven by %d control points: give `controls` FILE.pc2 with their positions at every frame, or "
-      "with the whole mesh, which has them",
-      e->job->name, points);
+    return sn_fail(e->ctx, SN_BAD_INPUT,
+                   "%s is driven by %d control points: give `controls` FILE.pc2 with their positions at every frame, "
+                   "or with the whole mesh, which has them",
+                   e->job->name, points);
   sn_choice choice = {.adjust = e->job->inputs->load.adjust[SN_FILE_FRAMES]};
   sn_status status = sn_frames_read(e->ctx, path, &choice, frames);
   if (status == SN_OK && frames->vertex_count == (int)e->model->info.vertex_count) status = pick_controls(e, frames);

@@ -83,9 +83,8 @@ static void describe_object(const sn_abc_object *o, char *out, size_t size) {
   if (o->changes_at >= 0) SAY(", changes its faces or number of points at sample %d", o->changes_at);
   if (o->instance) SAY(", an instance");
   if (o->hidden_samples > 0 && o->hidden_samples == o->visibility_samples) SAY(", hidden");
-  if (o->hidden_samples > 0 && o->hidden_samples < o->visibility_samples) {
+  if (o->hidden_samples > 0 && o->hidden_samples < o->visibility_samples)
     SAY(", hidden at %d of %d samples", o->hidden_samples, o->visibility_samples);
-  }
 #undef SAY
 }
 
@@ -168,8 +167,6 @@ static sn_status describe_skeleton(description *o, const sn_gltf *gltf) {
   return SN_OK;
 }
 
-static bool is_gltf(const char *path) { return sn_has_extension(path, ".glb") || sn_has_extension(path, ".gltf"); }
-
 static void describe_contents(description *o, const sn_gltf *gltf) {
   sn_gltf_counts n = sn_gltf_count(gltf);
   fprintf(o->text, "  %d mesh%s in %d part%s, %d skin%s, %d material%s, %d texture%s\n", n.meshes,
@@ -210,9 +207,9 @@ static sn_status info_gltf(description *o, const char *path) {
   sn_mesh mesh = {0};
   sn_status status = sn_gltf_read(o->ctx, path, &gltf);
   if (status != SN_OK) return status;
-  const char *dot = strrchr(path, '.'), *kind = is_gltf(path) ? "gltf" : dot + 1;
-  fprintf(o->text, "%s: %s\n", path, is_gltf(path) ? "glTF 2.0" : sn_format_of(path)->name);
-  json_object_set_new(o->report, "kind", json_string(kind));
+  bool is_gltf = sn_has_extension(path, ".glb") || sn_has_extension(path, ".gltf");
+  fprintf(o->text, "%s: %s\n", path, is_gltf ? "glTF 2.0" : sn_format_of(path)->name);
+  json_object_set_new(o->report, "kind", json_string(is_gltf ? "gltf" : strrchr(path, '.') + 1));
   status = sn_gltf_mesh(o->ctx, gltf, &mesh);
   if (status == SN_BAD_INPUT) { // motion alone
     fprintf(o->text, "  no mesh\n");
@@ -249,25 +246,22 @@ static sn_status info_gltf(description *o, const char *path) {
   return status;
 }
 
+static void describe_range(description *o, const char *kind, const char *name, const float range[2], json_t *out) {
+  fprintf(o->text, "  %s %s: %g to %g\n", kind, name, (double)range[0], (double)range[1]);
+  sn_report_put(out, name, json_pack("[ff]", (double)range[0], (double)range[1]));
+}
+
 // What drives the model besides joints.
 static void describe_drive(description *o, const sn_rt_model *model) {
   const sn_rt_info *info = sn_rt_get_info(model);
-  json_t *torques = json_object();
-  for (uint32_t j = 0; j < info->torque_count; j++) {
-    float range[2];
-    if (!sn_rt_torque_range(model, j, range)) continue;
-    fprintf(o->text, "  torque of %s: %g to %g\n", sn_rt_joint_name(model, j), (double)range[0], (double)range[1]);
-    sn_report_put(torques, sn_rt_joint_name(model, j), json_pack("[ff]", (double)range[0], (double)range[1]));
-  }
-  json_t *values = json_object();
-  for (uint32_t v = 0; v < info->value_count; v++) {
-    float range[2];
-    sn_rt_value_range(model, v, range);
-    fprintf(o->text, "  value %s: %g to %g\n", sn_rt_value_name(model, v), (double)range[0], (double)range[1]);
-    sn_report_put(values, sn_rt_value_name(model, v), json_pack("[ff]", (double)range[0], (double)range[1]));
-  }
+  json_t *torques = json_object(), *values = json_object(), *controls = json_array();
+  float range[2];
+  for (uint32_t j = 0; j < info->torque_count; j++)
+    if (sn_rt_torque_range(model, j, range))
+      describe_range(o, "torque of", sn_rt_joint_name(model, j), range, torques);
+  for (uint32_t v = 0; v < info->value_count; v++)
+    if (sn_rt_value_range(model, v, range)) describe_range(o, "value", sn_rt_value_name(model, v), range, values);
   json_object_set_new(o->report, "values", values);
-  json_t *controls = json_array();
   const uint32_t *points = sn_rt_find_section(model, "control.points", NULL);
   if (info->control_count > 0) fprintf(o->text, "  control points: vertices");
   for (uint32_t k = 0; points && k < info->control_count; k++) {
@@ -313,19 +307,18 @@ static void describe_model(description *o, const sn_rt_model *model, const sn_sk
 }
 
 static sn_status info_model(description *o, const char *path) {
-  sn_file file;
-  sn_rt_model model;
+  sn_opened opened;
   sn_skin skin = {0};
-  sn_status status = sn_file_open(o->ctx, path, &file);
+  sn_status status = sn_open_model(o->ctx, path, &opened);
   if (status != SN_OK) return status;
-  status = sn_model_open(o->ctx, path, file.bytes, file.size, &model);
-  if (status == SN_OK) status = sn_model_skin(o->ctx, &model, &skin);
+  const sn_rt_info *info = &opened.model.info;
+  status = sn_model_skin(o->ctx, &opened.model, &skin);
   if (status == SN_OK) {
-    fprintf(o->text, "%s: Sinew model, format %u.%u\n", path, model.info.version_major, model.info.version_minor);
-    describe_model(o, &model, &skin);
+    fprintf(o->text, "%s: Sinew model, format %u.%u\n", path, info->version_major, info->version_minor);
+    describe_model(o, &opened.model, &skin);
   }
   sn_skin_free(&skin);
-  sn_file_close(&file);
+  sn_opened_close(&opened);
   return status;
 }
 

@@ -168,8 +168,7 @@ json_t *sn_page_frames(sn_context *ctx, const sn_mesh *mesh, const sn_frames *fr
       predict(&c, 2);
     json_t *box_blob = sn_page_blob(ctx, boxes, (size_t)f_count * sizeof *boxes, 4);
     json_t *step_blob = sn_page_blob(ctx, c.offsets, size * sizeof *c.offsets, 2);
-    bool both = box_blob && step_blob;
-    if (both)
+    if (box_blob && step_blob)
       out = json_pack("{sO sO sf si}", "boxes", box_blob, "coordinates", step_blob, "error", worst, "order", order);
     json_decref(box_blob);
     json_decref(step_blob);
@@ -183,18 +182,11 @@ json_t *sn_page_frames(sn_context *ctx, const sn_mesh *mesh, const sn_frames *fr
 static void write_text(sn_writer *writer, const char *text) { sn_write(writer, text, strlen(text)); }
 
 static void write_escaped(sn_writer *writer, const char *text) {
-  for (; *text; text++) {
-    switch (*text) {
-    case '<':
-      write_text(writer, "&lt;");
-      break;
-    case '&':
-      write_text(writer, "&amp;");
-      break;
-    default:
+  for (; *text; text++)
+    if (*text == '<' || *text == '&')
+      write_text(writer, *text == '<' ? "&lt;" : "&amp;");
+    else
       sn_write(writer, text, 1);
-    }
-  }
 }
 
 // JSON inside HTML: '<' occurs in strings only, where it may be written as an escape.
@@ -266,10 +258,8 @@ sn_status sn_page_write(sn_context *ctx, const sn_view_job *job, const char *tit
   for (int k = 0; status == SN_OK && k < job->page_count; k++) status = copy_sets(ctx, job->pages[k], &writer);
   for (size_t k = 0; status == SN_OK && k < json_array_size(sets); k++) {
     write_text(&writer, set_open);
-    if (json_dump_callback(json_array_get(sets, k), dump_piece, &writer, JSON_COMPACT | JSON_REAL_PRECISION(7)) !=
-        0) {
+    if (json_dump_callback(json_array_get(sets, k), dump_piece, &writer, JSON_COMPACT | JSON_REAL_PRECISION(7)) != 0)
       status = sn_fail(ctx, SN_NO_MEMORY, "%s: out of memory while writing JSON", path);
-    }
     write_text(&writer, set_close);
     write_text(&writer, "\n");
   }

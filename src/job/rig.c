@@ -66,9 +66,8 @@ static sn_status read_locks(rigging *r) {
   }
   if (status == SN_OK && r->job->keep_weights) {
     status = sn_gltf_whiteness(r->ctx, gltf, &r->out->memory, &white);
-    if (status == SN_OK && !white) {
+    if (status == SN_OK && !white)
       status = sn_fail(r->ctx, SN_BAD_INPUT, "`keep-weights`: %s has no vertex colours that say which to keep", path);
-    }
     if (status == SN_OK) status = sn_gltf_mesh(r->ctx, gltf, &bind);
     if (status == SN_OK) {
       sn_adjust_rig(&r->job->inputs->load.adjust[SN_FILE_SKELETON], &bind, NULL);
@@ -219,12 +218,6 @@ static sn_status to_file_order(rigging *r, file_order *out) {
   return SN_OK;
 }
 
-static void free_file_order(file_order *order) {
-  sn_mesh_free(&order->mesh);
-  sn_skin_free(&order->skin);
-  sn_arena_free(&order->memory);
-}
-
 // New joints get names that the rest file's own joints do not have: a file's joints are kept by name, parents and all.
 static sn_status free_names(sn_context *ctx, const sn_gltf *base, sn_skeleton *skeleton) {
   sn_skeleton old;
@@ -233,9 +226,8 @@ static sn_status free_names(sn_context *ctx, const sn_gltf *base, sn_skeleton *s
   for (int j = 0; status == SN_OK && j < skeleton->joint_count; j++) {
     char name[256];
     snprintf(name, sizeof name, "%.200s", skeleton->names[j]);
-    for (int copy = 2; sn_skeleton_find(&old, name) >= 0; copy++) {
+    for (int copy = 2; sn_skeleton_find(&old, name) >= 0; copy++)
       snprintf(name, sizeof name, "%.200s.%d", skeleton->names[j], copy);
-    }
     skeleton->names[j] = sn_arena_text(ctx, &skeleton->memory, name);
     if (!skeleton->names[j]) status = ctx->error.status;
   }
@@ -272,9 +264,8 @@ static sn_status write_rig(rigging *r, const char *path) {
                                           .frame_count = frames};
   }
   if (status == SN_OK) status = read_base(r, &base);
-  if (status == SN_OK && base && r->job->options.given == SN_RIG_NOTHING) {
+  if (status == SN_OK && base && r->job->options.given == SN_RIG_NOTHING)
     status = free_names(r->ctx, base, &r->out->rig.skeleton);
-  }
   if (status == SN_OK) {
     sn_gltf_out out = {.base = base,
                        .mesh = &order.mesh,
@@ -290,7 +281,9 @@ static sn_status write_rig(rigging *r, const char *path) {
     status = sn_gltf_write(r->ctx, path, &out);
   }
   sn_gltf_free(base);
-  free_file_order(&order);
+  sn_mesh_free(&order.mesh);
+  sn_skin_free(&order.skin);
+  sn_arena_free(&order.memory);
   return status;
 }
 
@@ -323,11 +316,10 @@ static sn_status check_gap(rigging *r) {
   static const double most = 0.01; // percent of the diagonal: single precision, far from the origin, stays below
   if (r->job->options.given != SN_RIG_NOTHING || r->job->options.structure != SN_RIG_TREE || gap_pct <= most)
     return SN_OK;
-  return sn_fail(
-    r->ctx, SN_NOT_CONVERGED,
-    "%s: the joints of this rig would be %.2g %% of the diagonal apart in some frame; it was not written. "
-    "Move the rest mesh and the frames near the origin",
-    r->job->path, gap_pct);
+  return sn_fail(r->ctx, SN_NOT_CONVERGED,
+                 "%s: the joints of this rig would be %.2g %% of the diagonal apart in some frame; it was not "
+                 "written. Move the rest mesh and the frames near the origin",
+                 r->job->path, gap_pct);
 }
 
 // Figures of a rig as a model, by the runtime.
@@ -429,11 +421,10 @@ static sn_status advise(rigging *r) {
   if (rms <= most_rms && largest <= most_largest) return SN_OK;
   int used = snprintf(out, size, "a poor rig, rms %.3g %% and largest error %.3g %% of the diagonal", rms, largest);
   if (stray.count > 0) {
-    snprintf(
-      out + used, size - (size_t)used,
-      " without %d stray vertices: delete those, far from the others, and rig again (vertex %d of the rest mesh "
-      "is farthest)",
-      stray.count, stray.farthest);
+    snprintf(out + used, size - (size_t)used,
+             " without %d stray vertices: delete those, far from the others, and rig again (vertex %d of the rest "
+             "mesh is farthest)",
+             stray.count, stray.farthest);
   } else if (r->job->options.given != SN_RIG_NOTHING) {
     snprintf(out + used, size - (size_t)used, "; try `solve` both or `helpers` %d", 8);
   } else {

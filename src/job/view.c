@@ -2,7 +2,6 @@
 // One self-contained HTML page in which models run live: its models and their examples as JSON.
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "job/page.h"
@@ -19,11 +18,6 @@ typedef struct view {
 static const double timing_seconds = 0.2;
 
 static const float (*as_points(float (*positions)[3]))[3] { return (const float(*)[3])positions; }
-
-static const char *base_name(const char *path) {
-  const char *slash = strrchr(path, '/');
-  return slash ? slash + 1 : path;
-}
 
 void sn_spec_name(const char *spec, char *out, size_t size) {
   snprintf(out, size, "%s", spec);
@@ -44,7 +38,7 @@ static void restore_spec(char *text) {
 
 // The file's name without its folder and ".sinew".
 static void write_name(const char *path, char *text, size_t room) {
-  const char *name = base_name(path);
+  const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
   size_t size = strlen(name);
   if (sn_has_extension(name, ".sinew")) size -= strlen(".sinew");
   snprintf(text, room, "%.*s", (int)size, name);
@@ -75,36 +69,31 @@ static int frame_count(const sn_examples *e) {
 // Control points, torques and values of every frame, as the runtime takes them. (Joints are the set's own.) Without frames the
 // control points stay where they are in the rest mesh.
 static sn_status put_inputs(view *v, const sn_rt_model *model, const sn_examples *examples, json_t *out) {
-  size_t controls = 3 * (size_t)model->info.control_count, torques = model->info.torque_count;
-  size_t valued = model->info.value_count;
+  enum { kinds = 3 };
+  static const char *const names[kinds] = {"controls", "torques", "values"};
+  const size_t counts[kinds] = {3 * (size_t)model->info.control_count, model->info.torque_count,
+                                model->info.value_count};
   size_t frames = (size_t)frame_count(examples);
-  if (controls + torques + valued == 0) return SN_OK;
+  if (counts[0] + counts[1] + counts[2] == 0) return SN_OK;
   sn_arena scratch = sn_arena_new(v->ctx);
   sn_examples given = *examples;
-  bool still = controls > 0 && examples->frames.frame_count == 0;
+  bool still = counts[0] > 0 && examples->frames.frame_count == 0;
   if (still)
     given.frames = (sn_frames){examples->rest.vertex_count, 1, as_points(examples->rest.positions), .rate = 0};
   sn_assess_input input;
   sn_status status = sn_assess_input_new(v->ctx, model, &given, &scratch, &input);
   void *buffer = status == SN_OK ? sn_arena_alloc(v->ctx, &scratch, sn_assess_input_size(&input), 1) : NULL;
-  float *points = SN_NEW(v->ctx, &scratch, float, frames *controls);
-  float *loads = SN_NEW(v->ctx, &scratch, float, frames *torques);
-  float *values = SN_NEW(v->ctx, &scratch, float, frames *valued);
-  if (status == SN_OK && (!buffer || !points || !loads || !values)) status = v->ctx->error.status;
-  for (size_t f = 0; status == SN_OK && f < frames; f++) {
-    sn_rt_input frame = sn_assess_input_at(&input, still ? 0 : (int)f, buffer);
-    if (controls) memcpy(points + f * controls, frame.controls, controls * sizeof *points);
-    if (torques) memcpy(loads + f * torques, frame.torques, torques * sizeof *loads);
-    if (valued) memcpy(values + f * valued, frame.values, valued * sizeof *values);
-  }
-  if (status == SN_OK && controls) {
-    status = put(v->ctx, out, "controls", sn_page_blob(v->ctx, points, frames * controls * sizeof *points, 4));
-  }
-  if (status == SN_OK && torques) {
-    status = put(v->ctx, out, "torques", sn_page_blob(v->ctx, loads, frames * torques * sizeof *loads, 4));
-  }
-  if (status == SN_OK && valued) {
-    status = put(v->ctx, out, "values", sn_page_blob(v->ctx, values, frames * valued * sizeof *values, 4));
+  if (status == SN_OK && !buffer) status = v->ctx->error.status;
+  for (int k = 0; status == SN_OK && k < kinds; k++) {
+    float *all = SN_NEW(v->ctx, &scratch, float, frames *counts[k]);
+    if (!all) status = v->ctx->error.status;
+    for (size_t f = 0; all && counts[k] > 0 && f < frames; f++) {
+      sn_rt_input frame = sn_assess_input_at(&input, still ? 0 : (int)f, buffer);
+      const float *one[kinds] = {(const float *)frame.controls, frame.torques, frame.values};
+      memcpy(all + f * counts[k], one[k], counts[k] * sizeof *all);
+    }
+    if (all && counts[k] > 0)
+      status = put(v->ctx, out, names[k], sn_page_blob(v->ctx, all, frames * counts[k] * sizeof *all, 4));
   }
   sn_arena_free(&scratch);
   return status;
@@ -151,19 +140,15 @@ static sn_status describe_model(view *v, int k, json_t *list) {
   json_t *out = json_object();
   json_array_append_new(list, out);
   sn_timing timing;
-  sn_status status = put(v->ctx, out, "name", model_name(path));
-  if (status == SN_OK) status = sn_assess_time(v->ctx, model, examples, true, timing_seconds, &timing);
-  if (status == SN_OK) status = put(v->ctx, out, "us_per_frame", json_real(timing.median));
-  if (status == SN_OK) status = put(v->ctx, out, "flops", json_integer((json_int_t)model->info.flops));
-  if (status == SN_OK) status = put(v->ctx, out, "path", sn_report_text(sn_rt_path_name(sn_rt_get_path(model))));
+  sn_status status = sn_assess_time(v->ctx, model, examples, true, timing_seconds, &timing);
+  if (status == SN_OK)
+    sn_report_add(out, "name:o us_per_frame:f flops:I path:s", model_name(path), timing.median,
+                  (json_int_t)model->info.flops, sn_rt_path_name(sn_rt_get_path(model)));
   if (status == SN_OK) status = put_inputs(v, model, examples, out);
   if (status == SN_OK) status = put_surface(v, model, examples, out);
-  if (status == SN_OK && examples->frames.frame_count > 0) {
-    status = put_errors(v, model, out);
-  }
-  if (status == SN_OK) {
+  if (status == SN_OK && examples->frames.frame_count > 0) status = put_errors(v, model, out);
+  if (status == SN_OK)
     status = put(v->ctx, out, "bytes", sn_page_blob(v->ctx, sn_rt_get_bytes(model), model->info.bytes, 4));
-  }
   return status == SN_OK ? SN_OK : sn_fail_prefix(v->ctx, "%s: ", path);
 }
 
@@ -246,8 +231,7 @@ static sn_status put_look(view *v, const sn_examples *e, json_t *out) {
   sn_gltf *gltf = NULL;
   sn_error before = v->ctx->error;
   if (!path || !sn_is_document(path)) return SN_OK;
-  if (sn_gltf_read(v->ctx, path, &gltf) !=
-      SN_OK) { // a document that could be read a moment ago: there is no look then
+  if (sn_gltf_read(v->ctx, path, &gltf) != SN_OK) { // it could be read a moment ago: there is no look then
     v->ctx->error = before;
     return SN_OK;
   }

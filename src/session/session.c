@@ -163,11 +163,10 @@ sn_status sn_session_read_skeleton(sn_session *s, const char *path, bool still) 
   }
   still = still || (!clip && sn_gltf_clip_count(gltf) == 0);
   if (status == SN_OK && !still) status = sn_gltf_find_clip(&s->ctx, gltf, clip, &index);
-  if (status == SN_OK && still) {
+  if (status == SN_OK && still)
     status = sn_poses_new(&s->ctx, e->skeleton.joint_count, 0, &e->poses);
-  } else if (status == SN_OK) {
+  else if (status == SN_OK)
     status = sn_gltf_poses_adjusted(&s->ctx, gltf, index, &choice, -1, &e->poses);
-  }
   if (status == SN_OK) sn_adjust_rig(&choice.adjust, &e->rest, &e->skeleton);
   sn_gltf_free(gltf);
   return status == SN_OK ? SN_OK : sn_fail_prefix(&s->ctx, "%s: ", path);
@@ -319,9 +318,8 @@ char *sn_session_describe_methods(void) {
   json_t *out = json_array();
   for (const sn_method *const *m = sn_methods(); *m; m++) {
     json_t *method = json_object(), *options = json_array();
-    for (sn_option_cursor at = {.group = (*m)->options}; sn_option_next(&at);) {
+    for (sn_option_cursor at = {.group = (*m)->options}; sn_option_next(&at);)
       json_array_append_new(options, describe_option(at.option));
-    }
     sn_report_add(method, "name:s summary:s options:o", (*m)->name, (*m)->summary, options);
     json_array_append_new(out, method);
   }

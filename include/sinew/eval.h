@@ -66,12 +66,10 @@ int sn_assess_values_clamped(const sn_rt_model *model, const sn_examples *exampl
 sn_status sn_assess_outside(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples, sn_arena *memory,
                             double **out);
 
-// The palette that the blend reads, at every pose of the examples: info.palette_count matrices per frame.
-sn_status sn_assess_palettes(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples, sn_poses *out);
-
-// The values of the model's displacement fields at every pose of the examples: frame_count * `count` (`memory` owns them).
-sn_status sn_assess_correct_values(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples, int count,
-                                   sn_arena *memory, float **out);
+// At every pose of the examples: the palette that the blend reads, info.palette_count matrices per frame, and the values of the
+// model's displacement fields, sn_rt_displacement_count per frame (`memory` owns them). `poses` and `fields` may be NULL.
+sn_status sn_assess_palettes(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples, sn_poses *poses,
+                             sn_arena *memory, float **fields);
 
 // What people see: how far off all but one in a hundred vertices and frames stay; and bumps of new poses, every joint turned alone
 // by 30 degrees about each axis: root mean squared change of a vertex's distance to the middle of its neighbours, in percent of

@@ -28,9 +28,7 @@ static int find_choice(const char *choices, const char *value) {
 
 static sn_status store_choice(sn_context *ctx, const sn_option *option, const char *value, void *field) {
   int index = find_choice(option->choices, value);
-  if (index < 0) {
-    return sn_fail(ctx, SN_BAD_INPUT, "%s=%s: choose one of %s", option->name, value, option->choices);
-  }
+  if (index < 0) return sn_fail(ctx, SN_BAD_INPUT, "%s=%s: choose one of %s", option->name, value, option->choices);
   memcpy(field, &index, sizeof index); // an enum has the size of an int
   return SN_OK;
 }
@@ -59,15 +57,13 @@ static sn_status store(sn_context *ctx, const sn_option *option, const char *val
   case SN_OPTION_REAL:
     return store_number(ctx, option, value, field);
   case SN_OPTION_SWITCH:
-    if (strcmp(value, "0") != 0 && strcmp(value, "1") != 0) {
+    if (strcmp(value, "0") != 0 && strcmp(value, "1") != 0)
       return sn_fail(ctx, SN_BAD_INPUT, "%s=%s: must be 0 or 1", option->name, value);
-    }
     *(bool *)field = *value == '1';
     return SN_OK;
   case SN_OPTION_TEXT:
-    if (strlen(value) >= SN_OPTION_TEXT_SIZE) {
+    if (strlen(value) >= SN_OPTION_TEXT_SIZE)
       return sn_fail(ctx, SN_BAD_INPUT, "%s=%.20s...: too long", option->name, value);
-    }
     memcpy(field, value, strlen(value) + 1);
   }
   return SN_OK;
@@ -75,9 +71,8 @@ static sn_status store(sn_context *ctx, const sn_option *option, const char *val
 
 void sn_options_initial(const sn_option_group *groups, void *out) {
   sn_context ctx = sn_context_default();
-  for (sn_option_cursor at = {.group = groups}; sn_option_next(&at);) {
+  for (sn_option_cursor at = {.group = groups}; sn_option_next(&at);)
     store(&ctx, at.option, at.option->initial, (char *)out + at.offset);
-  }
 }
 
 sn_status sn_option_set(sn_context *ctx, const sn_option_group *groups, const char *name, const char *value,

@@ -170,9 +170,8 @@ static void remove_superseded(const sn_output *o) {
   for (struct dirent *e; (e = readdir(folder)) != NULL;) {
     bool alike = strlen(e->d_name) == length && memcmp(e->d_name, o->name, digits) == 0 &&
                  strcmp(e->d_name + (dot - o->name), dot) == 0;
-    if (alike && strspn(e->d_name + digits, "0123456789abcdef") == hex_digits && strcmp(e->d_name, o->name) != 0) {
+    if (alike && strspn(e->d_name + digits, "0123456789abcdef") == hex_digits && strcmp(e->d_name, o->name) != 0)
       unlinkat(dirfd(folder), e->d_name, 0);
-    }
   }
   closedir(folder);
 }
@@ -192,9 +191,8 @@ static sn_status publish(sn_context *ctx, sn_outputs *outputs) {
   // Two processes that write the same files do so one after the other.
   int lock = first ? open(first->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
   if (lock >= 0) flock(lock, LOCK_EX);
-  for (sn_output *o = first; status == SN_OK && o; o = o->next) {
+  for (sn_output *o = first; status == SN_OK && o; o = o->next)
     if (o->written && !publish_one(o)) status = sn_fail(ctx, SN_IO, "%s: cannot write: %s", o->path, strerror(errno));
-  }
   for (sn_output *o = first; o; o = o->next) {
     if (status == SN_OK && o->written && o->supersedes) remove_superseded(o);
     if (status != SN_OK && o->created) unlink(o->path);
@@ -266,9 +264,8 @@ static sn_status describe(sn_context *ctx, sn_arena *memory, const char *path, s
   if (!o->temporary) return ctx->error.status;
   if (stat(o->folder, &folder) != 0) return sn_fail(ctx, SN_IO, "%s: cannot write: %s", path, strerror(errno));
   o->folder_device = folder.st_dev, o->folder_inode = folder.st_ino;
-  if (find(ctx->outputs, &folder, o->name)) {
+  if (find(ctx->outputs, &folder, o->name))
     return sn_fail(ctx, SN_BAD_INPUT, "%s: would be written twice; give another name to one of the outputs", path);
-  }
   return SN_OK;
 }
 
@@ -297,9 +294,8 @@ sn_status sn_writer_open(sn_context *ctx, const char *path, sn_writer *out) {
     o->fd = -1;
     status = describe(ctx, &outputs->memory, path, o);
   }
-  if (status == SN_OK && !spare_descriptors(outputs)) {
+  if (status == SN_OK && !spare_descriptors(outputs))
     status = sn_fail(ctx, SN_IO, "%s: cannot write: %s", path, strerror(errno));
-  }
   if (status == SN_OK) {
     append(outputs, o);
     status = open_output(ctx, path, o);

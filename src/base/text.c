@@ -18,9 +18,8 @@ static int edit_distance(const char *a, const char *b) {
       int cost = a[i - 1] != b[j - 1], best = d[i - 1][j - 1] + cost;
       if (d[i - 1][j] + 1 < best) best = d[i - 1][j] + 1;
       if (d[i][j - 1] + 1 < best) best = d[i][j - 1] + 1;
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && d[i - 2][j - 2] + 1 < best) {
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && d[i - 2][j - 2] + 1 < best)
         best = d[i - 2][j - 2] + 1;
-      }
       d[i][j] = best;
     }
   return d[n][m];

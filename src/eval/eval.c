@@ -105,9 +105,8 @@ static double rest_diagonal(const sn_examples *examples) {
 }
 
 static void store_frame_rms(const sn_errors *errors, const sn_keys *keys, double *frame_rms) {
-  for (int k = 0; k < keys->count; k++) {
+  for (int k = 0; k < keys->count; k++)
     frame_rms[keys->frames[k]] = sqrt(errors->frame_squared[k] / errors->vertex_count);
-  }
 }
 
 // ---- a model --------------------------------------------------------------------------------------------------------
@@ -116,9 +115,8 @@ static void store_frame_rms(const sn_errors *errors, const sn_keys *keys, double
 static int count_between(const sn_examples *examples, const sn_keys *test) {
   int count = 0;
   if (examples->test_frame_count == 0) return 0;
-  while (count < test->count && test->frames[count] < examples->frames.frame_count - examples->test_frame_count) {
+  while (count < test->count && test->frames[count] < examples->frames.frame_count - examples->test_frame_count)
     count++;
-  }
   return count;
 }
 
@@ -163,9 +161,7 @@ sn_status sn_assess(sn_context *ctx, const sn_rt_model *model, const sn_examples
                     const sn_scored_frames *frames, sn_scores *out) {
   parts p = split(examples, frames->train, frames->test);
   sn_status status = SN_OK;
-  for (int k = 0; status == SN_OK && k < 3; k++) {
-    status = measure(ctx, model, examples, &p.keys[k], &p.errors[k]);
-  }
+  for (int k = 0; status == SN_OK && k < 3; k++) status = measure(ctx, model, examples, &p.keys[k], &p.errors[k]);
   if (status == SN_OK) return score(ctx, examples, &p, out, frames->frame_rms);
   free_errors(&p);
   return status;
@@ -220,9 +216,8 @@ static sn_status measure_predictions(sn_context *ctx, const sn_method_spec *spec
     for (int n = 0; n < p->keys[k].count; n++) wanted.frames[wanted.count++] = p->keys[k].frames[n];
   if (status == SN_OK) status = sn_train_predict(ctx, spec, examples, &p->keys[0], &wanted, &all[0], report);
   if (status == SN_OK) status = predicted_normals(ctx, examples, &all[0], &all[1]);
-  for (int k = 0, first = 0; status == SN_OK && k < 3; first += p->keys[k++].count) {
+  for (int k = 0, first = 0; status == SN_OK && k < 3; first += p->keys[k++].count)
     status = measure_part(ctx, examples, &p->keys[k], all, first, &p->errors[k]);
-  }
   sn_frames_free(&all[0]);
   sn_frames_free(&all[1]);
   sn_arena_free(&scratch);
@@ -314,17 +309,15 @@ sn_status sn_assess_loocv(sn_context *ctx, const sn_method_spec *spec, const sn_
   loocv_job job = {spec, examples, keys, SN_NEW(ctx, &scratch, fold, keys->count)};
   sn_errors all = {0};
   sn_status status = job.folds ? SN_OK : ctx->error.status;
-  for (int k = 0; status == SN_OK && k < keys->count; k++) {
+  for (int k = 0; status == SN_OK && k < keys->count; k++)
     job.folds[k].ctx = (sn_context){.allocator = ctx->allocator, .threads = 1};
-  }
   if (status == SN_OK) sn_parallel_for(ctx, keys->count, 1, run_folds, &job);
   for (int k = 0; status == SN_OK && k < keys->count; k++) {
     status = job.folds[k].status;
-    if (status != SN_OK) {
+    if (status != SN_OK)
       sn_fail(ctx, status, "without frame %d: %s", keys->frames[k], job.folds[k].ctx.error.message);
-    } else {
+    else
       status = sn_errors_add(ctx, &all, &job.folds[k].test);
-    }
   }
   sn_metrics left_out;
   if (status == SN_OK) status = sn_metrics_of(ctx, &all, rest_diagonal(examples), &left_out);

@@ -19,19 +19,16 @@ static sn_status find_controls(sn_context *ctx, sn_arena *memory, sn_assess_inpu
   out->control_of = SN_NEW(ctx, memory, int, info->control_count);
   if (!out->control_of) return ctx->error.status;
   if (info->control_count == 0) return SN_OK;
-  if (examples->frames.frame_count == 0) {
+  if (examples->frames.frame_count == 0)
     return sn_fail(ctx, SN_BAD_INPUT, "the model is driven by %u control points: give `controls` FILE.pc2",
                    info->control_count);
-  }
   bool alone = examples->rest.vertex_count == 0;
   int vertices = examples->source ? examples->source_count : examples->frames.vertex_count;
-  if (vertices != (int)(alone ? info->control_count : info->vertex_count)) {
+  if (vertices != (int)(alone ? info->control_count : info->vertex_count))
     return sn_fail(ctx, SN_BAD_INPUT, "the model has %u %s, the frames have %d",
                    alone ? info->control_count : info->vertex_count, alone ? "control points" : "vertices", vertices);
-  }
-  for (uint32_t c = 0; c < info->control_count; c++) {
+  for (uint32_t c = 0; c < info->control_count; c++)
     out->control_of[c] = alone ? (int)c : examples->source ? examples->source[points[c]] : (int)points[c];
-  }
   return SN_OK;
 }
 
@@ -88,46 +85,45 @@ sn_status sn_assess_input_new(sn_context *ctx, const sn_rt_model *model, const s
   int joint_count = (int)model->info.joint_count;
   out->joint_of = SN_NEW(ctx, memory, int, joint_count);
   if (!out->joint_of) return ctx->error.status;
-  if (joint_count > 0 && examples->poses.joint_count == 0) {
+  if (joint_count > 0 && examples->poses.joint_count == 0)
     return sn_fail(ctx, SN_BAD_INPUT, "the model is driven by joints: give `skeleton` FILE");
-  }
   for (int j = 0; j < joint_count; j++) {
     const char *name = sn_rt_joint_name(model, (uint32_t)j);
     out->joint_of[j] = sn_skeleton_find_near(&examples->skeleton, name, j);
-    if (out->joint_of[j] < 0) {
+    if (out->joint_of[j] < 0)
       return sn_fail(ctx, SN_BAD_INPUT, "the skeleton has no joint called '%s', which the model needs", name);
-    }
   }
-  if (model->info.torque_count > 0 && !examples->torques.values) {
+  if (model->info.torque_count > 0 && !examples->torques.values)
     return sn_fail(ctx, SN_BAD_INPUT, "the model is driven by joint torques: give `torque` FILE.csv");
-  }
   sn_status status = find_values(ctx, memory, out);
   if (status == SN_OK) status = find_controls(ctx, memory, out);
   if (status == SN_OK && examples->motion && sn_rt_state_size(model) > 0) status = follow(ctx, memory, out);
   return status;
 }
 
-int sn_assess_clamped(const sn_rt_model *model, const sn_examples *examples, uint32_t joint) {
-  float range[2];
-  if (!examples->torques.values || !sn_rt_torque_range(model, joint, range)) return 0;
-  int j = sn_skeleton_find(&examples->skeleton, sn_rt_joint_name(model, joint)), count = 0;
-  for (int f = 0; j >= 0 && f < examples->torques.frame_count; f++) {
-    float torque = (float)sn_torque(&examples->torques, f, j);
-    count += torque < range[0] || torque > range[1];
+// Frames whose number in column k of rows of `width` lies outside the range.
+static int count_outside(const double *rows, int frames, int width, int k, const float range[2]) {
+  int count = 0;
+  for (int f = 0; k >= 0 && f < frames; f++) {
+    float number = (float)rows[(size_t)f * (size_t)width + (size_t)k];
+    count += number < range[0] || number > range[1];
   }
   return count;
 }
 
-int sn_assess_values_clamped(const sn_rt_model *model, const sn_examples *examples, uint32_t value) {
+int sn_assess_clamped(const sn_rt_model *model, const sn_examples *examples, uint32_t joint) {
+  const sn_torques *t = &examples->torques;
   float range[2];
-  const char *name = sn_rt_value_name(model, value);
-  int v = name ? sn_values_find(&examples->values, name) : -1, count = 0;
-  if (v < 0 || !sn_rt_value_range(model, value, range)) return 0;
-  for (int f = 0; f < examples->values.frame_count; f++) {
-    float own = (float)examples->values.values[(size_t)f * (size_t)examples->values.count + (size_t)v];
-    count += own < range[0] || own > range[1];
-  }
-  return count;
+  if (!t->values || !sn_rt_torque_range(model, joint, range)) return 0;
+  int j = sn_skeleton_find(&examples->skeleton, sn_rt_joint_name(model, joint));
+  return count_outside(t->values, t->frame_count, t->joint_count, j, range);
+}
+
+int sn_assess_values_clamped(const sn_rt_model *model, const sn_examples *examples, uint32_t value) {
+  const sn_values *v = &examples->values;
+  float range[2];
+  if (!sn_rt_value_range(model, value, range)) return 0;
+  return count_outside(v->values, v->frame_count, v->count, sn_values_find(v, sn_rt_value_name(model, value)), range);
 }
 
 size_t sn_assess_input_size(const sn_assess_input *input) {
@@ -140,9 +136,8 @@ size_t sn_assess_input_size(const sn_assess_input *input) {
 sn_rt_input sn_assess_input_at(const sn_assess_input *input, int f, void *buffer) {
   float(*joints)[12] = buffer;
   float(*controls)[3] = (float(*)[3])(joints + input->model->info.joint_count);
-  for (uint32_t c = 0; c < input->model->info.control_count; c++) {
+  for (uint32_t c = 0; c < input->model->info.control_count; c++)
     memcpy(controls[c], sn_frame(&input->examples->frames, f)[input->control_of[c]], sizeof *controls);
-  }
   float *torques = (float *)(controls + input->model->info.control_count);
   float *values = torques + input->model->info.torque_count;
   for (uint32_t v = 0; v < input->model->info.value_count; v++) {
@@ -151,13 +146,11 @@ sn_rt_input sn_assess_input_at(const sn_assess_input *input, int f, void *buffer
   }
   if (input->model->info.joint_count == 0)
     return (sn_rt_input){.controls = (const float(*)[3])controls, .values = values};
-  for (uint32_t j = 0; j < input->model->info.torque_count; j++) {
+  for (uint32_t j = 0; j < input->model->info.torque_count; j++)
     torques[j] = (float)sn_torque(&input->examples->torques, f, input->joint_of[j]);
-  }
   const sn_affine *pose = sn_pose(&input->examples->poses, f);
-  for (uint32_t j = 0; j < input->model->info.joint_count; j++) {
+  for (uint32_t j = 0; j < input->model->info.joint_count; j++)
     sn_model_joints(&pose[input->joint_of[j]], 1, &joints[j]);
-  }
   void *state = values + input->model->info.value_count;
   size_t size = sn_rt_state_size(input->model);
   if (input->states) memcpy(state, input->states + (size_t)f * size, size);
@@ -224,42 +217,26 @@ sn_status sn_assess_evaluate(sn_context *ctx, const sn_rt_model *model, const sn
   return status;
 }
 
-sn_status sn_assess_palettes(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples, sn_poses *out) {
-  *out = (sn_poses){0};
+sn_status sn_assess_palettes(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples, sn_poses *poses,
+                             sn_arena *memory, float **fields) {
+  int frames = sn_assess_frame_count(model, examples);
+  size_t count = fields ? sn_rt_displacement_count(model) : 0;
+  if (poses) *poses = (sn_poses){0};
   sn_arena scratch = sn_arena_new(ctx);
   sn_assess_input input;
   sn_status status = sn_assess_input_new(ctx, model, examples, &scratch, &input);
   void *values = status == SN_OK ? sn_arena_alloc(ctx, &scratch, sn_assess_input_size(&input), 1) : NULL;
   void *palette = sn_arena_alloc(ctx, &scratch, sn_rt_scratch_size(model), 1);
-  if (status == SN_OK && (!values || !palette)) status = ctx->error.status;
-  if (status == SN_OK) {
-    status = sn_poses_new(ctx, (int)model->info.palette_count, sn_assess_frame_count(model, examples), out);
-  }
-  for (int f = 0; status == SN_OK && f < out->frame_count; f++) {
+  if (fields) *fields = SN_NEW(ctx, memory, float, (size_t)frames *count);
+  if (status == SN_OK && (!values || !palette || (fields && !*fields))) status = ctx->error.status;
+  if (status == SN_OK && poses) status = sn_poses_new(ctx, (int)model->info.palette_count, frames, poses);
+  for (int f = 0; status == SN_OK && f < frames; f++) {
+    const float *now;
     sn_rt_input frame = sn_assess_input_at(&input, f, values);
     sn_rt_palette(model, &frame, palette, NULL);
-    sn_model_read_palette(model, palette, sn_pose(out, f));
-  }
-  sn_arena_free(&scratch);
-  return status;
-}
-
-sn_status sn_assess_correct_values(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples, int count,
-                                   sn_arena *memory, float **out) {
-  int frames = sn_assess_frame_count(model, examples);
-  sn_arena scratch = sn_arena_new(ctx);
-  sn_assess_input input;
-  sn_status status = sn_assess_input_new(ctx, model, examples, &scratch, &input);
-  void *joints = status == SN_OK ? sn_arena_alloc(ctx, &scratch, sn_assess_input_size(&input), 1) : NULL;
-  void *palette = sn_arena_alloc(ctx, &scratch, sn_rt_scratch_size(model), 1);
-  *out = SN_NEW(ctx, memory, float, (size_t)frames *(size_t)count);
-  if (status == SN_OK && (!joints || !palette || !*out)) status = ctx->error.status;
-  for (int f = 0; status == SN_OK && f < frames; f++) {
-    const float *values;
-    sn_rt_input frame = sn_assess_input_at(&input, f, joints);
-    sn_rt_palette(model, &frame, palette, NULL);
-    int there = (int)sn_rt_correct_values(model, palette, &values);
-    for (int b = 0; b < count && b < there; b++) (*out)[(size_t)f * (size_t)count + (size_t)b] = values[b];
+    if (poses) sn_model_read_palette(model, palette, sn_pose(poses, f));
+    if (count > 0 && sn_rt_correct_values(model, palette, &now))
+      memcpy(*fields + (size_t)f * count, now, count * sizeof *now);
   }
   sn_arena_free(&scratch);
   return status;

@@ -62,9 +62,8 @@ static void frame_angles(void *user, int64_t begin, int64_t end, int worker) {
   for (int64_t k = begin; k < end; k++) {
     sn_examples_normals(job->examples, sn_frame(&job->examples->frames, job->keys->frames[k]), truth);
     const float(*model)[3] = sn_frame(n->normals, (int)k);
-    for (int i = 0; i < job->vertex_count; i++) {
+    for (int i = 0; i < job->vertex_count; i++)
       n->sums[k] += angle_between(sn_vec3_from(model[i]), sn_vec3_from(truth[i]));
-    }
   }
 }
 
@@ -99,9 +98,8 @@ sn_status sn_errors_window(sn_context *ctx, const sn_keys *keys, int first, cons
                            const sn_frames *normals, sn_errors *errors) {
   const sn_examples *examples = errors->examples;
   int n = errors->vertex_count;
-  if (positions->vertex_count != n) {
+  if (positions->vertex_count != n)
     return sn_fail(ctx, SN_BAD_INPUT, "the model has %d vertices, the rest mesh %d", positions->vertex_count, n);
-  }
   sn_arena scratch = sn_arena_new(ctx);
   error_job job = {.examples = examples,
                    .keys = keys,
@@ -119,9 +117,8 @@ sn_status sn_errors_window(sn_context *ctx, const sn_keys *keys, int first, cons
     for (int k = 0; k < keys->count; k++) {
       errors->frame_squared[first + k] = frame_square(&job, k);
       errors->frames[first + k] = keys->frames[k];
-      if (!isfinite(errors->frame_squared[first + k]) && !sn_frame_is_finite(&examples->frames, keys->frames[k])) {
+      if (!isfinite(errors->frame_squared[first + k]) && !sn_frame_is_finite(&examples->frames, keys->frames[k]))
         status = sn_frame_changed(ctx, keys->frames[k]);
-      }
     }
     if (!normals) errors->angle_sum = NAN;
     if (normals && status == SN_OK) status = measure_normals(ctx, &job, normals, &errors->angle_sum);

@@ -3,6 +3,7 @@
 #include "sinew/eval.h"
 
 #include <math.h>
+#include <string.h>
 
 enum { width = 760, height = 420, left = 70, right = 190, top = 40, bottom = 50 };
 
@@ -31,19 +32,8 @@ static double to_y(range r, double y) {
 
 static void write_escaped(sn_writer *w, const char *text) {
   for (; *text; text++) {
-    switch (*text) {
-    case '<':
-      sn_writef(w, "&lt;");
-      break;
-    case '>':
-      sn_writef(w, "&gt;");
-      break;
-    case '&':
-      sn_writef(w, "&amp;");
-      break;
-    default:
-      sn_write(w, text, 1);
-    }
+    const char *entity = *text == '<' ? "&lt;" : *text == '>' ? "&gt;" : *text == '&' ? "&amp;" : NULL;
+    sn_write(w, entity ? entity : text, entity ? strlen(entity) : 1);
   }
 }
 

@@ -61,9 +61,8 @@ static sn_rt_input rest_input(const sn_rt_model *model, float *values) {
   for (uint32_t j = 0; j < info->joint_count; j++) sn_model_joints(&identity, 1, &joints[j]);
   float *controls = values + 12 * (size_t)info->joint_count, *torques = controls + 3 * (size_t)info->control_count;
   size_t numbers = 3 * (size_t)info->control_count;
-  if (numbers > 0 && sn_rt_size(model, SN_SECTION_CONTROL_FRAMES) > 0) {
+  if (numbers > 0 && sn_rt_size(model, SN_SECTION_CONTROL_FRAMES) > 0)
     memcpy(controls, sn_rt_data(model, SN_SECTION_CONTROL_FRAMES), numbers * sizeof *controls);
-  }
   memset(torques, 0, ((size_t)info->torque_count + info->value_count) * sizeof *torques);
   return (sn_rt_input){.joints = (const float(*)[12])joints,
                        .controls = (const float(*)[3])(void *)controls,
@@ -185,39 +184,40 @@ sn_status sn_assess_plain_lbs(sn_context *ctx, const sn_rt_model *model, sn_mode
 
 static double middle(double a, double b, double c) { return fmax(fmin(a, b), fmin(fmax(a, b), c)); }
 
-sn_status sn_assess_time_beside(sn_context *ctx, const sn_rt_model *model, const sn_rt_model *other,
-                                const sn_examples *examples, double *us, double *ratio) {
+// Medians of three rounds: microseconds of the first model, and their ratio to the second's (NULL: none).
+static sn_status time_both(sn_context *ctx, const sn_rt_model *const models[2], const sn_examples *const posed[2],
+                           double seconds, double *us, double *ratio) {
   enum { rounds = 3 };
   double own[rounds] = {0}, ratios[rounds] = {NAN, NAN, NAN};
   sn_timing timing;
   sn_status status = SN_OK;
   for (int r = 0; status == SN_OK && r < rounds; r++) {
-    status = sn_assess_time(ctx, model, examples, true, 0.2 / rounds, &timing);
+    status = sn_assess_time(ctx, models[0], posed[0], true, seconds, &timing);
     if (status == SN_OK) own[r] = timing.median;
-    if (status != SN_OK || !other) continue;
-    status = sn_assess_time(ctx, other, examples, true, 0.2 / rounds, &timing);
+    if (status != SN_OK || !models[1]) continue;
+    status = sn_assess_time(ctx, models[1], posed[1], true, seconds, &timing);
     ratios[r] = own[r] / timing.median;
   }
   if (status != SN_OK) return status;
   *us = middle(own[0], own[1], own[2]);
-  *ratio = other ? middle(ratios[0], ratios[1], ratios[2]) : NAN;
+  *ratio = models[1] ? middle(ratios[0], ratios[1], ratios[2]) : NAN;
   return SN_OK;
 }
 
+sn_status sn_assess_time_beside(sn_context *ctx, const sn_rt_model *model, const sn_rt_model *other,
+                                const sn_examples *examples, double *us, double *ratio) {
+  const sn_rt_model *const models[2] = {model, other};
+  return time_both(ctx, models, (const sn_examples *const[2]){examples, examples}, 0.2 / 3, us, ratio);
+}
+
 sn_status sn_assess_ratio(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples, double *out) {
-  enum { rounds = 3 };
   sn_model plain = {0};
   sn_rt_model lbs;
-  double ratios[rounds] = {0};
+  const sn_rt_model *const models[2] = {model, &lbs};
+  double us;
   sn_status status = sn_assess_plain_lbs(ctx, model, &plain);
   if (status == SN_OK) status = sn_model_open(ctx, "lbs", plain.bytes, plain.size, &lbs);
-  for (int r = 0; status == SN_OK && r < rounds; r++) {
-    sn_timing own, other;
-    status = sn_assess_time(ctx, model, examples, true, 0.05, &own);
-    if (status == SN_OK) status = sn_assess_time(ctx, &lbs, NULL, true, 0.05, &other);
-    if (status == SN_OK) ratios[r] = own.median / other.median;
-  }
-  if (status == SN_OK) *out = middle(ratios[0], ratios[1], ratios[2]);
+  if (status == SN_OK) status = time_both(ctx, models, (const sn_examples *const[2]){examples, NULL}, 0.05, &us, out);
   sn_model_free(&plain);
   return status;
 }

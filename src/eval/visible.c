@@ -103,8 +103,7 @@ sn_status sn_assess_visible(sn_context *ctx, const sn_rt_model *model, const sn_
   bool posed = info->joint_count > 0 && info->control_count + info->torque_count + info->value_count == 0;
   sn_status status = SN_OK;
   if (examples->frames.frame_count > 0) status = far_vertices(ctx, model, examples, &out->p99_pct_diag);
-  if (status == SN_OK && posed && examples->skeleton.joint_count > 0 && examples->rest.vertex_count > 0) {
+  if (status == SN_OK && posed && examples->skeleton.joint_count > 0 && examples->rest.vertex_count > 0)
     status = roughness(ctx, model, examples, &out->roughness);
-  }
   return status;
 }

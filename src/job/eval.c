@@ -22,7 +22,7 @@ static sn_status make_skeleton(evaluation *e, sn_skeleton *skeleton, sn_poses *p
   int count = (int)model->info.palette_count;
   sn_status status = count == (int)model->info.joint_count ? sn_model_skeleton(e->ctx, model, skeleton)
                                                            : sn_skeleton_new(e->ctx, count, skeleton);
-  return status == SN_OK ? sn_assess_palettes(e->ctx, model, &e->input, poses) : status;
+  return status == SN_OK ? sn_assess_palettes(e->ctx, model, &e->input, poses, NULL, NULL) : status;
 }
 
 // Where there are more fields than frames, a morph target per frame instead: what the fields add up to there, with the weight 1.
@@ -54,7 +54,7 @@ static sn_status morph_targets(evaluation *e, sn_displacements *fields, float **
              "; write the deformed vertices instead: -o out.pc2");
   }
   if (status == SN_OK && fields->count > 0)
-    status = sn_assess_correct_values(e->ctx, e->model, &e->input, fields->count, &fields->memory, weights);
+    status = sn_assess_palettes(e->ctx, e->model, &e->input, NULL, &fields->memory, weights);
   if (status == SN_OK) status = sn_model_shape_names(e->ctx, &e->memory, e->model, names);
   int frames = e->input.poses.frame_count;
   if (status == SN_OK && frames > 0 && fields->count > frames && !*names)

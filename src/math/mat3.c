@@ -38,9 +38,7 @@ sn_mat3 sn_mat3_scale(sn_mat3 a, double s) {
 sn_mat3 sn_mat3_mul(sn_mat3 a, sn_mat3 b) {
   sn_mat3 out;
   for (int r = 0; r < 3; r++)
-    for (int c = 0; c < 3; c++) {
-      out.m[r][c] = a.m[r][0] * b.m[0][c] + a.m[r][1] * b.m[1][c] + a.m[r][2] * b.m[2][c];
-    }
+    for (int c = 0; c < 3; c++) out.m[r][c] = a.m[r][0] * b.m[0][c] + a.m[r][1] * b.m[1][c] + a.m[r][2] * b.m[2][c];
   return out;
 }
 

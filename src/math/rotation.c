@@ -16,15 +16,14 @@ sn_quat sn_quat_normalize(sn_quat a) {
 sn_quat sn_quat_from_mat3(sn_mat3 r) {
   double xx = r.m[0][0], yy = r.m[1][1], zz = r.m[2][2], trace = xx + yy + zz;
   sn_quat q;
-  if (trace > 0) {
+  if (trace > 0)
     q = (sn_quat){r.m[2][1] - r.m[1][2], r.m[0][2] - r.m[2][0], r.m[1][0] - r.m[0][1], 1 + trace};
-  } else if (xx >= yy && xx >= zz) {
+  else if (xx >= yy && xx >= zz)
     q = (sn_quat){1 + xx - yy - zz, r.m[0][1] + r.m[1][0], r.m[0][2] + r.m[2][0], r.m[2][1] - r.m[1][2]};
-  } else if (yy >= zz) {
+  else if (yy >= zz)
     q = (sn_quat){r.m[0][1] + r.m[1][0], 1 - xx + yy - zz, r.m[1][2] + r.m[2][1], r.m[0][2] - r.m[2][0]};
-  } else {
+  else
     q = (sn_quat){r.m[0][2] + r.m[2][0], r.m[1][2] + r.m[2][1], 1 - xx - yy + zz, r.m[1][0] - r.m[0][1]};
-  }
   q = sn_quat_normalize(q);
   return q.w < 0 ? sn_quat_scale(q, -1) : q;
 }

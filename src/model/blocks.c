@@ -45,9 +45,8 @@ typedef struct planner {
 static int compare_u16(const void *a, const void *b) { return *(const uint16_t *)a - *(const uint16_t *)b; }
 
 static int compare_joints(const uint16_t *a, int a_count, const uint16_t *b, int b_count) {
-  for (int k = 0; k < a_count && k < b_count; k++) {
+  for (int k = 0; k < a_count && k < b_count; k++)
     if (a[k] != b[k]) return a[k] - b[k];
-  }
   return a_count - b_count;
 }
 
@@ -169,13 +168,11 @@ static sn_status place_cells(planner *p, int cell_count, int *loose_count) {
     sn_block_run *run = loose ? NULL : add_run(p, SN_RT_GROUP_SHARED, c->influences);
     if (!loose && !run) return SN_NO_MEMORY;
     if (run) memcpy(run->joints, c->joints, sizeof run->joints);
-    for (int it = c->head; it >= 0; it = p->items[it].next) {
-      if (loose) {
+    for (int it = c->head; it >= 0; it = p->items[it].next)
+      if (loose)
         p->loose[(*loose_count)++] = p->items[it].vertex;
-      } else {
+      else
         place(p, run, p->items[it].vertex);
-      }
-    }
     if (run) arrange(p, run);
   }
   return SN_OK;
@@ -194,11 +191,10 @@ static sn_status place_loose(planner *p, int count) {
     if (run) pending_count = 0;
     for (int n = 0; n < count; n++) {
       if (sn_skin_row_influences(p->skin, p->loose[n]) != k) continue;
-      if (left > 0) {
+      if (left > 0)
         place(p, run, p->loose[n]), left--;
-      } else {
+      else
         pending[pending_count++] = p->loose[n];
-      }
     }
     if (run) arrange(p, run);
   }

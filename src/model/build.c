@@ -97,10 +97,9 @@ static sn_status prepare_skin(writer *w) {
 // Weight of vertex i at palette entry `joint`; 0 where it has none.
 static float weight_of(const sn_skin *skin, int i, uint16_t joint) {
   size_t row = (size_t)i * (size_t)skin->influences;
-  for (int k = 0; k < skin->influences; k++) {
+  for (int k = 0; k < skin->influences; k++)
     if (skin->weights[row + (size_t)k] > 0 && skin->joints[row + (size_t)k] == joint)
       return skin->weights[row + (size_t)k];
-  }
   return 0;
 }
 
@@ -115,17 +114,9 @@ typedef struct block_arrays {
 } block_arrays;
 
 static void put_weight(block_arrays *a, int bits, size_t index, float weight) {
-  switch (bits) {
-  case 8:
-    a->weights[index] = (uint8_t)weight;
-    break;
-  case 16:
-    ((uint16_t *)(void *)a->weights)[index] = (uint16_t)weight;
-    break;
-  default:
-    ((float *)(void *)a->weights)[index] = weight;
-    break;
-  }
+  if (bits == 8) a->weights[index] = (uint8_t)weight;
+  if (bits == 16) ((uint16_t *)(void *)a->weights)[index] = (uint16_t)weight;
+  if (bits == 32) ((float *)(void *)a->weights)[index] = weight;
 }
 
 // Lane `lane` of block `block` of group g.
@@ -195,8 +186,7 @@ static void add_blocks(writer *w) {
   a.groups = new_section(w, SN_SECTION_SKIN_GROUPS, w->header.group_count, sizeof *a.groups);
   a.lane = new_section(w, SN_SECTION_SKIN_LANES, blocks, sizeof *a.lane);
   a.rest = new_section(w, SN_SECTION_SKIN_REST, blocks, sizeof *a.rest);
-  bool shaded =
-    w->desc->shade == SN_RT_SHADE_TRANSFORM; // others recompute their normals and need none of the rest pose
+  bool shaded = w->desc->shade == SN_RT_SHADE_TRANSFORM; // others need no normals of the rest pose
   if (shaded) a.normals = new_section(w, SN_SECTION_SKIN_NORMALS, blocks, sizeof *a.normals);
   a.weights = new_section(w, SN_SECTION_SKIN_WEIGHTS, rows, (size_t)lanes * (size_t)w->desc->weight_bits / 8);
   if (tuples) a.tuples = new_section(w, SN_SECTION_SKIN_TUPLES, tuples, sizeof *a.tuples);
@@ -255,9 +245,8 @@ static void add_extra(writer *w) {
     const sn_extra_joint *x = w->desc->extra + e;
     bool scaling = x->kind == SN_EXTRA_SCALING;
     if (x->parent < 0 || x->parent >= joint_count || x->child < 0 || x->child >= joint_count ||
-        (scaling && (x->base < 0 || x->base >= joint_count + e))) {
+        (scaling && (x->base < 0 || x->base >= joint_count + e)))
       w->list.status = sn_fail(w->ctx, SN_BAD_INPUT, "extra joint %d is made from joints that do not exist", e);
-    }
     const double(*s)[3] = x->stretch.m;
     out[e] = (sn_rt_extra){
       .kind = (uint16_t)x->kind,
@@ -356,23 +345,19 @@ static int default_grain(int vertex_count) {
 
 static sn_status check_skin(sn_context *ctx, const sn_model_desc *d, int palette) {
   const sn_skin *skin = d->skin;
-  if (!skin || skin->vertex_count != d->rest->vertex_count) {
+  if (!skin || skin->vertex_count != d->rest->vertex_count)
     return sn_fail(ctx, SN_BAD_INPUT, "a model needs weights for all its %d vertices", d->rest->vertex_count);
-  }
-  if (skin->influences < 1 || skin->influences > SN_RT_MAX_INFLUENCES) {
+  if (skin->influences < 1 || skin->influences > SN_RT_MAX_INFLUENCES)
     return sn_fail(ctx, SN_BAD_INPUT, "a model has 1 to %d influences per vertex, not %d", SN_RT_MAX_INFLUENCES,
                    skin->influences);
-  }
   for (int i = 0; i < skin->vertex_count; i++)
     for (int k = 0; k < skin->influences; k++) {
       size_t at = (size_t)i * (size_t)skin->influences + (size_t)k;
-      if (!isfinite(skin->weights[at]) || skin->weights[at] < 0) {
+      if (!isfinite(skin->weights[at]) || skin->weights[at] < 0)
         return sn_fail(ctx, SN_BAD_INPUT, "vertex %d has the weight %g", i, (double)skin->weights[at]);
-      }
-      if (skin->joints[at] >= palette) {
+      if (skin->joints[at] >= palette)
         return sn_fail(ctx, SN_BAD_INPUT, "vertex %d has an influence of bone %d, there are %d", i, skin->joints[at],
                        palette);
-      }
     }
   return SN_OK;
 }
@@ -381,19 +366,17 @@ static sn_status fill_header(writer *w) {
   sn_context *ctx = w->ctx;
   const sn_model_desc *d = w->desc;
   if (!d->rest) return sn_fail(ctx, SN_BAD_INPUT, "a model needs a rest mesh");
-  if (d->weight_bits != 32 && d->weight_bits != 16 && d->weight_bits != 8) {
+  if (d->weight_bits != 32 && d->weight_bits != 16 && d->weight_bits != 8)
     return sn_fail(ctx, SN_BAD_INPUT, "weights have 32, 16 or 8 bits, or 12 in a packed model, not %d",
                    d->weight_bits);
-  }
   if (d->blend == SN_RT_BLEND_CENTRES && !d->centres)
     return sn_fail(ctx, SN_BAD_INPUT, "the blend `centres` needs centres of rotation");
   if (d->grain < 0 || d->grain > SN_RT_MAX_GRAIN)
     return sn_fail(ctx, SN_BAD_INPUT, "the grain is 1 to 65536, not %d", d->grain);
   int joint_count = d->skeleton ? d->skeleton->joint_count : 0;
   int palette = d->palette_count ? d->palette_count : joint_count + d->extra_count;
-  if (palette < 1 || palette > SN_RT_MAX_JOINTS) {
+  if (palette < 1 || palette > SN_RT_MAX_JOINTS)
     return sn_fail(ctx, SN_BAD_INPUT, "a model has 1 to %d joints or bones, not %d", SN_RT_MAX_JOINTS, palette);
-  }
   sn_rt_header *h = &w->header;
   memcpy(h->magic, SN_RT_MAGIC, sizeof h->magic);
   h->version_major = SN_RT_FORMAT_MAJOR, h->version_minor = SN_RT_FORMAT_MINOR;

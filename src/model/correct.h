@@ -11,8 +11,7 @@ typedef struct sn_correct_sections {
   sn_rt_correct_head head;
   sn_model_section head_section;
   int block_section_count;
-  sn_model_section
-    blocks[4]; // correct.start, correct.entries, correct.deltas, and correct.limits where there are any
+  sn_model_section blocks[4]; // correct.start, .entries, .deltas, and .limits where there are any
 } sn_correct_sections;
 
 // Orders the vertices of a run so that those which the same bases correct share blocks, and few lanes of an entry stay

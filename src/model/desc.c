@@ -25,21 +25,18 @@ static void *copy(copier *c, const void *from, size_t count, size_t size) {
   return to;
 }
 
+static char **copy_names(copier *c, const char *const *from, int count) {
+  char **to = copy(c, from, (size_t)count, sizeof *to);
+  for (int n = 0; to && n < count; n++) to[n] = copy(c, from[n], strlen(from[n]) + 1, 1);
+  return to;
+}
+
 static void copy_skeleton(copier *c, const sn_skeleton *from, sn_skeleton *to) {
   size_t joint_count = (size_t)from->joint_count;
   *to = (sn_skeleton){.joint_count = from->joint_count};
   to->parents = copy(c, from->parents, joint_count, sizeof *to->parents);
   to->rest = copy(c, from->rest, joint_count, sizeof *to->rest);
-  to->names = copy(c, from->names, joint_count, sizeof *to->names);
-  for (size_t j = 0; to->names && j < joint_count; j++) {
-    to->names[j] = copy(c, from->names[j], strlen(from->names[j]) + 1, 1);
-  }
-}
-
-static const char *const *copy_names(copier *c, const char *const *from, int count) {
-  const char **to = copy(c, from, (size_t)count, sizeof *to);
-  for (int n = 0; to && n < count; n++) to[n] = copy(c, from[n], strlen(from[n]) + 1, 1);
-  return to;
+  to->names = copy_names(c, (const char *const *)from->names, from->joint_count);
 }
 
 static const sn_model_section *copy_sections(copier *c, const sn_model_section *from, int count) {
@@ -72,7 +69,7 @@ sn_status sn_model_keep_desc(sn_context *ctx, const sn_model_desc *desc, sn_mode
   kept->desc.place_of = copy(&c, desc->place_of, vertices, sizeof *desc->place_of);
   kept->desc.centres = copy(&c, desc->centres, vertices, sizeof *desc->centres);
   kept->desc.extra = copy(&c, desc->extra, (size_t)desc->extra_count, sizeof *desc->extra);
-  kept->desc.value_names = copy_names(&c, desc->value_names, desc->value_count);
+  kept->desc.value_names = (const char *const *)copy_names(&c, desc->value_names, desc->value_count);
   kept->desc.value_ranges = copy(&c, desc->value_ranges, (size_t)desc->value_count, sizeof *desc->value_ranges);
   kept->desc.sections = copy_sections(&c, desc->sections, desc->section_count);
   model->desc = &kept->desc;

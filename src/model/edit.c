@@ -19,9 +19,8 @@ sn_status sn_model_replace(sn_context *ctx, const sn_rt_model *model, sn_rt_corr
   header.correct = (uint8_t)correct;
   sn_section_list list = {.ctx = ctx};
   const sn_rt_entry *entries = (const sn_rt_entry *)(const void *)(bytes + sizeof header);
-  for (const sn_rt_entry *e = entries; e < entries + header.section_count; e++) {
+  for (const sn_rt_entry *e = entries; e < entries + header.section_count; e++)
     if (!is_given(given, given_count, e->name)) sn_section_add(&list, e->name, bytes + e->offset, e->size, e->flags);
-  }
   for (int s = 0; s < given_count; s++)
     sn_section_add(&list, given[s].name, given[s].bytes, given[s].size,
                    given[s].required ? SN_RT_SECTION_REQUIRED : 0);

@@ -125,11 +125,10 @@ sn_status sn_fans_make(sn_context *ctx, sn_arena *memory, const sn_mesh *mesh, c
   c.row = out->neighbours;
   for (size_t i = 0; i < vertices; i++) {
     size_t first = (size_t)through(groups->class_of, (int)i);
-    if (first == i) {
+    if (first == i)
       chain(&c, (uint32_t)i);
-    } else {
+    else
       copy_row(&c, out, first);
-    }
     out->start[i + 1] = c.length;
   }
   return SN_OK;
@@ -139,9 +138,8 @@ static size_t row_length(const sn_fans *fans, uint32_t i) { return fans->start[i
 
 size_t sn_fans_steps(const sn_fans *fans, uint32_t block) {
   size_t longest = 0;
-  for (uint32_t i = lanes * block; i < lanes * (block + 1) && i < fans->vertex_count; i++) {
+  for (uint32_t i = lanes * block; i < lanes * (block + 1) && i < fans->vertex_count; i++)
     if (row_length(fans, i) > longest) longest = row_length(fans, i);
-  }
   return longest;
 }
 

@@ -64,12 +64,11 @@ static void measure_boxes(const packer *p, float (*boxes)[4]) {
       for (uint32_t l = 0; l < lanes; l++) {
         float *box = boxes[b.group];
         sn_rt_stored_position(&p->skin, b.group, b.block, l, at);
-        for (int c = 0; c < 3; c++) {
+        for (int c = 0; c < 3; c++)
           if (side)
             box[3] = fmaxf(box[3], at[c] - box[c]);
           else
             box[c] = b.place || l ? fminf(box[c], at[c]) : at[c];
-        }
       }
 }
 
@@ -167,9 +166,8 @@ static void pack_tuples(void *user) {
   packer *p = user;
   const uint16_t *tuples = p->skin.tuples;
   uint64_t count = sn_rt_size(p->model, SN_SECTION_SKIN_TUPLES) / sizeof *tuples;
-  if (p->model->info.palette_count > 256) {
+  if (p->model->info.palette_count > 256)
     return sn_section_add(&p->list, sn_rt_section_name(SN_SECTION_SKIN_TUPLES), tuples, count * sizeof *tuples, 0);
-  }
   uint8_t *bytes = new_section(p, SN_SECTION_PACK_TUPLES, count, 1);
   for (uint64_t n = 0; bytes && n < count; n++) bytes[n] = (uint8_t)tuples[n];
 }

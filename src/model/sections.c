@@ -53,11 +53,10 @@ void sn_sections_rewrite(sn_section_list *list, const sn_rt_model *model, const 
   for (uint32_t s = 0; list->status == SN_OK && s < model->info.section_count; s++, e++) {
     size_t n = 0;
     while (n < count && strcmp(e->name, sn_rt_section_name(rules[n].from)) != 0) n++;
-    if (n == count) {
+    if (n == count)
       sn_section_add(list, e->name, bytes + e->offset, e->size, e->flags);
-    } else if (rules[n].write) {
+    else if (rules[n].write)
       rules[n].write(user);
-    }
   }
 }
 

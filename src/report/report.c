@@ -8,23 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+static json_t *next_text(const char *text) { return text ? sn_report_text(text) : json_null(); }
+
 static json_t *next_value(char kind, va_list *args) {
-  switch (kind) {
-  case 'i':
-    return json_integer(va_arg(*args, int));
-  case 'I':
-    return json_integer(va_arg(*args, json_int_t));
-  case 'f':
-    return sn_report_number(va_arg(*args, double));
-  case 'b':
-    return json_boolean(va_arg(*args, int));
-  case 's': {
-    const char *text = va_arg(*args, const char *);
-    return text ? sn_report_text(text) : json_null();
-  }
-  default:
-    return va_arg(*args, json_t *);
-  }
+  if (kind == 'i') return json_integer(va_arg(*args, int));
+  if (kind == 'I') return json_integer(va_arg(*args, json_int_t));
+  if (kind == 'f') return sn_report_number(va_arg(*args, double));
+  if (kind == 'b') return json_boolean(va_arg(*args, int));
+  if (kind == 's') return next_text(va_arg(*args, const char *));
+  return va_arg(*args, json_t *);
 }
 
 void sn_report_add(json_t *object, const char *members, ...) {
@@ -52,9 +44,8 @@ json_t *sn_report_value(const char *text) {
   if (!text) return json_true();
   char *end;
   double number = strtod(text, &end);
-  if (*text && !*end && number == (double)(long)number && number > -1e15 && number < 1e15) {
+  if (*text && !*end && number == (double)(long)number && number > -1e15 && number < 1e15)
     return json_integer((json_int_t)number);
-  }
   if (*text && !*end) {
     json_t *real = json_real(number);
     if (real) return real;
@@ -64,9 +55,8 @@ json_t *sn_report_value(const char *text) {
 
 json_t *sn_report_options(const sn_option_group *groups, const void *options) {
   json_t *out = json_object();
-  for (sn_option_cursor at = {.group = groups}; sn_option_next(&at);) {
+  for (sn_option_cursor at = {.group = groups}; sn_option_next(&at);)
     json_object_set_new(out, at.option->name, sn_report_value(sn_option_get(&at, options).text));
-  }
   return out;
 }
 
@@ -75,9 +65,8 @@ json_t *sn_report_examples(const sn_examples *examples) {
   sn_report_add(out, "vertices:i triangles:i frames:i joints:i clips:i", examples->rest.vertex_count,
                 examples->rest.triangle_count, examples->frames.frame_count, examples->skeleton.joint_count,
                 examples->clip_count);
-  if (examples->test_frame_count > 0) {
+  if (examples->test_frame_count > 0)
     json_object_set_new(out, "test_frames", json_integer(examples->test_frame_count));
-  }
   if (examples->source) json_object_set_new(out, "file_vertices", json_integer(examples->source_count));
   if (examples->note_count > 0) {
     json_t *notes = json_array();

@@ -47,10 +47,9 @@ json_t *sn_report_text(const char *text) {
 
 void sn_report_put(json_t *object, const char *name, json_t *value) {
   char *good = to_utf8(name);
-  if (good) {
+  if (good)
     json_object_set_new(object, good, value);
-  } else {
+  else
     json_decref(value);
-  }
   if (good) give_back(good);
 }

@@ -34,24 +34,23 @@ sn_rt_status sn_rt_need_floats(sn_rt_checker *c, sn_rt_section_id id, uint64_t c
   return status ? status : sn_rt_check_floats(c, id);
 }
 
-sn_rt_status sn_rt_check_floats(sn_rt_checker *c, sn_rt_section_id id) {
-  const uint32_t *bits = sn_rt_data(c->model, id), exponent = 0x7f800000u;
-  uint64_t count = sn_rt_size(c->model, id) / sizeof *bits;
-  for (uint64_t n = 0; n < count; n++) {
-    if ((bits[n] & exponent) == exponent)
+sn_rt_status sn_rt_need_floats_if_there(sn_rt_checker *c, sn_rt_section_id id, uint64_t count) {
+  return there(c, id) ? sn_rt_need_floats(c, id, count) : SN_RT_OK;
+}
+
+// Numbers of 1 or 2 words; the last word has the exponent, whose bits are all set where the number is not finite.
+static sn_rt_status check_finite(sn_rt_checker *c, sn_rt_section_id id, uint32_t words, uint32_t exponent) {
+  const uint32_t *bits = sn_rt_data(c->model, id);
+  uint64_t count = sn_rt_size(c->model, id) / sizeof *bits / words;
+  for (uint64_t n = 0; n < count; n++)
+    if ((bits[words * n + words - 1] & exponent) == exponent)
       return SN_RT_BAD(c, "number %" PRIu64 " of section %s is not finite", n, name_of(id));
-  }
   return SN_RT_OK;
 }
 
+sn_rt_status sn_rt_check_floats(sn_rt_checker *c, sn_rt_section_id id) { return check_finite(c, id, 1, 0x7f800000u); }
 sn_rt_status sn_rt_check_doubles(sn_rt_checker *c, sn_rt_section_id id) {
-  const uint64_t *bits = sn_rt_data(c->model, id), exponent = (uint64_t)0x7ff << 52;
-  uint64_t count = sn_rt_size(c->model, id) / sizeof *bits;
-  for (uint64_t n = 0; n < count; n++) {
-    if ((bits[n] & exponent) == exponent)
-      return SN_RT_BAD(c, "number %" PRIu64 " of section %s is not finite", n, name_of(id));
-  }
-  return SN_RT_OK;
+  return check_finite(c, id, 2, 0x7ff00000u);
 }
 
 sn_rt_status sn_rt_check_below(sn_rt_checker *c, sn_rt_section_id id, uint32_t bytes, uint32_t limit,

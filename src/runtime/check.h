@@ -20,8 +20,9 @@ sn_rt_status sn_rt_need(sn_rt_checker *c, sn_rt_section_id id, uint64_t size);
 sn_rt_status sn_rt_need_if_there(sn_rt_checker *c, sn_rt_section_id id, uint64_t size);
 // The section is there, a whole number of items of this size.
 sn_rt_status sn_rt_need_items(sn_rt_checker *c, sn_rt_section_id id, uint64_t item_size);
-// The section is there with this many floats, all of them finite.
+// The section is there with this many floats, all of them finite; _if_there: or it is missing.
 sn_rt_status sn_rt_need_floats(sn_rt_checker *c, sn_rt_section_id id, uint64_t count);
+sn_rt_status sn_rt_need_floats_if_there(sn_rt_checker *c, sn_rt_section_id id, uint64_t count);
 
 // Of a section whose size is right, or that is not there: all its floats or doubles are finite; all its numbers of
 // `bytes` bytes (1, 2 or 4) are less than `limit`, the number of `what` there are.

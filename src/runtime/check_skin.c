@@ -16,10 +16,9 @@ static sn_rt_status check_names(sn_rt_checker *c, sn_rt_section_id id, uint64_t 
   if (size < head || start[0] != 0 || start[count] != size - head)
     return SN_RT_BAD(c, "section %s is too short", sn_rt_section_name(id));
   const char *text = (const char *)(start + count + 1);
-  for (uint64_t n = 0; n < count; n++) {
+  for (uint64_t n = 0; n < count; n++)
     if (start[n + 1] <= start[n] || start[n + 1] > size - head || text[start[n + 1] - 1] != 0)
       return SN_RT_BAD(c, "the name of %s %" PRIu64 " does not end", what, n);
-  }
   return SN_RT_OK;
 }
 
@@ -29,10 +28,9 @@ sn_rt_status sn_rt_check_values(sn_rt_checker *c) {
   const float(*ranges)[2] = sn_rt_data(c->model, SN_SECTION_VALUE_RANGES);
   sn_rt_status status = check_names(c, SN_SECTION_VALUE_NAMES, count, "value");
   if (!status) status = sn_rt_need_floats(c, SN_SECTION_VALUE_RANGES, 2 * (uint64_t)count);
-  for (uint32_t v = 0; !status && v < count; v++) {
+  for (uint32_t v = 0; !status && v < count; v++)
     if (!(ranges[v][1] - ranges[v][0] > 1e-30f && ranges[v][1] - ranges[v][0] < 1e30f))
       status = SN_RT_BAD(c, "value %u has no range", v);
-  }
   return status;
 }
 
@@ -41,14 +39,13 @@ sn_rt_status sn_rt_check_joints(sn_rt_checker *c) {
   sn_rt_status status = check_names(c, SN_SECTION_JOINT_NAMES, joint_count, "joint");
   if (!status)
     status = (joint_count ? sn_rt_need : sn_rt_need_if_there)(c, SN_SECTION_JOINT_PARENTS, (uint64_t)joint_count * 4);
+  uint64_t floats = (uint64_t)joint_count * 12;
   if (!status)
-    status = (joint_count ? sn_rt_need : sn_rt_need_if_there)(c, SN_SECTION_JOINT_REST, (uint64_t)joint_count * 48);
-  if (!status) status = sn_rt_check_floats(c, SN_SECTION_JOINT_REST);
+    status = (joint_count ? sn_rt_need_floats : sn_rt_need_floats_if_there)(c, SN_SECTION_JOINT_REST, floats);
   const int32_t *parents = sn_rt_data(c->model, SN_SECTION_JOINT_PARENTS);
-  for (uint32_t j = 0; !status && j < joint_count; j++) {
+  for (uint32_t j = 0; !status && j < joint_count; j++)
     if (parents[j] < -1 || parents[j] >= (int64_t)joint_count)
       status = SN_RT_BAD(c, "joint %u has no such parent", j);
-  }
   return status;
 }
 
@@ -104,10 +101,9 @@ static sn_rt_status check_group(sn_rt_checker *c, uint32_t index, totals *sum) {
     sum->tuples += (uint64_t)g->block_count * g->influences;
   } else {
     sum->shared += g->block_count;
-    for (int k = 0; k < g->influences; k++) {
+    for (int k = 0; k < g->influences; k++)
       if (g->joints[k] >= c->model->info.palette_count)
         return SN_RT_BAD(c, "group %u has a joint that does not exist", index);
-    }
   }
   if (sum->blocks > c->model->info.block_count)
     return SN_RT_BAD(c, "the groups have more than the model's %u blocks", c->model->info.block_count);
@@ -153,27 +149,22 @@ static sn_rt_status check_chunk(sn_rt_checker *c, uint64_t chunk, totals *sum) {
 // Rest tangents, in floats: the last of four numbers is 1 or -1.
 static sn_rt_status check_tangents(sn_rt_checker *c) {
   uint64_t blocks = c->model->info.block_count;
-  sn_rt_status status = sn_rt_need_if_there(c, SN_SECTION_SKIN_TANGENTS, blocks * sn_rt_tangent_bytes(0));
-  if (!status) status = sn_rt_check_floats(c, SN_SECTION_SKIN_TANGENTS);
+  sn_rt_status status = sn_rt_need_floats_if_there(c, SN_SECTION_SKIN_TANGENTS, blocks * 4 * SN_RT_LANES);
   const float(*rows)[SN_RT_LANES] = sn_rt_data(c->model, SN_SECTION_SKIN_TANGENTS);
   for (uint64_t b = 0; rows && !status && b < blocks; b++)
-    for (int l = 0; l < SN_RT_LANES; l++) {
+    for (int l = 0; l < SN_RT_LANES; l++)
       if (fabsf(rows[4 * b + 3][l]) != 1)
         return SN_RT_BAD(c, "a tangent of block %" PRIu64 " is neither right- nor left-handed", b);
-    }
   return status;
 }
 
 // Rest positions and normals, in floats.
 static sn_rt_status check_points(sn_rt_checker *c) {
   const sn_rt_info *info = &c->model->info;
-  uint64_t size = info->block_count * SN_RT_LANES * 3 * sizeof(float);
-  sn_rt_status status = sn_rt_need(c, SN_SECTION_SKIN_REST, size);
-  if (!status) status = sn_rt_check_floats(c, SN_SECTION_SKIN_REST);
-  if (!status)
-    status =
-      (info->shade == SN_RT_SHADE_TRANSFORM ? sn_rt_need : sn_rt_need_if_there)(c, SN_SECTION_SKIN_NORMALS, size);
-  if (!status) status = sn_rt_check_floats(c, SN_SECTION_SKIN_NORMALS);
+  uint64_t count = (uint64_t)info->block_count * SN_RT_LANES * 3;
+  int shaded = info->shade == SN_RT_SHADE_TRANSFORM;
+  sn_rt_status status = sn_rt_need_floats(c, SN_SECTION_SKIN_REST, count);
+  if (!status) status = (shaded ? sn_rt_need_floats : sn_rt_need_floats_if_there)(c, SN_SECTION_SKIN_NORMALS, count);
   return status ? status : check_tangents(c);
 }
 
@@ -245,9 +236,8 @@ static sn_rt_status check_fans(sn_rt_checker *c) {
   uint64_t steps = sn_rt_size(c->model, SN_SECTION_SHADE_FANS) / SN_RT_LANES / bytes;
   if (!status) status = sn_rt_check_starts(c, SN_SECTION_SHADE_START, sn_rt_blocks_of(vertices), steps);
   if (!status) status = sn_rt_check_below(c, SN_SECTION_SHADE_FANS, bytes, vertices, "vertex");
-  return status
-           ? status
-           : sn_rt_need_if_there(c, SN_SECTION_SHADE_OWN, (uint64_t)sn_rt_blocks_of(vertices) * 3 * SN_RT_LANES * 2);
+  uint64_t own = (uint64_t)sn_rt_blocks_of(vertices) * 3 * SN_RT_LANES * 2;
+  return status ? status : sn_rt_need_if_there(c, SN_SECTION_SHADE_OWN, own);
 }
 
 // Every vertex of the packed triangles, and nothing after them.

@@ -87,9 +87,8 @@ SN_RT_BOTH void sn_rt_predicted_place(const float *d, uint32_t flags, const floa
 // [F | place - F centre]
 SN_RT_BOTH void sn_rt_store_bone(const float (*f)[4], const float place[4], const float centre[3], float *matrix) {
   memcpy(matrix, f, 12 * sizeof *matrix);
-  for (int n = 0; n < 3; n++) {
+  for (int n = 0; n < 3; n++)
     matrix[12 + n] = place[n] - (f[0][n] * centre[0] + f[1][n] * centre[1] + f[2][n] * centre[2]);
-  }
   matrix[15] = 0;
 }
 

@@ -135,10 +135,9 @@ static sn_rt_status check_space(sn_rt_checker *c, const sn_rt_field *f, uint32_t
     return SN_RT_BAD(c, "section correct.numbers is too short");
   sn_rt_pose_spaces spaces = spaces_of(c->model);
   const double *widths = sn_rt_widths(&spaces, f);
-  for (uint32_t k = 0; k < f->centre_count; k++) {
+  for (uint32_t k = 0; k < f->centre_count; k++)
     if (!(widths[k] > 1e-12 && widths[k] < 1e12))
       return SN_RT_BAD(c, "pose %u of pose space %u has no width", k, index);
-  }
   return SN_RT_OK;
 }
 

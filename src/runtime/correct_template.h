@@ -96,11 +96,10 @@ static SN_RT_INLINE correction correction_at(const sn_rt_job *job, uint32_t bits
   vf3 none = {vf_set(0), vf_set(0), vf_set(0)};
   correction sum = {!c->forward, c->forward, c->limit_after, none, none, none.x};
   uint32_t first = c->stored.start[at->block], end = c->stored.start[at->block + 1];
-  if (bits == SN_RT_PACKED_BITS && c->stored.delta_bytes) {
+  if (bits == SN_RT_PACKED_BITS && c->stored.delta_bytes)
     add_packed_entries(job, first, end, lane, normals, &sum);
-  } else {
+  else
     add_entries(job, first, end, lane, normals, &sum);
-  }
   if (c->stored.limits) sum.limit = load_limit(&c->stored, bits, at->block * SN_RT_LANES + (size_t)lane);
   if (c->stored.limits && !sum.late) sum.position = limited(sum.position, sum.limit);
   return sum;

@@ -149,14 +149,6 @@ typedef struct multiplier {
   void (*three)(const float *matrix, uint32_t rows, uint32_t columns, const float (*x)[4], float (*out)[4]);
 } multiplier;
 
-static void plain_1(const float *m, uint32_t rows, uint32_t columns, const float *x, float *out) {
-  multiply_1(m, rows, columns, x, out);
-}
-
-static void plain_3(const float *m, uint32_t rows, uint32_t columns, const float (*x)[4], float (*out)[4]) {
-  multiply_3(m, rows, columns, x, out);
-}
-
 #if defined(SN_RT_HAS_AVX2)
 #define SN_RT_WIDE __attribute__((target("avx2,fma")))
 
@@ -209,7 +201,7 @@ static multiplier choose_multiplier(const sn_rt_model *model) {
     return (multiplier){wide_1, wide_3};
 #endif
   (void)model;
-  return (multiplier){plain_1, plain_3};
+  return (multiplier){multiply_1, multiply_3};
 }
 
 // ---- the drive ---------------------------------------------------------------------------------------------------------------
@@ -245,9 +237,8 @@ static void kernel_vector(const sn_rt_model *model, const float (*controls)[3], 
   const sn_rt_control *head = head_of(model);
   const float *frames = sn_rt_data(model, SN_SECTION_CONTROL_FRAMES);
   uint32_t points = model->info.control_count;
-  for (uint32_t f = 0; f < head->frames; f++) {
+  for (uint32_t f = 0; f < head->frames; f++)
     xi[f] = sn_rt_control_kernel(head, points, controls[0], frames + 3 * (size_t)f * points);
-  }
   xi[head->frames] = 1;
 }
 
@@ -272,9 +263,8 @@ static void run(const sn_rt_model *model, const sn_rt_input *input, const sn_rt_
     multiply.three(sn_rt_data(model, SN_SECTION_CONTROL_SOLVE), bones, 3 * bones + points,
                    (const float(*)[4])w.columns, w.places);
   }
-  for (uint32_t b = 0; b < bones; b++) {
+  for (uint32_t b = 0; b < bones; b++)
     sn_rt_store_bone((const float(*)[4])w.columns + 3 * (size_t)b, w.places[b], centres[b], palette + 16 * (size_t)b);
-  }
 }
 
 static uint64_t work(const sn_rt_model *model) {

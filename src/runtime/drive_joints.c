@@ -23,19 +23,17 @@ static sn_rt_status check(sn_rt_checker *c) {
   const sn_rt_extra *extra = sn_rt_data(c->model, SN_SECTION_DRIVE_EXTRA);
   for (uint32_t e = 0; !status && e < count; e++) {
     const sn_rt_extra *x = extra + e;
-    if (x->kind != SN_RT_EXTRA_HALFWAY && x->kind != SN_RT_EXTRA_SCALING) {
+    if (x->kind != SN_RT_EXTRA_HALFWAY && x->kind != SN_RT_EXTRA_SCALING)
       return sn_rt_fail(c->error, SN_RT_UNSUPPORTED,
                         "extra joint %u is of a kind (%u) that this runtime does not know", e, (unsigned)x->kind);
-    }
     if (x->parent >= joint_count || x->child >= joint_count || x->base >= joint_count + e)
       return SN_RT_BAD(c, "extra joint %u is made from joints that do not exist", e);
   }
   return status;
 }
 
-static uint64_t work(const sn_rt_model *model) {
-  return is_still(model) ? 0 : 150 * (uint64_t)extra_count(model);
-} // about
+// About 150 operations for an extra joint.
+static uint64_t work(const sn_rt_model *model) { return is_still(model) ? 0 : 150 * (uint64_t)extra_count(model); }
 
 static void run(const sn_rt_model *model, const sn_rt_input *input, const sn_rt_keeping *keeping, void *space,
                 float *palette) {

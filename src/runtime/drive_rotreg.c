@@ -182,12 +182,10 @@ sn_rt_status sn_rt_rotreg_check(sn_rt_checker *c) {
   if (joint_count == 0) return SN_RT_BAD(c, "proxy bones without joints");
   sn_rt_status status = sn_rt_need(c, SN_SECTION_DRIVE_JOINTS, joint_count * sizeof(sn_rt_rotreg_joint));
   const sn_rt_rotreg_joint *joint = sn_rt_data(c->model, SN_SECTION_DRIVE_JOINTS);
-  for (uint32_t j = 0; !status && j < joint_count; j++) {
+  for (uint32_t j = 0; !status && j < joint_count; j++)
     if (joint[j].base >= joint_count || !sn_rt_all_finite(joint[j].reference, 3))
       status = SN_RT_BAD(c, "number %u of section drive.joints is out of range", j);
-  }
-  if (!status) status = sn_rt_need_if_there(c, SN_SECTION_DRIVE_CENTRE, 3 * sizeof(float));
-  if (!status) status = sn_rt_check_floats(c, SN_SECTION_DRIVE_CENTRE);
+  if (!status) status = sn_rt_need_floats_if_there(c, SN_SECTION_DRIVE_CENTRE, 3);
   return status ? status : check_solve(c);
 }
 
@@ -196,10 +194,9 @@ static sn_rt_status check(sn_rt_checker *c) {
   sn_rt_status status = sn_rt_rotreg_check(c);
   if (!status) status = sn_rt_need(c, SN_SECTION_DRIVE_KEYS, blocks * sizeof(sn_rt_rotreg_block));
   const sn_rt_rotreg_block *block = sn_rt_data(c->model, SN_SECTION_DRIVE_KEYS);
-  for (uint32_t b = 0; !status && b < blocks; b++) {
+  for (uint32_t b = 0; !status && b < blocks; b++)
     if (!sn_rt_rotreg_good_block(block + b, c->model->info.joint_count))
       status = SN_RT_BAD(c, "a predictor of block %u is out of range", b);
-  }
   return status;
 }
 

@@ -66,17 +66,14 @@ static sn_rt_status check(sn_rt_checker *c) {
   if (!status)
     status = sn_rt_need_floats(c, SN_SECTION_DRIVE_TORQUES, joint_count * sizeof(sn_rt_torque) / sizeof(float));
   if (!status) status = sn_rt_need(c, SN_SECTION_DRIVE_PAIRS, blocks * sizeof(sn_rt_torque_block));
-  if (!status) status = sn_rt_need_if_there(c, SN_SECTION_DRIVE_OFFSETS, joint_count * 2 * sizeof(float));
-  if (!status) status = sn_rt_check_floats(c, SN_SECTION_DRIVE_OFFSETS);
+  if (!status) status = sn_rt_need_floats_if_there(c, SN_SECTION_DRIVE_OFFSETS, 2 * (uint64_t)joint_count);
   const sn_rt_torque *torque = sn_rt_data(c->model, SN_SECTION_DRIVE_TORQUES);
-  for (uint32_t j = 0; !status && j < joint_count; j++) {
+  for (uint32_t j = 0; !status && j < joint_count; j++)
     if (torque[j].high < torque[j].low) status = SN_RT_BAD(c, "the torque of joint %u is out of range", j);
-  }
   const sn_rt_torque_block *pairs = sn_rt_data(c->model, SN_SECTION_DRIVE_PAIRS);
-  for (uint32_t b = 0; !status && b < blocks; b++) {
+  for (uint32_t b = 0; !status && b < blocks; b++)
     if (!good_pair(pairs + b, joint_count))
       status = SN_RT_BAD(c, "a pair of predictors of block %u is out of range", b);
-  }
   return status;
 }
 

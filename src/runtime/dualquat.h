@@ -27,9 +27,8 @@ SN_RT_BOTH int sn_rt_split_matrix(const float m[16], const float centre[3], floa
   for (int n = 0; n < 3; n++) kept[n] = common * centre[n];
   sn_rt_make_about(s, centre, kept, stretch);
   sn_rt_apply(m, centre, moved);
-  for (int n = 0; n < 3; n++) {
+  for (int n = 0; n < 3; n++)
     t[n] = rigid ? m[12 + n] : moved[n] - (r[3 * n] * kept[0] + r[3 * n + 1] * kept[1] + r[3 * n + 2] * kept[2]);
-  }
   sn_rt_make_dualquat(r, t, dualquat);
   return rigid;
 }
@@ -48,9 +47,8 @@ SN_RT_BOTH float sn_rt_common_scale(const float *stretches, uint32_t count, uint
     if (votes == 0) scale = own;
     votes = votes == 0 || equal ? votes + 1 : votes - 1;
   }
-  for (uint32_t e = 0; e < count; e++) {
+  for (uint32_t e = 0; e < count; e++)
     agree += fabsf(sn_rt_mean_stretch(stretches + (size_t)e * stride) - scale) <= same * fabsf(scale);
-  }
   return agree > count / 2 && scale > 0 ? scale : 1;
 }
 

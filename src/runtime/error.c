@@ -38,15 +38,14 @@ sn_rt_status sn_rt_fail(sn_rt_error *error, sn_rt_status status, const char *for
     int longs = 0;
     while (*++format == 'l') longs++;
     if (*format == 'I') format += 3, longs = 2; // PRIu64 is I64u for Windows' older C library
-    if (*format == 's') {
+    if (*format == 's')
       put_text(&t, va_arg(arguments, const char *));
-    } else if (longs == 0) {
+    else if (longs == 0)
       put_number(&t, va_arg(arguments, unsigned));
-    } else if (longs == 1) {
+    else if (longs == 1)
       put_number(&t, va_arg(arguments, unsigned long));
-    } else {
+    else
       put_number(&t, va_arg(arguments, unsigned long long));
-    }
   }
   va_end(arguments);
   *t.at = 0;
@@ -61,8 +60,8 @@ sn_rt_status sn_rt_fail(sn_rt_error *error, sn_rt_status status, const char *for
   }
 #define SECTION_NAME(id, name) name,
 
-NAMED(sn_rt_drive_name, sn_rt_drive, "joints", "rotreg", "torque", "controls", "helpers")
 NAMED(sn_rt_correct_name, sn_rt_correct, "none", "rbf", "eigen")
+NAMED(sn_rt_drive_name, sn_rt_drive, "joints", "rotreg", "torque", "controls", "helpers")
 NAMED(sn_rt_blend_name, sn_rt_blend, "linear", "dualquat", "centres")
 NAMED(sn_rt_shade_name, sn_rt_shade, "transform", "recompute")
 NAMED(sn_rt_status_name, sn_rt_status, "SN_RT_OK", "SN_RT_BAD_MODEL", "SN_RT_UNSUPPORTED", "SN_RT_BAD_ARGUMENT")

@@ -45,9 +45,8 @@ SN_RT_BOTH void sn_rt_scaling_joint(const sn_rt_extra *x, const float parent[16]
                       bend * s[5],     bend * s[4], bend * s[5], 1 + bend * s[2]};
   sn_rt_linear_part(base, a);
   for (int r = 0; r < 3; r++)
-    for (int c = 0; c < 3; c++) {
+    for (int c = 0; c < 3; c++)
       product[3 * r + c] = a[3 * r] * stretch[c] + a[3 * r + 1] * stretch[3 + c] + a[3 * r + 2] * stretch[6 + c];
-    }
   sn_rt_apply(base, x->centre, centre);
   sn_rt_make_about(product, x->centre, centre, out);
 }

@@ -145,37 +145,25 @@ sn_rt_scratch sn_rt_scratch_at(const sn_rt_model *model, const void *memory) {
 // Floating-point operations, a multiplication, addition, division or root counted as one each, of one evaluation
 // with normals, without the lanes that only fill up blocks.
 
-static uint64_t linear_flops(const sn_rt_info *info) {
-  uint64_t blend = 24 * info->influence_count - 12 * (uint64_t)info->vertex_count; // sum_k w_k M_k
-  uint64_t transform = 18;                                                         // M p
-  uint64_t normal = 3 * 3 + 9 + 3 * 3 + 3 + 6 + 10;                                // cofactor(M) n, normalised
-  if (info->shade == SN_RT_SHADE_RECOMPUTE) normal = 0;
-  return blend + info->vertex_count * (transform + normal);
-}
-
-static uint64_t dualquat_flops(const sn_rt_info *info) {
-  uint64_t blend = 16 * info->influence_count - 8 * (uint64_t)info->vertex_count;
-  uint64_t transform = 8 + 9 + 6 + 3 + 9 + 12 + 6; // 2/|r|^2, r x p + w p + d, r x that, + w d - e r, p + ...
-  uint64_t normal = 9 + 6 + 9 + 6;
-  if (info->shade == SN_RT_SHADE_RECOMPUTE) normal = 0;
-  return blend + info->vertex_count * (transform + normal) + 40 * (uint64_t)info->palette_count;
-}
-
-static uint64_t centres_flops(const sn_rt_info *info) {
-  uint64_t blend = 32 * info->influence_count - 16 * (uint64_t)info->vertex_count; // sum_k w_k M_k, sum_k w_k q_k
-  uint64_t transform = 8 + 3 + 9 + 6 + 9 + 6 + 18 + 3; // 2/|q|^2, p - c, R of it, B c, their sum
-  uint64_t normal = 9 + 6 + 9 + 6;
-  if (info->shade == SN_RT_SHADE_RECOMPUTE) normal = 0;
-  return blend + info->vertex_count * (transform + normal) + 40 * (uint64_t)info->palette_count;
+static uint64_t blend_flops(const sn_rt_info *info) {
+  static const struct {
+    uint64_t influence, transform, normal, entry; // entry: of the palette
+  } costs[] = {                                   // sum_k w_k M_k; M p; cofactor(M) n, normalised
+               [SN_RT_BLEND_LINEAR] = {24, 18, 3 * 3 + 9 + 3 * 3 + 3 + 6 + 10, 0},
+               // 2/|r|^2, r x p + w p + d, r x that, + w d - e r, p + ...
+               [SN_RT_BLEND_DUALQUAT] = {16, 8 + 9 + 6 + 3 + 9 + 12 + 6, 9 + 6 + 9 + 6, 40},
+               // sum_k w_k M_k, sum_k w_k q_k; 2/|q|^2, p - c, R of it, B c, their sum
+               [SN_RT_BLEND_CENTRES] = {32, 8 + 3 + 9 + 6 + 9 + 6 + 18 + 3, 9 + 6 + 9 + 6, 40}};
+  uint64_t vertex = costs[info->blend].transform, one = costs[info->blend].influence;
+  if (info->shade == SN_RT_SHADE_TRANSFORM) vertex += costs[info->blend].normal;
+  return one * info->influence_count - one / 2 * info->vertex_count + vertex * info->vertex_count +
+         costs[info->blend].entry * info->palette_count;
 }
 
 void sn_rt_count_work(sn_rt_model *model) {
   sn_rt_info *info = &model->info;
   info->scratch_size = sn_rt_scratch_size(model);
-  info->flops = info->blend == SN_RT_BLEND_LINEAR     ? linear_flops(info)
-                : info->blend == SN_RT_BLEND_DUALQUAT ? dualquat_flops(info)
-                                                      : centres_flops(info);
-  info->flops += sn_rt_driver_of(model)->work(model);
+  info->flops = blend_flops(info) + sn_rt_driver_of(model)->work(model);
   if (info->shade == SN_RT_SHADE_RECOMPUTE)
     info->flops += 27 * (uint64_t)info->triangle_count + 10 * (uint64_t)info->vertex_count;
   if (info->correct != SN_RT_CORRECT_NONE) {

@@ -238,14 +238,12 @@ const sn_rt_kernels *sn_rt_kernels_of(sn_rt_path path);
 // Floats that the slot needs in the scratch memory: [joint][8], values, work.
 uint64_t sn_rt_value_count(const sn_rt_model *model);
 uint64_t sn_rt_find_work_count(const sn_rt_model *model);
-uint64_t sn_rt_term_floats(const sn_rt_model *model);
-// Most terms that functions of one group are sums of.
-uint64_t sn_rt_function_terms(const sn_rt_model *model); // terms, then groups of terms
+uint64_t sn_rt_term_floats(const sn_rt_model *model);    // terms, then groups of terms
+uint64_t sn_rt_function_terms(const sn_rt_model *model); // most terms that functions of one group are sums of
 uint64_t sn_rt_find_term_count(const sn_rt_model *model);
 uint64_t sn_rt_term_work(const sn_rt_model *model); // floating-point operations of terms and sums
 
-// The joints' signed quaternions and pose vectors; `state` may be NULL.
-// Which of them rotated is told against the last frame's where `again`.
+// The joints' signed quaternions and pose vectors, and (where `again`) which changed since the last frame; `state` may be NULL.
 void sn_rt_make_local_rotations(const sn_rt_model *model, const float (*joints)[12], float *state,
                                 const sn_rt_scratch *scratch, int again);
 // The values of the correcting bases; those of pose spaces that nothing moves in stay where `again`.

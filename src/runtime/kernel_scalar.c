@@ -32,11 +32,10 @@ static void correct_vertex(const sn_rt_job *job, size_t block, uint32_t lane, ve
   float squared = position_delta[0] * position_delta[0] + position_delta[1] * position_delta[1] +
                   position_delta[2] * position_delta[2];
   float limit = stored->limits ? sn_rt_stored_limit(stored, block, lane) : 0, share = 1;
-  if (c->limit_after) {
+  if (c->limit_after)
     v->limit = limit;
-  } else if (stored->limits) {
+  else if (stored->limits)
     share = sn_rt_limit(squared, limit);
-  }
   float *position = c->limit_after ? v->shift : c->forward ? v->moved : v->position;
   float *normal = c->forward ? v->turned : v->normal;
   for (int r = 0; r < 3; r++) position[r] += share * position_delta[r], normal[r] += normal_delta[r];

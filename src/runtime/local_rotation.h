@@ -57,14 +57,12 @@ SN_RT_BOTH void sn_rt_make_local_rotation(const sn_rt_reference *r, const float 
   float relative[4], from_reference[4];
   int remembered = last && sn_rt_dot4(last, last) > 0;
   sn_rt_joint_quaternion(m, rotation);
-  if (remembered && sn_rt_dot4(rotation, last) < 0) {
+  if (remembered && sn_rt_dot4(rotation, last) < 0)
     for (int n = 0; n < 4; n++) rotation[n] = -rotation[n];
-  }
   sn_rt_conjugate_times(parent, rotation, relative);
   sn_rt_conjugate_times(r->rotation, relative, from_reference);
-  if (!remembered && from_reference[3] < 0) {
+  if (!remembered && from_reference[3] < 0)
     for (int n = 0; n < 4; n++) rotation[n] = -rotation[n], from_reference[n] = -from_reference[n];
-  }
   sn_rt_signed_logarithm(from_reference, rotation + 4);
   if (remembered) sn_rt_unwrap(rotation + 4, last + 4);
   rotation[7] = 0;

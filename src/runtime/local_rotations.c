@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// How far every joint has rotated: a quaternion with a sign, and the pose vector. A rotation has two quaternions and many
-// logarithms; which one is meant is decided relative to the reference rotation of the joint, in the middle of the
-// training poses, so that the cut lies opposite to them. With a state, it is the one nearest to the last frame's.
+// Local rotations: a signed quaternion and the pose vector of every joint. Sign and logarithm are those nearest to the
+// joint's reference rotation, in the middle of the training poses; with a state, those nearest to the last frame's.
 #include <math.h>
 #include <string.h>
 
@@ -43,9 +42,8 @@ sn_rt_status sn_rt_check_references(sn_rt_checker *c) {
     int orphan =
       r->parent != SN_RT_NO_JOINT && (r->parent >= joint_count || !(seen[r->parent / 8] >> r->parent % 8 & 1));
     float length = sn_rt_dot4(r->rotation, r->rotation);
-    if (r->joint >= joint_count || again || orphan || !(length > 0.99f && length < 1.01f)) {
+    if (r->joint >= joint_count || again || orphan || !(length > 0.99f && length < 1.01f))
       return SN_RT_BAD(c, "reference %u is not one of a joint after its parent's", n);
-    }
     seen[r->joint / 8] |= (uint8_t)(1u << r->joint % 8);
   }
   return SN_RT_OK;

@@ -30,9 +30,7 @@ typedef struct reader {
 
 static int little_endian(void) {
   uint16_t one = 1;
-  uint8_t first;
-  memcpy(&first, &one, 1);
-  return first == 1;
+  return *(const uint8_t *)&one == 1;
 }
 
 static int has_magic(const sn_rt_header *h) {
@@ -54,22 +52,24 @@ static sn_rt_status check_version(reader *r) {
   return SN_RT_OK;
 }
 
-static sn_rt_status unknown_slot(reader *r, const char *slot, const char *name, unsigned value) {
-  return sn_rt_fail(r->error, SN_RT_UNSUPPORTED, "this runtime has no %s `%s` (choice %u of that slot)", slot, name,
-                    value);
-}
-
 static sn_rt_status check_slots(reader *r) {
   const sn_rt_header *h = &r->header;
-  if (h->drive > SN_RT_DRIVE_HELPERS) return unknown_slot(r, "drive", sn_rt_drive_name(h->drive), h->drive);
-  if (h->correct > SN_RT_CORRECT_EIGEN) return unknown_slot(r, "correct", sn_rt_correct_name(h->correct), h->correct);
-  if (h->blend > SN_RT_BLEND_CENTRES) return unknown_slot(r, "blend", sn_rt_blend_name(h->blend), h->blend);
-  if (h->shade > SN_RT_SHADE_RECOMPUTE) return unknown_slot(r, "shade", sn_rt_shade_name(h->shade), h->shade);
-  if (!SN_RT_IS_BASIC) return SN_RT_OK;
-  if (h->drive != SN_RT_DRIVE_JOINTS && h->drive != SN_RT_DRIVE_HELPERS)
-    return unknown_slot(r, "drive", sn_rt_drive_name(h->drive), h->drive);
-  if (h->correct) return unknown_slot(r, "correct", sn_rt_correct_name(h->correct), h->correct);
-  if (h->blend > SN_RT_BLEND_DUALQUAT) return unknown_slot(r, "blend", sn_rt_blend_name(h->blend), h->blend);
+  int basic_drive = h->drive == SN_RT_DRIVE_JOINTS || h->drive == SN_RT_DRIVE_HELPERS;
+  const struct {
+    const char *slot, *name;
+    unsigned value;
+    int known, basic; // whether a runtime has it, and a basic one
+  } slots[] = {
+    {"drive", sn_rt_drive_name(h->drive), h->drive, h->drive <= SN_RT_DRIVE_HELPERS, basic_drive},
+    {"correct", sn_rt_correct_name(h->correct), h->correct, h->correct <= SN_RT_CORRECT_EIGEN, !h->correct},
+    {"blend", sn_rt_blend_name(h->blend), h->blend, h->blend <= SN_RT_BLEND_CENTRES,
+     h->blend <= SN_RT_BLEND_DUALQUAT},
+    {"shade", sn_rt_shade_name(h->shade), h->shade, h->shade <= SN_RT_SHADE_RECOMPUTE, 1}};
+  for (size_t s = 0; s < sizeof slots / sizeof *slots; s++) {
+    if (!slots[s].known || (SN_RT_IS_BASIC && !slots[s].basic))
+      return sn_rt_fail(r->error, SN_RT_UNSUPPORTED, "this runtime has no %s `%s` (choice %u of that slot)",
+                        slots[s].slot, slots[s].name, slots[s].value);
+  }
   return SN_RT_OK;
 }
 
@@ -146,10 +146,9 @@ static sn_rt_status check_counts(reader *r) {
 
 // A section that nothing asks for would be unchecked, and could be meant for somebody who does not check either.
 static sn_rt_status check_unused(const sn_rt_checker *c) {
-  for (int id = 0; id < SN_SECTION_COUNT; id++) {
+  for (int id = 0; id < SN_SECTION_COUNT; id++)
     if (sn_rt_data(c->model, id) && !(c->used >> id & 1))
       return SN_RT_BAD(c, "section %s has no use in this model", sn_rt_section_name(id));
-  }
   return SN_RT_OK;
 }
 

@@ -113,11 +113,10 @@ SN_RT_BOTH void sn_rt_packed_direction(const uint8_t *at, float out[3]) {
 
 // Packed ones have unit length only after normalising.
 static inline void sn_rt_stored_normal(const sn_rt_stored *s, size_t block, uint32_t lane, float out[3]) {
-  if (s->boxes) {
+  if (s->boxes)
     sn_rt_packed_direction((const uint8_t *)s->normals + block * SN_RT_PACKED_NORMALS + 3 * lane, out);
-  } else {
+  else
     for (size_t c = 0; c < 3; c++) out[c] = ((const float *)s->normals)[(block * 3 + c) * SN_RT_LANES + lane];
-  }
 }
 
 // Bytes of a block's tangents.
@@ -246,9 +245,7 @@ static inline float sn_rt_stored_delta(const sn_rt_stored_corrections *c, size_t
                                        uint32_t lane) {
   if (!c->delta_bytes) return ((const int16_t(*)[6][SN_RT_LANES])c->deltas)[index][component][lane];
   const uint8_t *rows = (const uint8_t *)c->deltas + index * c->delta_bytes;
-  if (component < 3) {
-    return (float)sn_rt_packed_number(rows + component * SN_RT_PACKED_ROW, lane) - SN_RT_PACKED_ZERO;
-  }
+  if (component < 3) return (float)sn_rt_packed_number(rows + component * SN_RT_PACKED_ROW, lane) - SN_RT_PACKED_ZERO;
   if (c->delta_bytes == 3 * SN_RT_PACKED_ROW) return 0;
   uint32_t packed_normal;
   memcpy(&packed_normal, rows + 3 * SN_RT_PACKED_ROW + lane * sizeof packed_normal, sizeof packed_normal);

@@ -37,9 +37,8 @@ static void entry_centre(const sn_rt_model *model, uint32_t entry, float centre[
   const float(*rest)[12] = sn_rt_data(model, SN_SECTION_JOINT_REST);
   const sn_rt_extra *extra = sn_rt_data(model, SN_SECTION_DRIVE_EXTRA);
   uint32_t joint_count = model->info.joint_count;
-  for (int c = 0; c < 3; c++) {
+  for (int c = 0; c < 3; c++)
     centre[c] = entry >= joint_count ? extra[entry - joint_count].centre[c] : rest ? rest[entry][4 * c + 3] : 0;
-  }
 }
 
 // The joint whose hemisphere a palette entry goes by.

@@ -10,9 +10,7 @@
 
 #if defined(SN_RT_HAS_AVX2)
 #include <cpuid.h>
-#endif
 
-#if defined(SN_RT_HAS_AVX2)
 // AVX2 and FMA in the processor, and the operating system saves the wide registers.
 static int cpu_has_avx2(void) {
   unsigned a, b, c, d, low, high;
@@ -31,8 +29,7 @@ static int cpu_has_avx512(void) {
 }
 #endif
 
-// AMD's family 0x19 (Zen 4) takes two steps for 512 bits: the solve of `rotreg` is 4 to 18 % slower with them there, and
-// takes 20 instead of 34 thousand cycles on a Xeon (80 packed proxy bones).
+// AMD's family 0x19 (Zen 4) takes two steps for 512 bits, which are slower there than 256.
 int sn_rt_has_wide_units(void) {
 #if defined(SN_RT_HAS_AVX512)
   unsigned a, b, c, d;
@@ -47,32 +44,25 @@ int sn_rt_has_wide_units(void) {
 }
 
 const sn_rt_kernels *sn_rt_kernels_of(sn_rt_path path) {
-  switch (path) {
+  static const sn_rt_kernels *const kernels[] = {
+#if !defined(SN_RT_BASIC)
+    [SN_RT_PATH_SCALAR] = &sn_rt_scalar_kernels,
+#endif
 #if defined(SN_RT_HAS_AVX2)
-  case SN_RT_PATH_AVX2:
-    return &sn_rt_avx2_kernels;
-  case SN_RT_PATH_AVX512:
-    return &sn_rt_avx512_kernels;
+    [SN_RT_PATH_AVX2] = &sn_rt_avx2_kernels,
+    [SN_RT_PATH_AVX512] = &sn_rt_avx512_kernels,
 #endif
 #if defined(SN_RT_HAS_SSE2)
-  case SN_RT_PATH_SSE2:
-    return &sn_rt_sse2_kernels;
+    [SN_RT_PATH_SSE2] = &sn_rt_sse2_kernels,
 #endif
 #if defined(SN_RT_HAS_NEON)
-  case SN_RT_PATH_NEON:
-    return &sn_rt_neon_kernels;
+    [SN_RT_PATH_NEON] = &sn_rt_neon_kernels,
 #endif
 #if defined(SN_RT_HAS_WASM)
-  case SN_RT_PATH_WASM:
-    return &sn_rt_wasm_kernels;
+    [SN_RT_PATH_WASM] = &sn_rt_wasm_kernels,
 #endif
-#if !defined(SN_RT_BASIC)
-  case SN_RT_PATH_SCALAR:
-    return &sn_rt_scalar_kernels;
-#endif
-  default:
-    return NULL;
-  }
+  };
+  return (unsigned)path < sizeof kernels / sizeof *kernels ? kernels[path] : NULL;
 }
 
 sn_rt_path sn_rt_best_path(void) {

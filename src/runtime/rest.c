@@ -48,10 +48,9 @@ static void read_weights(const sn_rt_model *model, const sn_rt_block *view, uint
 sn_rt_status sn_rt_get_rest(const sn_rt_model *model, const sn_rt_rest *out, sn_rt_error *error) {
   if (!sn_rt_at(model)->bytes) return sn_rt_fail(error, SN_RT_BAD_ARGUMENT, "the model is not open");
   if (!out->joints != !out->weights) return sn_rt_fail(error, SN_RT_BAD_ARGUMENT, "joints and weights go together");
-  if (out->weights && out->influences < model->info.max_influences) {
+  if (out->weights && out->influences < model->info.max_influences)
     return sn_rt_fail(error, SN_RT_BAD_ARGUMENT, "the model has up to %u influences per vertex, there is room for %u",
                       model->info.max_influences, out->influences);
-  }
   if (out->tangents && !model->info.tangents)
     return sn_rt_fail(error, SN_RT_BAD_ARGUMENT, "the model has no tangents");
   int recompute = out->normals && model->info.shade == SN_RT_SHADE_RECOMPUTE;

@@ -13,7 +13,7 @@ sn_rt_rotreg_job sn_rt_rotreg_prepare(const sn_rt_model *model, const sn_rt_keep
 static inline uint8_t *sn_rt_rotreg_stale(const sn_rt_rotreg_job *job) { return job->rotated + job->joint_count; }
 int sn_rt_rotreg_block_rotated(const sn_rt_rotreg_block *b, const uint8_t *rotated);
 
-// Runs the kernel of the model's path; far from the origin about the section drive.centre. Returns 0 where nothing changed.
+// Runs the kernel of the model's path; far from the origin about the section drive.centre.
 void sn_rt_rotreg_run(const sn_rt_model *model, const sn_rt_input *input, const sn_rt_keeping *keeping,
                       sn_rt_rotreg_job *job);
 

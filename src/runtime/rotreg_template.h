@@ -13,6 +13,7 @@ typedef struct rr_columns {
   const char *rows;
   const float *x;
   size_t apart;
+  uint32_t count;
 } rr_columns;
 
 static SN_RT_INLINE rr_columns rr_further(rr_columns c, size_t columns, int packed) {
@@ -30,8 +31,8 @@ static SN_RT_INLINE vf rr_load(const char *rows, int n, int packed) {
   return n % 2 ? vf_load_odd(pairs) : vf_load_even(pairs);
 }
 
-#if defined(                                                                                                         \
-  SN_RT_AVX512) // 32 rows as two vectors of 512 bits: the first and the second half, or those at even places and those at odd
+#if defined(SN_RT_AVX512)
+// 32 rows as two vectors of 512 bits: the first and the second half, or those at even places and those at odd.
 static SN_RT_INLINE __m512 rr_load_wide(const char *rows, int n, int packed) {
   if (!packed) return _mm512_loadu_ps((const float *)(const void *)rows + 16 * n);
   __m512i pairs = _mm512_loadu_si512(rows);
@@ -47,7 +48,8 @@ static SN_RT_INLINE void rr_add_column(rr_columns c, int packed, __m512 sum[3][2
 }
 
 // rr_part, with sums of every other column: six alone would wait for each other.
-static SN_RT_INLINE void rr_wide_part(rr_columns c, int packed, uint32_t count, vf part[3][rr_vectors]) {
+static SN_RT_INLINE void rr_wide_part(rr_columns c, int packed, vf part[3][rr_vectors]) {
+  uint32_t count = c.count;
   __m512 even[3][2], odd[3][2];
   for (int a = 0; a < 3; a++)
     for (int n = 0; n < 2; n++) even[a][n] = odd[a][n] = _mm512_setzero_ps();
@@ -65,18 +67,18 @@ static SN_RT_INLINE void rr_wide_part(rr_columns c, int packed, uint32_t count, 
 }
 #endif
 
-// What the `count` columns of eight proxy bones or joints add to T'.
-static SN_RT_INLINE void rr_part(rr_columns c, int packed, int wide, uint32_t count, vf part[3][rr_vectors]) {
+// What the columns of eight proxy bones or joints add to T'.
+static SN_RT_INLINE void rr_part(rr_columns c, int packed, int wide, vf part[3][rr_vectors]) {
 #if defined(SN_RT_AVX512)
   if (wide) {
-    rr_wide_part(c, packed, count, part);
+    rr_wide_part(c, packed, part);
     return;
   }
 #endif
   (void)wide;
   vf a[3][rr_vectors];
   for (int n = 0; n < rr_vectors; n++) a[0][n] = a[1][n] = a[2][n] = vf_set(0);
-  for (uint32_t k = 0; k < count; k++, c = rr_further(c, 1, packed)) {
+  for (uint32_t k = 0; k < c.count; k++, c = rr_further(c, 1, packed)) {
     vf x = vf_set(c.x[0]), y = vf_set(c.x[c.apart]), z = vf_set(c.x[2 * c.apart]);
     for (int n = 0; n < rr_vectors; n++) {
       vf row = rr_load(c.rows, n, packed);
@@ -87,9 +89,9 @@ static SN_RT_INLINE void rr_part(rr_columns c, int packed, int wide, uint32_t co
 }
 
 // The same where parts are kept from frame to frame: computed and kept where it is stale.
-static SN_RT_INLINE void rr_kept_part(rr_columns c, int packed, int wide, uint32_t count, int stale, float *kept,
+static SN_RT_INLINE void rr_kept_part(rr_columns c, int packed, int wide, int stale, float *kept,
                                       vf part[3][rr_vectors]) {
-  if (stale) rr_part(c, packed, wide, count, part);
+  if (stale) rr_part(c, packed, wide, part);
   for (int a = 0; a < 3; a++)
     for (int n = 0; n < rr_vectors; n++) {
       float *at = kept + a * SN_RT_ROTREG_ROWS + n * width;
@@ -120,9 +122,10 @@ static SN_RT_INLINE void rr_translate(const sn_rt_packed_solve *s, uint32_t firs
   }
 }
 
-// rr_rows rows of T' from row `first` of block `block` on, into the palette (6). c: the block's columns. `keep`: parts are kept.
+// rr_rows rows of T' from row `start` on, into the palette (6). c: columns of the block that has them. `keep`: parts are kept.
 static SN_RT_INLINE void rr_solve(const sn_rt_rotreg_job *job, rr_columns c, int packed, int wide, int keep,
-                                  uint32_t block, uint32_t first) {
+                                  uint32_t start) {
+  uint32_t block = start / SN_RT_ROTREG_ROWS, first = start % SN_RT_ROTREG_ROWS;
   uint32_t gradient_columns = 3 * job->bone_count, joint_columns = 4 * job->joint_count;
   uint32_t blocks = sn_rt_rotreg_blocks(job->bone_count), eights = blocks + sn_rt_blocks_of(job->joint_count);
   float *kept = keep ? job->parts + (size_t)block * eights * 3 * SN_RT_ROTREG_ROWS + first : NULL;
@@ -132,64 +135,61 @@ static SN_RT_INLINE void rr_solve(const sn_rt_rotreg_job *job, rr_columns c, int
   for (uint32_t e = 0; e < eights; e++) {
     int bones = e < blocks;
     uint32_t most = bones ? 3 * SN_RT_LANES : 4 * SN_RT_LANES, at = most * (bones ? e : e - blocks);
-    uint32_t left = (bones ? gradient_columns : joint_columns) - at, count = left < most ? left : most;
+    uint32_t left = (bones ? gradient_columns : joint_columns) - at;
     rr_columns of = rr_further(c, bones ? at : (size_t)gradient_columns + at, packed);
-    if (keep) {
-      rr_kept_part(of, packed, wide, count, !job->stale || job->stale[e], kept + (size_t)e * 3 * SN_RT_ROTREG_ROWS,
-                   part);
-    } else {
-      rr_part(of, packed, wide, count, part);
-    }
+    of.count = left < most ? left : most;
+    if (keep)
+      rr_kept_part(of, packed, wide, !job->stale || job->stale[e], kept + (size_t)e * 3 * SN_RT_ROTREG_ROWS, part);
+    else
+      rr_part(of, packed, wide, part);
     for (int n = 0; n < rr_vectors; n++)
       for (int a = 0; a < 3; a++) sum[a][n] = vf_add(sum[a][n], part[a][n]);
   }
   float rows[SN_RT_ROTREG_ROWS][4];
   rr_put_rows(packed, sum, rows);
-  uint32_t start = SN_RT_ROTREG_ROWS * block + first, end = 4 * job->bone_count;
+  uint32_t end = 4 * job->bone_count;
   if (packed) rr_translate(&job->packed, start / 4, rows);
   float *out = job->matrices + 16 * (size_t)job->joint_count + 4 * (size_t)start;
   for (uint32_t r = 0; r < rr_rows && start + r < end; r++) memcpy(out + 4 * r, rows[r], sizeof *rows);
 }
 
 // The columns' rows of [D'; Q'], each with the scale that the block of C has for its column.
-static SN_RT_INLINE void rr_scale(const float *scales, const rr_columns *from, uint32_t count, float *out) {
+static SN_RT_INLINE void rr_scale(const float *scales, const rr_columns *from, float *out) {
   for (size_t a = 0; a < 3; a++) {
     uint32_t k = 0;
     const float *x = from->x + a * from->apart;
     float *to = out + a * from->apart;
-    for (; k + width <= count; k += width) vf_store(to + k, vf_mul(vf_load(scales + k), vf_load(x + k)));
-    for (; k < count; k++) to[k] = scales[k] * x[k];
+    for (; k + width <= from->count; k += width) vf_store(to + k, vf_mul(vf_load(scales + k), vf_load(x + k)));
+    for (; k < from->count; k++) to[k] = scales[k] * x[k];
   }
 }
 
 static SN_RT_INLINE void rr_solve_all(const sn_rt_rotreg_job *job, int packed, int wide, int keep) {
   uint32_t columns = 3 * job->bone_count + 4 * job->joint_count;
   rr_columns c = {packed ? (const char *)job->packed.rows : (const char *)job->solve, job->inputs,
-                  sn_rt_rotreg_apart(columns)};
+                  sn_rt_rotreg_apart(columns), columns};
   for (uint32_t b = 0; b < sn_rt_rotreg_blocks(job->bone_count); b++) {
     rr_columns of = c;
     of.rows += b * (size_t)columns * SN_RT_ROTREG_ROWS * (packed ? sizeof(int16_t) : sizeof(float));
     if (packed) {
       float *scaled = job->inputs + 3 * c.apart;
-      rr_scale(job->packed.scales + b * (size_t)columns, &c, columns, scaled), of.x = scaled;
+      rr_scale(job->packed.scales + b * (size_t)columns, &c, scaled), of.x = scaled;
     }
     for (uint32_t first = 0; first < SN_RT_ROTREG_ROWS; first += rr_rows)
-      rr_solve(job, of, packed, wide, keep, b, first);
+      rr_solve(job, of, packed, wide, keep, SN_RT_ROTREG_ROWS * b + first);
   }
 }
 
 static SN_RT_INLINE void rr_solve_any(const sn_rt_rotreg_job *job, int wide) {
-  if (job->packed.rows) {
+  if (job->packed.rows)
     if (job->parts)
       rr_solve_all(job, 1, wide, 1);
     else
       rr_solve_all(job, 1, wide, 0);
-  } else {
-    if (job->parts)
-      rr_solve_all(job, 0, wide, 1);
-    else
-      rr_solve_all(job, 0, wide, 0);
-  }
+  else if (job->parts)
+    rr_solve_all(job, 0, wide, 1);
+  else
+    rr_solve_all(job, 0, wide, 0);
 }
 
 // `count` columns of four numbers by coordinate, `apart` floats from each other.
@@ -221,11 +221,10 @@ static void rotreg(const sn_rt_rotreg_job *job) {
     for (int lane = 0; lane < SN_RT_LANES; lane += width) {
       if (job->stale && !job->stale[b]) continue;
       float *out = job->gradients + 12 * ((size_t)b * SN_RT_LANES + (size_t)lane);
-      if (job->pairs) {
+      if (job->pairs)
         rr_blend(rotations, (const float(*)[2])job->blends, job->joint_count, job->pairs + b, lane, out);
-      } else {
+      else
         rr_predict(job->blocks + b, lane, rotations, out);
-      }
     }
   rr_gather_inputs(job);
 #if defined(SN_RT_AVX512)

@@ -133,15 +133,13 @@ static SN_RT_INLINE void shade_blocks(const sn_rt_shade_job *job, size_t stride,
 
 static void shade(const sn_rt_shade_job *job) {
   size_t stride = job->position_stride;
-  if (job->index_bytes == 2) {
+  if (job->index_bytes == 2)
     if (stride == 12)
       shade_blocks(job, 12, 2);
     else
       shade_blocks(job, stride, 2);
-  } else {
-    if (stride == 12)
-      shade_blocks(job, 12, 4);
-    else
-      shade_blocks(job, stride, 4);
-  }
+  else if (stride == 12)
+    shade_blocks(job, 12, 4);
+  else
+    shade_blocks(job, stride, 4);
 }

@@ -139,14 +139,13 @@ static size_t run_end(const request *r, size_t from, size_t end, uint32_t wanted
   }
   if (wanted && r->end_block && r->end_block < end) end = r->end_block;
   if (!blocks) return wanted ? end : from;
-  while (from < end) {
+  while (from < end)
     if (from % 32 == 0 && end - from >= 32 && blocks[from / 32] == (wanted ? ~0u : 0))
       from += 32;
     else if ((blocks[from / 32] >> from % 32 & 1) == wanted)
       from++;
     else
       break;
-  }
   return from;
 }
 
@@ -200,10 +199,6 @@ static void skin_blocks(const sn_rt_job *chunk, const request *r) {
   }
 }
 
-static void hold_all(const char *positions, size_t stride, uint32_t count, float bounds[6]) {
-  for (uint32_t i = 0; i < count; i++) hold(bounds, (const float *)(const void *)(positions + i * stride));
-}
-
 // Blocks scatter their results, which no processor predicts: they are prefetched where results of several chunks leave the caches
 // before they are written again. Results of one chunk, and rows of vertices numbered by the blocks, need none.
 static void prefetch(const char *results, size_t size) {
@@ -233,7 +228,8 @@ static void skin_chunk(const sn_rt_job *chunk, const request *r) {
     if (job.normals) prefetch(job.normals, r->end * job.normal_stride);
   }
   r->kernel(&job);
-  if (r->output->bounds) hold_all(job.positions, job.position_stride, r->end, r->output->bounds);
+  for (uint32_t i = 0; r->output->bounds && i < r->end; i++)
+    hold(r->output->bounds, (const float *)(const void *)(job.positions + i * job.position_stride));
   if (job.stream) sn_rt_fence();
   if (job.positions == chunk->positions) return;
   sn_rt_stream(chunk->positions, job.positions, 12 * (size_t)r->end);

@@ -56,9 +56,8 @@ SN_RT_BOTH void sn_rt_unit_column(double u[3][3], int c, double length, double t
   double fill[3] = {1, 0, 0};
   if (c == 1) { // the axis that column 0 has least of, less its part along column 0
     int axis = 0;
-    for (int r = 1; r < 3; r++) {
+    for (int r = 1; r < 3; r++)
       if (fabs(u[r][0]) < fabs(u[axis][0])) axis = r;
-    }
     for (int r = 0; r < 3; r++) fill[r] = (r == axis) - u[axis][0] * u[r][0];
   }
   double norm = sqrt(fill[0] * fill[0] + fill[1] * fill[1] + fill[2] * fill[2]);
@@ -125,15 +124,14 @@ SN_RT_BOTH int sn_rt_polar(const float a[9], float r[9], float s[9]) {
 SN_RT_BOTH void sn_rt_quat_from_rotation(const float r[9], float q[4]) {
   float xx = r[0], yy = r[4], zz = r[8], trace = xx + yy + zz;
   float yz = r[7] - r[5], zx = r[2] - r[6], xy = r[3] - r[1];
-  if (trace > 0) {
+  if (trace > 0)
     q[0] = yz, q[1] = zx, q[2] = xy, q[3] = 1 + trace;
-  } else if (xx >= yy && xx >= zz) {
+  else if (xx >= yy && xx >= zz)
     q[0] = 1 + xx - yy - zz, q[1] = r[1] + r[3], q[2] = r[2] + r[6], q[3] = yz;
-  } else if (yy >= zz) {
+  else if (yy >= zz)
     q[0] = r[1] + r[3], q[1] = 1 - xx + yy - zz, q[2] = r[5] + r[7], q[3] = zx;
-  } else {
+  else
     q[0] = r[2] + r[6], q[1] = r[5] + r[7], q[2] = 1 - xx - yy + zz, q[3] = xy;
-  }
   float scale = 1 / sqrtf(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]);
   for (int n = 0; n < 4; n++) q[n] *= scale;
 }

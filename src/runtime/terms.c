@@ -113,11 +113,10 @@ static void make_terms(const sn_rt_model *model, const summing *s, int again) {
   for (uint32_t n = 0; n < group_count(model); n++) {
     const sn_rt_terms *t = s->spaces.terms + n;
     sn_rt_term_group group = {first, !again || terms_changed(&s->spaces, t, scratch)};
-    if (group.changed && t->kind == SN_RT_TERMS_FUNCTIONS) {
+    if (group.changed && t->kind == SN_RT_TERMS_FUNCTIONS)
       fill_functions(s, t, scratch->terms + first);
-    } else if (group.changed) {
+    else if (group.changed)
       fill_terms(&s->spaces, t, scratch->rotations, scratch->terms + first);
-    }
     scratch->term_groups[n] = group;
     first += t->count;
   }

@@ -48,15 +48,13 @@ static sn_status check_poses(sn_context *ctx, const sn_examples *examples) {
 
 static sn_status check_skin(sn_context *ctx, const sn_examples *examples) {
   const sn_skin *skin = &examples->skin;
-  if (skin->vertex_count != examples->rest.vertex_count) {
+  if (skin->vertex_count != examples->rest.vertex_count)
     return sn_fail(ctx, SN_BAD_INPUT, "the skin has %d vertices, the rest mesh %d", skin->vertex_count,
                    examples->rest.vertex_count);
-  }
   for (size_t k = 0; k < (size_t)skin->vertex_count * (size_t)skin->influences; k++) {
-    if (skin->joints[k] >= examples->skeleton.joint_count) {
+    if (skin->joints[k] >= examples->skeleton.joint_count)
       return sn_fail(ctx, SN_BAD_INPUT, "vertex %zu is bound to joint %d of %d", k / (size_t)skin->influences,
                      skin->joints[k], examples->skeleton.joint_count);
-    }
   }
   return SN_OK;
 }
@@ -77,10 +75,9 @@ static sn_status check_torques(sn_context *ctx, const sn_examples *examples) {
 static sn_status check_values(sn_context *ctx, const sn_examples *examples) {
   const sn_values *values = &examples->values;
   int frames = frame_count(examples);
-  if (frames > 0 && values->frame_count != frames) {
+  if (frames > 0 && values->frame_count != frames)
     return sn_fail(ctx, SN_BAD_INPUT, "there are named values of %d frames, and %d frames", values->frame_count,
                    frames);
-  }
   for (int f = -1; f < values->frame_count; f++)
     for (int v = 0; v < values->count; v++) {
       double value = f < 0 ? values->rest[v] : values->values[(size_t)f * (size_t)values->count + (size_t)v];
@@ -93,10 +90,9 @@ static sn_status check_values(sn_context *ctx, const sn_examples *examples) {
 sn_status sn_examples_check(sn_context *ctx, const sn_examples *examples) {
   sn_status status = sn_mesh_check(ctx, &examples->rest);
   if (status != SN_OK) return sn_fail_prefix(ctx, "rest mesh: ");
-  if (examples->frames.frame_count > 0 && examples->frames.vertex_count != examples->rest.vertex_count) {
+  if (examples->frames.frame_count > 0 && examples->frames.vertex_count != examples->rest.vertex_count)
     return sn_fail(ctx, SN_BAD_INPUT, "the frames have %d vertices, the rest mesh %d", examples->frames.vertex_count,
                    examples->rest.vertex_count);
-  }
   status = sn_frames_check(ctx, &examples->frames);
   if (status == SN_OK && examples->poses.matrices) status = check_poses(ctx, examples);
   if (status == SN_OK && examples->skin.influences > 0) status = check_skin(ctx, examples);

@@ -52,16 +52,13 @@ sn_status sn_frames_check_file(sn_context *ctx, const char *path, const sn_frame
   int last = parts ? (int)sn_team_first(ctx, frames->frame_count, sn_team_rank(ctx) + 1) : frames->frame_count;
   for (int f = first; f < last && !frames->finite; f++) {
     const float(*positions)[3] = sn_frame(frames, f);
-    if (frames->file.map && !sn_progress_reading(ctx, path, (double)f / frames->frame_count)) {
+    if (frames->file.map && !sn_progress_reading(ctx, path, (double)f / frames->frame_count))
       return sn_fail(ctx, SN_STOPPED, "stopped at frame %d", f);
-    }
     bool finite = sn_frame_is_finite(frames, f);
     for (int i = 0; !finite && i < frames->vertex_count; i++)
-      for (int c = 0; c < 3; c++) {
-        if (!isfinite(positions[i][c])) {
+      for (int c = 0; c < 3; c++)
+        if (!isfinite(positions[i][c]))
           return sn_fail(ctx, SN_BAD_INPUT, "frame %d, vertex %d: position is not finite", f, i);
-        }
-      }
     sn_frames_used(frames, frames->vertex_count, 1);
   }
   return SN_OK;

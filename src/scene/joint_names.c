@@ -99,10 +99,9 @@ static sn_status listed(sn_context *ctx, const char *map_name, const char *map, 
     const char *at = p, *end = p + strcspn(p, "#\r\n");
     char first[256], second[256];
     size_t a = take_name(&at, end, first, sizeof first), b = take_name(&at, end, second, sizeof second);
-    if (a == sizeof first || b == sizeof second || (a > 0 && b == 0)) {
+    if (a == sizeof first || b == sizeof second || (a > 0 && b == 0))
       return sn_fail(ctx, SN_BAD_INPUT, "%s:%d: two names are needed: a joint of the model, then one of the clip",
                      map_name, line);
-    }
     int j = a > 0 ? sn_skeleton_find(ours, first) : -1, k = a > 0 ? sn_skeleton_find(theirs, second) : -1;
     if (a > 0 && j < 0)
       return sn_fail(ctx, SN_BAD_INPUT, "%s:%d: the model has no joint called '%s'", map_name, line, first);

@@ -31,14 +31,12 @@ static sn_status mark_random(sn_context *ctx, const char *spec, const char *text
                              bool *chosen) {
   long wanted = read_number(&text);
   if (wanted < 1 || *text) return bad_spec(ctx, spec);
-  if (wanted > frame_count) {
+  if (wanted > frame_count)
     return sn_fail(ctx, SN_BAD_INPUT, "`keys` %s: there are only %d frames", spec, frame_count);
-  }
   sn_random rng = sn_random_new(seed);
   // Selection sampling: one pass, each subset equally likely.
-  for (int f = 0; f < frame_count; f++) {
+  for (int f = 0; f < frame_count; f++)
     if (sn_random_below(&rng, frame_count - f) < wanted) chosen[f] = true, wanted--;
-  }
   return SN_OK;
 }
 
@@ -48,10 +46,9 @@ static sn_status mark_list(sn_context *ctx, const char *spec, int frame_count, b
     if (first >= 0 && *text == '-') text++, last = read_number(&text);
     if (first < 0 || last < 0 || (*text && *text != ',')) return bad_spec(ctx, spec);
     if (last < first) return sn_fail(ctx, SN_BAD_INPUT, "`keys` %s: %ld-%ld runs backwards", spec, first, last);
-    if (last >= frame_count) {
+    if (last >= frame_count)
       return sn_fail(ctx, SN_BAD_INPUT, "`keys` %s: frame %ld does not exist; the last one is %d", spec, last,
                      frame_count - 1);
-    }
     for (long f = first; f <= last; f++) chosen[f] = true;
     if (!*text) return SN_OK;
     text++;

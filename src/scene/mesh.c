@@ -22,16 +22,14 @@ void sn_mesh_free(sn_mesh *mesh) {
 static bool is_finite3(const float p[3]) { return isfinite(p[0]) && isfinite(p[1]) && isfinite(p[2]); }
 
 sn_status sn_mesh_check(sn_context *ctx, const sn_mesh *mesh) {
-  for (int i = 0; i < mesh->vertex_count; i++) {
+  for (int i = 0; i < mesh->vertex_count; i++)
     if (!is_finite3(mesh->positions[i])) return sn_fail(ctx, SN_BAD_INPUT, "vertex %d: position is not finite", i);
-  }
   for (int t = 0; t < mesh->triangle_count; t++)
     for (int c = 0; c < 3; c++) {
       int i = mesh->triangles[t][c];
-      if (i < 0 || i >= mesh->vertex_count) {
+      if (i < 0 || i >= mesh->vertex_count)
         return sn_fail(ctx, SN_BAD_INPUT, "triangle %d: vertex %d does not exist (there are %d)", t, i,
                        mesh->vertex_count);
-      }
     }
   return SN_OK;
 }

@@ -35,13 +35,12 @@ static void select_middle(const kd_tree *tree, int begin, int end, int middle, i
       int keep = order[low];
       order[low++] = order[high], order[high--] = keep;
     }
-    if (middle <= high) {
+    if (middle <= high)
       end = high + 1;
-    } else if (middle >= low) {
+    else if (middle >= low)
       begin = low;
-    } else {
+    else
       return;
-    }
   }
 }
 
@@ -66,9 +65,8 @@ static void visit(const kd_tree *tree, const unsigned char *axes, int begin, int
     int middle = begin + (end - begin) / 2, vertex = tree->order[middle];
     sn_vec3 d = sn_vec3_sub(sn_vec3_from(tree->points[vertex]), sn_vec3_from(query->point));
     double distance = sn_vec3_dot(d, d);
-    if (distance < query->best || (distance == query->best && vertex < query->nearest)) {
+    if (distance < query->best || (distance == query->best && vertex < query->nearest))
       query->best = distance, query->nearest = vertex;
-    }
     int axis = axes[middle];
     double side = (double)query->point[axis] - tree->points[vertex][axis];
     int near_begin = side < 0 ? begin : middle + 1, near_end = side < 0 ? middle : end;

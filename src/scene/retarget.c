@@ -55,8 +55,7 @@ sn_status sn_retarget(sn_context *ctx, const sn_skeleton *ours, const sn_skeleto
   double own = size_of(ours, ours, partners, true), other = size_of(theirs, ours, partners, false);
   double scale = own > 0 && other > 0 ? own / other : 1;
   sn_status status = sn_poses_new(ctx, ours->joint_count, poses->frame_count, out);
-  for (int f = 0; status == SN_OK && f < poses->frame_count; f++) {
+  for (int f = 0; status == SN_OK && f < poses->frame_count; f++)
     retarget_pose(ours, theirs, partners, scale, sn_pose(poses, f), sn_pose(out, f));
-  }
   return status;
 }

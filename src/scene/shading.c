@@ -47,9 +47,8 @@ static void store_own(sn_examples *e, const float (*normals)[3], const float (*c
       toward >= 0 && sn_vec3_length(n) > 0 &&
       direction(r, sn_vec3_from(e->rest.positions[vertex_of(e, s)]), sn_vec3_from(e->rest.positions[toward]), &t);
     own[s][0] = 1, own[s][1] = own[s][2] = 0;
-    if (good) {
+    if (good)
       sn_vec3_store(sn_vec3_make(sn_vec3_dot(n, r), sn_vec3_dot(n, t), sn_vec3_dot(n, sn_vec3_cross(r, t))), own[s]);
-    }
   }
 }
 
@@ -84,9 +83,8 @@ static sn_vec3 bend(const sn_examples *e, const float (*positions)[3], int s, sn
   const float *own = e->shading.own[s];
   sn_vec3 t;
   int toward = e->shading.toward[s];
-  if (toward < 0 || !direction(r, sn_vec3_from(positions[vertex_of(e, s)]), sn_vec3_from(positions[toward]), &t)) {
+  if (toward < 0 || !direction(r, sn_vec3_from(positions[vertex_of(e, s)]), sn_vec3_from(positions[toward]), &t))
     return r;
-  }
   sn_vec3 n = sn_vec3_mad(sn_vec3_scale(r, own[0]), t, own[1]);
   return sn_vec3_normalize(sn_vec3_mad(n, sn_vec3_cross(r, t), own[2]), r);
 }

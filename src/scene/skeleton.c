@@ -98,9 +98,8 @@ static void sort_row(uint16_t *joints, float *weights, int count) {
     float weight = weights[k];
     uint16_t joint = joints[k];
     int at = k;
-    for (; at > 0 && (weights[at - 1] < weight || (weights[at - 1] == weight && joints[at - 1] > joint)); at--) {
+    for (; at > 0 && (weights[at - 1] < weight || (weights[at - 1] == weight && joints[at - 1] > joint)); at--)
       weights[at] = weights[at - 1], joints[at] = joints[at - 1];
-    }
     weights[at] = weight, joints[at] = joint;
   }
 }

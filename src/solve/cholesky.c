@@ -7,9 +7,8 @@
 static cs_di *upper_triangle(int n, const sn_triplet *entries, int64_t count) {
   cs_di *list = cs_di_spalloc(n, n, (int)count, 1, 1);
   if (!list) return NULL;
-  for (int64_t k = 0; k < count; k++) {
+  for (int64_t k = 0; k < count; k++)
     list->i[k] = entries[k].row, list->p[k] = entries[k].column, list->x[k] = entries[k].value;
-  }
   list->nz = (int)count;
   cs_di *packed = cs_di_compress(list);
   cs_di_spfree(list);

@@ -36,9 +36,8 @@ sn_status sn_kcca_basis_make(sn_context *ctx, sn_arena *memory, int frames, cons
   centre_kernel(frames, vectors, out->mean);
   sn_status status = sn_lapack_syev(ctx, 'U', frames, vectors, values);
   if (status == SN_NO_MEMORY) return status;
-  if (status != SN_OK) {
+  if (status != SN_OK)
     return sn_fail(ctx, SN_NOT_CONVERGED, "the eigenvalues of the kernel matrix of %d frames were not found", frames);
-  }
   double least = 1e-10 * values[n - 1];
   for (int k = frames - 1; k >= 0 && values[k] > least && values[k] > 0; k--) {
     for (size_t f = 0; f < n; f++) out->vectors[(size_t)out->rank * n + f] = vectors[f * n + (size_t)k];
@@ -74,9 +73,8 @@ static bool inverse_root(const double *gram, int m, int stride, double floor, sm
   for (int p = 0; p < m; p++)
     for (int q = 0; q < m; q++) {
       out[p][q] = 0;
-      for (int k = 0; k < m; k++) {
+      for (int k = 0; k < m; k++)
         if (values[k] > 1e-14 * values[m - 1] && values[k] > 0) out[p][q] += a[k][p] * a[k][q] / sqrt(values[k]);
-      }
     }
   return true;
 }

@@ -36,13 +36,18 @@ sn_status sn_lapack_room(sn_context *ctx) {
   const size_t buffer = (size_t)128 << 20; // of OpenBLAS 0.3.21
   size_t size = buffer * (size_t)sn_threads(ctx);
   void *room = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (room == MAP_FAILED) {
+  if (room == MAP_FAILED)
     return sn_fail(ctx, SN_NO_MEMORY,
                    "out of memory: %zu MB of addresses for the buffers of %d threads could not be had", size >> 20,
                    sn_threads(ctx));
-  }
   munmap(room, size);
   return SN_OK;
+}
+
+// What a routine of LAPACK says, where it had its memory.
+static sn_status finish(const sn_context *ctx, sn_arena *scratch, bool has_memory, lapack_int info) {
+  sn_arena_free(scratch);
+  return !has_memory ? ctx->error.status : info == 0 ? SN_OK : SN_NOT_CONVERGED;
 }
 
 static void transpose_square(int n, double *a) {
@@ -72,9 +77,7 @@ sn_status sn_lapack_posv(sn_context *ctx, char uplo, int n, int columns, double 
     info = LAPACKE_dposv_work(LAPACK_COL_MAJOR, uplo, n, columns, a, n, turned, n);
     transpose(columns, n, turned, b);
   }
-  sn_status status = !turned ? ctx->error.status : info == 0 ? SN_OK : SN_NOT_CONVERGED;
-  sn_arena_free(&scratch);
-  return status;
+  return finish(ctx, &scratch, turned != NULL, info);
 }
 
 sn_status sn_lapack_potrf(sn_context *ctx, int n, double *a) {
@@ -93,30 +96,24 @@ sn_status sn_lapack_syev(sn_context *ctx, char uplo, int n, double *a, double *v
   transpose_square(n, a);
   lapack_int info = work ? LAPACKE_dsyev_work(LAPACK_COL_MAJOR, 'V', uplo, n, a, n, values, work, (int)size) : 0;
   transpose_square(n, a);
-  sn_status status = !work ? ctx->error.status : info == 0 ? SN_OK : SN_NOT_CONVERGED;
-  sn_arena_free(&scratch);
-  return status;
+  return finish(ctx, &scratch, work != NULL, info);
 }
 
 sn_status sn_lapack_syevd(sn_context *ctx, char uplo, int n, double *a, double *values) {
   double size = 0;
   lapack_int whole_size = 0;
   if (!all_finite(a, (size_t)n * (size_t)n)) return SN_NOT_CONVERGED;
-  if (LAPACKE_dsyevd_work(LAPACK_COL_MAJOR, 'V', uplo, n, a, n, values, &size, -1, &whole_size, -1) != 0) {
+  if (LAPACKE_dsyevd_work(LAPACK_COL_MAJOR, 'V', uplo, n, a, n, values, &size, -1, &whole_size, -1) != 0)
     return SN_NOT_CONVERGED;
-  }
   sn_arena scratch = sn_arena_new(ctx);
   double *work = SN_NEW(ctx, &scratch, double, size);
   lapack_int *whole = SN_NEW(ctx, &scratch, lapack_int, whole_size), info = 0;
   bool good = work && whole;
   transpose_square(n, a);
-  if (good) {
+  if (good)
     info = LAPACKE_dsyevd_work(LAPACK_COL_MAJOR, 'V', uplo, n, a, n, values, work, (int)size, whole, whole_size);
-  }
   transpose_square(n, a);
-  sn_status status = !good ? ctx->error.status : info == 0 ? SN_OK : SN_NOT_CONVERGED;
-  sn_arena_free(&scratch);
-  return status;
+  return finish(ctx, &scratch, good, info);
 }
 
 sn_status sn_lapack_gesvd(sn_context *ctx, int rows, int columns, double *a, double *s, double *u, double *vt) {
@@ -124,10 +121,8 @@ sn_status sn_lapack_gesvd(sn_context *ctx, int rows, int columns, double *a, dou
   size_t left = (size_t)rows * (size_t)least, right = (size_t)least * (size_t)columns;
   double size = 0;
   if (!all_finite(a, (size_t)rows * (size_t)columns)) return SN_NOT_CONVERGED;
-  if (LAPACKE_dgesvd_work(LAPACK_COL_MAJOR, 'S', 'S', rows, columns, a, rows, s, u, rows, vt, least, &size, -1) !=
-      0) {
+  if (LAPACKE_dgesvd_work(LAPACK_COL_MAJOR, 'S', 'S', rows, columns, a, rows, s, u, rows, vt, least, &size, -1) != 0)
     return SN_NOT_CONVERGED;
-  }
   sn_arena scratch = sn_arena_new(ctx);
   double *work = SN_NEW(ctx, &scratch, double, size),
          *turned = SN_NEW(ctx, &scratch, double, (size_t)rows *(size_t)columns);
@@ -179,7 +174,5 @@ sn_status sn_lapack_invert(sn_context *ctx, bool definite, int n, double *a, dou
                     : invert_general(n, a, norm, rcond, work, work_size, whole, pivots);
     transpose_square(n, a);
   }
-  sn_status status = !good ? ctx->error.status : info == 0 ? SN_OK : SN_NOT_CONVERGED;
-  sn_arena_free(&scratch);
-  return status;
+  return finish(ctx, &scratch, good, info);
 }

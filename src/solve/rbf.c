@@ -91,9 +91,7 @@ static sn_status make_plane(sn_context *ctx, sn_arena *memory, const sn_rbf *rbf
     }
   sn_status status = most > 0 ? sn_lapack_gesvd(ctx, n, dims, spread, s, u, vt) : SN_OK;
   if (status == SN_NO_MEMORY) return status;
-  if (status != SN_OK) {
-    return sn_fail(ctx, SN_NOT_CONVERGED, "the singular values of the poses were not found");
-  }
+  if (status != SN_OK) return sn_fail(ctx, SN_NOT_CONVERGED, "the singular values of the poses were not found");
   int rank = 0;
   while (rank < most && s[rank] > least_spread * s[0]) rank++;
   out->rank = rank + 1;
@@ -102,9 +100,8 @@ static sn_status make_plane(sn_context *ctx, sn_arena *memory, const sn_rbf *rbf
   for (int k = 0; k < n; k++) out->basis[(size_t)k * (size_t)out->rank] = unit;
   for (int r = 0; r < rank; r++) {
     double *back = out->back + (size_t)(r + 1) * columns;
-    for (int k = 0; k < n; k++) {
+    for (int k = 0; k < n; k++)
       out->basis[(size_t)k * (size_t)out->rank + (size_t)r + 1] = u[(size_t)k * (size_t)most + (size_t)r];
-    }
     for (int d = 0; d < dims; d++) {
       back[d + 1] = vt[(size_t)r * (size_t)dims + (size_t)d] / s[r];
       back[0] -= back[d + 1] * mean[d];
@@ -169,9 +166,8 @@ static sn_status solve_saddle(sn_context *ctx, sn_arena *scratch, const sn_rbf *
   if (!matrix) return ctx->error.status;
   fill_phi(rbf, matrix, size);
   for (size_t k = 0; k < n; k++)
-    for (size_t r = 0; r < (size_t)p.rank; r++) {
+    for (size_t r = 0; r < (size_t)p.rank; r++)
       matrix[k * size + n + r] = matrix[(n + r) * size + k] = p.basis[k * (size_t)p.rank + r];
-    }
   status = invert(ctx, (int)size, matrix, false);
   if (status != SN_OK) return status;
   for (size_t k = 0; k < n; k++)
@@ -238,9 +234,8 @@ void sn_rbf_free(sn_rbf *rbf) {
 static double squared_error(int n, int k, const double *prediction, const double *gram) {
   double sum = 0;
   for (int a = 0; a < n; a++)
-    for (int b = 0; b < n; b++) {
+    for (int b = 0; b < n; b++)
       sum += ((a == k) - prediction[a]) * ((b == k) - prediction[b]) * gram[(size_t)a * (size_t)n + (size_t)b];
-    }
   return sum;
 }
 
@@ -281,9 +276,8 @@ sn_status sn_rbf_leave_one_out_refit(sn_context *ctx, const sn_rbf *rbf, const d
 // e_k = c_k / (M^-1)_kk with c = B f, B the kernels' part of M^-1: squared and summed over the
 // right-hand sides, (B gram B^T)_kk / B_kk^2. mix holds B transposed.
 sn_status sn_rbf_leave_one_out(sn_context *ctx, const sn_rbf *rbf, const double *gram, double *error) {
-  if (rbf->kernel == SN_RBF_SHEPARD || rbf->linear == SN_RBF_LINEAR_TWO_STEP) {
+  if (rbf->kernel == SN_RBF_SHEPARD || rbf->linear == SN_RBF_LINEAR_TWO_STEP)
     return sn_rbf_leave_one_out_refit(ctx, rbf, gram, error);
-  }
   size_t n = (size_t)rbf->count, terms = (size_t)rbf->terms;
   *error = 0;
   for (size_t k = 0; k < n; k++) {

@@ -130,9 +130,8 @@ void sn_simplex_solve(sn_simplex *q) {
     if (best >= 0 && !(q->w[best] > 0)) banned[best] = true;
     reduced_gradient(q, h);
     best = -1;
-    for (int j = 0; j < q->n; j++) {
+    for (int j = 0; j < q->n; j++)
       if (!(q->w[j] > 0) && !banned[j] && h[j] > tolerance && (best < 0 || h[j] > h[best])) best = j;
-    }
     if (best < 0) return;
     p = support(q);
     p.index[p.count++] = best;
@@ -188,9 +187,8 @@ static void drop_to(sn_simplex *q, passive_set *p, factor *f, int limit) {
 static bool exchange(sn_simplex *q, int limit, int tries, double least_gain) {
   double h[SN_SIMPLEX_MAX], gain[SN_SIMPLEX_MAX] = {0}, before[SN_SIMPLEX_MAX], energy = 0;
   reduced_gradient(q, h);
-  for (int j = 0; j < q->n; j++) {
+  for (int j = 0; j < q->n; j++)
     if (!(q->w[j] > 0) && h[j] > 0) gain[j] = h[j] * h[j] / (q->a[j][j] + 1e-300);
-  }
   memcpy(before, q->w, sizeof before);
   for (int attempt = 0; attempt < tries; attempt++) {
     int enter = -1;

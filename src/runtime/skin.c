@@ -188,10 +188,9 @@ static void skin_blocks(const sn_rt_job *chunk, const request *r) {
         hold_blocks(chunk, r, groups[n].first_block, (size_t)groups[n].first_block + groups[n].block_count);
       continue;
     }
-    size_t end = (size_t)groups[index].first_block + groups[index].block_count, first = groups[index].first_block,
-           stop;
+    size_t end = (size_t)groups[index].first_block + groups[index].block_count, first = groups[index].first_block;
     while ((first = run_end(r, first, end, 0)) < end) {
-      stop = run_end(r, first, end, 1);
+      size_t stop = run_end(r, first, end, 1);
       skin_run(chunk, r, index, first, stop);
       first = stop;
     }

@@ -208,7 +208,8 @@ static void test_runtime_formula(void **state) {
 // Numbers of the bones for control points, from the file's own matrices.
 static void predict_numbers(const sn_rt_model *model, const float (*controls)[3], int points, double *d) {
   const sn_rt_control *head = sn_rt_data(model, SN_SECTION_CONTROL_HEAD);
-  const float *map = sn_rt_data(model, SN_SECTION_CONTROL_MAP), *frames = sn_rt_data(model, SN_SECTION_CONTROL_FRAMES);
+  const float *map = sn_rt_data(model, SN_SECTION_CONTROL_MAP),
+              *frames = sn_rt_data(model, SN_SECTION_CONTROL_FRAMES);
   int rows = (int)model->info.palette_count * (int)head->outputs, width = (int)head->frames + 1;
   for (int r = 0; r < rows; r++) {
     int first = r / 8 * 8, tall = rows - first < 8 ? rows - first : 8;

@@ -141,7 +141,7 @@ typedef struct sn_rig_job {
 
 typedef struct sn_rig_done {
   sn_rig_result rig;
-  sn_model model;   // linear blend skinning with the weights
+  sn_model model;         // linear blend skinning with the weights
   sn_rig_figures figures; // of the file as written, or of the model
   double seconds;
   int rest_frame; // that was chosen; -1: none

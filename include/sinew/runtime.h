@@ -252,7 +252,7 @@ enum { SN_RT_CONTINUE = 1 };
 // updates it; joints should rotate by less than 180 degrees from frame to frame.
 size_t sn_rt_state_size(const sn_rt_model *model);
 
-// What is computed, and where it goes: arrays of the model's vertices (sn_rt_get_order). What is NULL or 0 is left out and costs
+// What is computed, and where it goes: arrays of the model's vertices (sn_rt_get_order). What is NULL or 0 is skipped and costs
 // nothing. Strides are in bytes, from one vertex to the next, multiples of 4; 0: numbers without gaps. Gaps are not written.
 typedef struct sn_rt_output {
   float *positions;

@@ -24,7 +24,7 @@ sn_status sn_cli_team_check(cli *c, const sn_examples *examples) {
 #include "base/team.h"
 
 static sn_team team;
-static MPI_Comm end_comm;  // for how it ended, so that nobody waits for a process that failed
+static MPI_Comm end_comm;  // for how it ended, so that none waits for a process that failed
 static MPI_Comm here_comm; // this machine's
 static int here = 1, said = -1, real_stderr = -1;
 

@@ -69,7 +69,7 @@ sn_status sn_rig_sample(sn_context *ctx, sn_arena *memory, const fit_problem *p,
                         const bool *allowed, fit_problem *out, int *frames_out);
 // The squared distance of every frame to frame g (g < 0: to the rest pose), over some vertices.
 void sn_rig_frame_distances(const fit_problem *p, int g, double *distance);
-// The same weights over other frames of the same vertices; motions are fitted, from those of the frames that are most alike.
+// The same weights over other frames of the same vertices; motions are fitted, from those of the most similar frames.
 sn_status sn_rig_follow(sn_context *ctx, sn_arena *memory, const fit_model *from, const fit_problem *p,
                         const rig_tree *tree, fit_model *m);
 

@@ -42,7 +42,7 @@ typedef struct sn_kcca_outputs {
   double floor;
 } sn_kcca_outputs;
 
-// The first `most` components (as many as there are). Directions without correlation are left out.
+// The first `most` components (as many as there are). Directions without correlation are dropped.
 void sn_kcca_solve(const sn_kcca_basis *basis, const sn_kcca_outputs *x, double ridge, int most, sn_kcca *out);
 
 #endif

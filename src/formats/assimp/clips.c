@@ -17,7 +17,7 @@ static samples new_samples(assimp_job *job, unsigned most, int width) {
                    .values = GLTF_NEW(&job->b, &job->b.memory, float, (size_t)most *(size_t)width)};
 }
 
-// Keys whose time does not rise are left out.
+// Keys whose time does not rise are dropped.
 static void add_sample(samples *k, double time, const double *values) {
   float t = (float)time;
   if (!k->values || !isfinite(t) || (k->count > 0 && t <= k->times[k->count - 1])) return;

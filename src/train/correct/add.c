@@ -16,7 +16,7 @@
 
 // Displacements below this part of the diagonal are not stored (as the option threshold has it).
 static const double least = 5e-5;
-// Old poses beyond this number are left out.
+// Old poses beyond this number are dropped.
 enum { most_known = 256 };
 
 typedef struct adder {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // rotreg:published=1, sections 3 to 5 as printed: predictors exp(u W theta) with u >= 0 for the best joint and one more on the
-// residual, scale and shear from the best joint and its parent, no free maps or tilts, edges that weigh alike, a hard set F of
+// residual, scale and shear from the best joint and its parent, no free maps or tilts, edges of equal weight, a hard set F of
 // vertices that follow linear blend skinning, clusters by E_A->B, key gradients from the proxy bones with free coefficients.
 #ifndef SINEW_TRAIN_ROTREG_PUBLISHED_H
 #define SINEW_TRAIN_ROTREG_PUBLISHED_H

@@ -4,6 +4,7 @@
 #define SINEW_TRAIN_CORRECT_CORRECTOR_H
 
 #include "train/correct/correct.h"
+#include "train/train.h"
 
 typedef struct sn_corrector {
   sn_context *ctx;
@@ -12,6 +13,7 @@ typedef struct sn_corrector {
   const sn_keys *keys;
   sn_train_report *report;
   sn_arena memory;
+  sn_model base; // without corrections
   sn_rt_model model;
   sn_residuals residuals;
   sn_turn *turns;
@@ -46,5 +48,10 @@ void sn_poses_thin(sn_corrector *c);
 
 // Limits of displacement (limits.c) by what the vertices are given at the training poses, before the blend or after it.
 sn_status sn_corrections_limit(sn_corrector *c, sn_corrections *out);
+
+// The values and the joints' references and ranges in the plan of the model, where it has none; then the corrections in place of
+// any before (write.c).
+sn_status sn_correct_describe_inputs(sn_corrector *c, sn_plan *plan);
+sn_status sn_correct_describe(sn_corrector *c, const sn_corrections *corrections, sn_plan *plan);
 
 #endif

@@ -162,7 +162,7 @@ bool sn_method_has_no_model(const sn_method_spec *spec);
 
 // Trains on the frames of `keys` and evaluates those of `wanted` without a model, in the order of the rest file.
 sn_status sn_train_predict(sn_context *ctx, const sn_method_spec *spec, const sn_examples *examples,
-                           const sn_keys *keys, const sn_keys *wanted, sn_frames *out, sn_train_report *report);
+                           const sn_keys *keys, const sn_keys *wanted, sn_frames *out);
 
 // For every vertex the joint that alone would carry it best over the frames of `keys`, and the squared distances that are left
 // (the articulated rigid-body prediction of Wang 2007, 7.1). `joints` or `errors` may be NULL.

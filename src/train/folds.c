@@ -103,13 +103,15 @@ static int close_gaps(int count, int *fold_of) {
   return next;
 }
 
-sn_status sn_folds_of_poses(sn_context *ctx, sn_arena *memory, int pose_count, int dims, const double *vectors,
-                            const int *clip_of, sn_folds *out) {
+sn_status sn_folds_of_poses(sn_context *ctx, sn_arena *memory, const sn_fold_poses *poses, sn_folds *out) {
+  int pose_count = poses->count, dims = poses->dims;
+  const int *clip_of = poses->clip_of;
   int *fold_of = SN_NEW(ctx, memory, int, pose_count);
   sn_status status = fold_of ? SN_OK : ctx->error.status;
   for (int first = 0, end; status == SN_OK && first < pose_count; first = end) {
     for (end = first + 1; end < pose_count && (!clip_of || clip_of[end] == clip_of[first]);) end++;
-    status = deal_clip(ctx, memory, end - first, dims, vectors + (size_t)first * (size_t)dims, fold_of + first);
+    status =
+      deal_clip(ctx, memory, end - first, dims, poses->vectors + (size_t)first * (size_t)dims, fold_of + first);
   }
   return status == SN_OK ? sn_folds_make(ctx, memory, pose_count, fold_of, close_gaps(pose_count, fold_of), out)
                          : status;
@@ -147,7 +149,8 @@ sn_status sn_folds_of_keys(sn_context *ctx, sn_arena *memory, const sn_examples 
       shape_vector(examples, keys->frames[k], points, row);
     clip_of[k] = clip_at(examples, keys->frames[k]);
   }
-  return status == SN_OK ? sn_folds_of_poses(ctx, memory, keys->count, dims, vectors, clip_of, out) : status;
+  return status == SN_OK ? sn_folds_of_poses(ctx, memory, &(sn_fold_poses){keys->count, dims, vectors, clip_of}, out)
+                         : status;
 }
 
 typedef struct run_job {

@@ -122,7 +122,7 @@ static sn_status make_mahalanobis(sn_context *ctx, sn_arena *memory, int count, 
   out->numbers = SN_NEW(ctx, memory, double, (size_t)most *(size_t)dims);
   if (!a || !s || !u || !out->numbers) return ctx->error.status;
   for (size_t n = 0; n < (size_t)count * (size_t)dims; n++) a[n] = vectors[n] - mean[n % (size_t)dims];
-  sn_status status = sn_lapack_gesvd(ctx, count, dims, a, s, u, out->numbers);
+  sn_status status = sn_lapack_gesvd(ctx, &(sn_svd){count, dims, a, s, u, out->numbers});
   if (status == SN_NO_MEMORY) return status;
   if (status != SN_OK) {
     return sn_fail(ctx, SN_NOT_CONVERGED, "the covariance of the poses was not found");
@@ -134,17 +134,17 @@ static sn_status make_mahalanobis(sn_context *ctx, sn_arena *memory, int count, 
   return SN_OK;
 }
 
-sn_status sn_pose_metric_make(sn_context *ctx, sn_arena *memory, sn_distance kind, int count, int dims,
-                              const double *vectors, sn_pose_metric *out) {
-  *out = (sn_pose_metric){kind, dims, dims, NULL};
-  if (kind == SN_DISTANCE_EUCLID || dims == 0) {
+sn_status sn_pose_metric_make(sn_context *ctx, sn_arena *memory, int count, const double *vectors,
+                              sn_pose_metric *out) {
+  int dims = out->axes = out->dims;
+  if (out->kind == SN_DISTANCE_EUCLID || dims == 0) {
     out->kind = SN_DISTANCE_EUCLID;
     return SN_OK;
   }
   double *mean = SN_NEW(ctx, memory, double, dims);
   if (!mean) return ctx->error.status;
   mean_vector(count, dims, vectors, mean);
-  if (kind == SN_DISTANCE_MAHALANOBIS) return make_mahalanobis(ctx, memory, count, vectors, mean, out);
+  if (out->kind == SN_DISTANCE_MAHALANOBIS) return make_mahalanobis(ctx, memory, count, vectors, mean, out);
   out->numbers = SN_NEW(ctx, memory, double, dims);
   if (!out->numbers) return ctx->error.status;
   make_normalised(count, vectors, mean, out);

@@ -38,10 +38,10 @@ typedef struct sn_pose_metric {
   double *numbers; // normalised: dims; Mahalanobis: axes * dims
 } sn_pose_metric;
 
-// From `count` pose vectors: deviations of the components, or their covariance, of which directions without spread are
-// left out.
-sn_status sn_pose_metric_make(sn_context *ctx, sn_arena *memory, sn_distance kind, int count, int dims,
-                              const double *vectors, sn_pose_metric *out);
+// Of a metric with its kind and dimensions, from `count` pose vectors: deviations of the components, or their covariance, of which
+// directions without spread are left out.
+sn_status sn_pose_metric_make(sn_context *ctx, sn_arena *memory, int count, const double *vectors,
+                              sn_pose_metric *out);
 void sn_pose_axes(const sn_pose_metric *metric, const double *vector, double *axes);
 
 #endif

@@ -136,9 +136,7 @@ static sn_regression regression_of(sn_corrector *c) {
 
 static sn_status make_fields(sn_corrector *c, sn_corrections *out) {
   const sn_correct_options *o = c->options;
-  return (o->components > 0 ? sn_eigenskin_fields
-          : o->weighted     ? sn_weighted_fields
-                            : sn_psd_fields)(c->ctx, &c->memory, o, &c->residuals, c->joints, c->joint_count, out);
+  return (o->components > 0 ? sn_eigenskin_fields : o->weighted ? sn_weighted_fields : sn_psd_fields)(c, out);
 }
 
 // ---- rate and distortion -----------------------------------------------------------------------------------------------------

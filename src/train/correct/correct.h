@@ -147,24 +147,9 @@ typedef struct sn_corrections {
   int control_count;
 } sn_corrections;
 
-sn_status sn_psd_fields(sn_context *ctx, sn_arena *memory, const sn_correct_options *options, const sn_residuals *m,
-                        const int *joints, int joint_count, sn_corrections *out);
-sn_status sn_weighted_fields(sn_context *ctx, sn_arena *memory, const sn_correct_options *options,
-                             const sn_residuals *m, const int *joints, int joint_count, sn_corrections *out);
-sn_status sn_eigenskin_fields(sn_context *ctx, sn_arena *memory, const sn_correct_options *options,
-                              const sn_residuals *m, const int *joints, int joint_count, sn_corrections *out);
-
 // What a vertex is given at a pose of the clip.
 void sn_corrections_at(const sn_corrections *c, int pose_count, int pose, int vertex, float out[6]);
 
-// The pose space of `joints` over `count` of the poses (indices `poses`), interpolating data whose gram matrix is
-// given; `rbf` gets the cardinal functions. Centres and widths of the field are those of rbf.
-sn_status sn_field_make(sn_context *ctx, sn_arena *memory, const sn_correct_options *options, const sn_residuals *m,
-                        const int *joints, int joint_count, const int *poses, int count, const double *gram,
-                        sn_pose_field *field, sn_rbf *rbf);
-// The widths and cardinal functions of a field that has its metric and centres; `sigmas`: of every centre, NULL: none.
-sn_status sn_field_solve(sn_context *ctx, sn_arena *memory, const sn_correct_options *options, const double *sigmas,
-                         const double *gram, sn_pose_field *field, sn_rbf *rbf);
 // gram[a * count + b] = sum over the vertices of the positions' displacements at poses a and b.
 void sn_residuals_gram(sn_context *ctx, const float (*deltas)[6], int vertex_count, int count, double *gram);
 

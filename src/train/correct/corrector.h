@@ -46,6 +46,24 @@ void sn_poses_merge(sn_corrector *c);
 // Poses of long clips are similar to each other: thins them out evenly.
 void sn_poses_thin(sn_corrector *c);
 
+// The published pose spaces: one for all joints (published.c), by each vertex's weights, by principal components.
+sn_status sn_psd_fields(sn_corrector *c, sn_corrections *out);
+sn_status sn_weighted_fields(sn_corrector *c, sn_corrections *out);
+sn_status sn_eigenskin_fields(sn_corrector *c, sn_corrections *out);
+
+// What a pose space interpolates: data at `count` of the poses, whose gram matrix is given, by the rotations of these joints.
+typedef struct sn_pose_data {
+  const int *joints, *poses;
+  int joint_count, count;
+  const double *gram;
+} sn_pose_data;
+
+// The pose space, and its cardinal functions in `rbf`. Centres and widths of the field are those of rbf.
+sn_status sn_field_make(sn_corrector *c, const sn_pose_data *data, sn_pose_field *field, sn_rbf *rbf);
+// The widths and cardinal functions of a field that has its metric and centres; `sigmas`: of every centre, NULL: none.
+sn_status sn_field_solve(sn_corrector *c, const double *sigmas, const double *gram, sn_pose_field *field,
+                         sn_rbf *rbf);
+
 // Limits of displacement (limits.c) by what the vertices are given at the training poses, before the blend or after it.
 sn_status sn_corrections_limit(sn_corrector *c, sn_corrections *out);
 

@@ -37,9 +37,7 @@ double sn_rbf_kernel_value(sn_rbf_kernel kernel, double distance, double width) 
 }
 
 static double distance_between(int dims, const double *a, const double *b) {
-  double sum = 0;
-  for (int d = 0; d < dims; d++) sum += (a[d] - b[d]) * (a[d] - b[d]);
-  return sqrt(sum);
+  return sqrt(sn_squared_distance(dims, a, b));
 }
 
 void sn_rbf_terms(const sn_rbf *rbf, const double *x, double *terms) {

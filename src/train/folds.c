@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "base/team.h"
+#include "solve/solve.h"
 #include "train/pose_space.h"
 
 static sn_status fill_fold(sn_context *ctx, sn_arena *memory, int pose_count, const sn_folds *folds, int n) {
@@ -39,18 +40,12 @@ sn_status sn_folds_single(sn_context *ctx, sn_arena *memory, int pose_count, int
 
 // ---- clusters of similar poses --------------------------------------------------------------------------------------
 
-static double distance2(int dims, const double *a, const double *b) {
-  double sum = 0;
-  for (int d = 0; d < dims; d++) sum += (a[d] - b[d]) * (a[d] - b[d]);
-  return sum;
-}
-
 // Single linkage: the cluster of every row, for pairs nearer than `part` of the rms distance. Returns how many clusters.
 static int link_similar(int count, int dims, const double *rows, double part, int *queue, int *cluster) {
   double sum = 0;
   for (int a = 0; a < count; a++)
     for (int b = 0; b < a; b++)
-      sum += 2 * distance2(dims, rows + (size_t)a * (size_t)dims, rows + (size_t)b * (size_t)dims);
+      sum += 2 * sn_squared_distance(dims, rows + (size_t)a * (size_t)dims, rows + (size_t)b * (size_t)dims);
   double near2 = part * part * sum / ((double)count * count);
   int clusters = 0;
   for (int k = 0; k < count; k++) cluster[k] = -1;
@@ -61,7 +56,8 @@ static int link_similar(int count, int dims, const double *rows, double part, in
     for (int n = 0; n < queued; n++)
       for (int k = 0; k < count; k++) {
         if (cluster[k] >= 0) continue;
-        if (distance2(dims, rows + (size_t)queue[n] * (size_t)dims, rows + (size_t)k * (size_t)dims) >= near2)
+        if (sn_squared_distance(dims, rows + (size_t)queue[n] * (size_t)dims, rows + (size_t)k * (size_t)dims) >=
+            near2)
           continue;
         cluster[k] = clusters, queue[queued++] = k;
       }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "solve/lapack.h"
+#include "solve/solve.h"
 #include "runtime/packed.h"
 #include "runtime/pose_space.h"
 #include "runtime/vertex.h"
@@ -182,11 +183,7 @@ static sn_status choose_controls(adder *a) {
 
 // ---- poses of the model -----------------------------------------------------------------------------------------
 
-static double distance(int dims, const double *x, const double *y) {
-  double sum = 0;
-  for (int d = 0; d < dims; d++) sum += (x[d] - y[d]) * (x[d] - y[d]);
-  return sqrt(sum);
-}
+static double distance(int dims, const double *x, const double *y) { return sqrt(sn_squared_distance(dims, x, y)); }
 
 // Centre c of a field as a pose: what the field does not know stays at rest.
 static void centre_pose(const adder *a, const sn_rt_field *f, uint32_t c, double *vector, double *out) {

@@ -19,10 +19,8 @@ typedef struct motion {
 } motion;
 
 static double joint_angle(const sn_residuals *m, int pose, int joint) {
-  double sum = 0;
-  const double *at = sn_control_at(m, pose, joint), *rest = sn_control_at(m, 0, joint);
-  for (int c = 0; c < sn_control_dims(m, joint); c++) sum += (at[c] - rest[c]) * (at[c] - rest[c]);
-  return sqrt(sum);
+  return sqrt(
+    sn_squared_distance(sn_control_dims(m, joint), sn_control_at(m, pose, joint), sn_control_at(m, 0, joint)));
 }
 
 // A joint moves where it rotates by more than a hundredth of its largest rotation.

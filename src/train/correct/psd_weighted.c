@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "solve/solve.h"
 #include "train/correct/corrector.h"
 
 static const double child_part = 0.01;  // of a vertex's weight on a joint, for its children's rotations
@@ -42,12 +43,6 @@ static void find_roots(const weighting *w, const int *parents, int i, double *ou
   for (int k = 0; k < w->joint_count; k++) out[k] = sum > 0 ? sqrt(out[k] / sum) : sqrt(1.0 / w->joint_count);
 }
 
-static double distance2(int dims, const double *x, const double *y) {
-  double sum = 0;
-  for (int d = 0; d < dims; d++) sum += (x[d] - y[d]) * (x[d] - y[d]);
-  return sum;
-}
-
 // The vertex farthest from all leaders leads the next group.
 static sn_status find_groups(weighting *w) {
   size_t n = (size_t)w->m->vertex_count, width = (size_t)w->joint_count;
@@ -63,7 +58,8 @@ static sn_status find_groups(weighting *w) {
   do {
     w->leaders[w->group_count] = next;
     for (size_t i = 0; i < n; i++) {
-      double d = distance2((int)width, w->roots + i * width, w->roots + (size_t)w->leaders[w->group_count] * width);
+      double d =
+        sn_squared_distance((int)width, w->roots + i * width, w->roots + (size_t)w->leaders[w->group_count] * width);
       if (d < apart[i]) apart[i] = d, w->group_of[i] = w->group_count;
       if (apart[i] > apart[next]) next = (int)i;
     }
@@ -96,12 +92,12 @@ static sn_status find_centres(const weighting *w, int g, sn_pose_field *field, i
   for (int p = 0; p < m->pose_count; p++) {
     double *row = centres + (size_t)p * width;
     for (int d = 0; d < dims; d++) row[d] *= field->metric.numbers[d];
-    largest = fmax(largest, distance2(dims, centres, row));
+    largest = fmax(largest, sn_squared_distance(dims, centres, row));
   }
   for (int p = 0; p < m->pose_count; p++) {
     const double *row = centres + (size_t)p * width;
     for (of[p] = 0; of[p] < count; of[p]++)
-      if (distance2(dims, row, centres + (size_t)of[p] * width) <= same_pose * same_pose * largest) break;
+      if (sn_squared_distance(dims, row, centres + (size_t)of[p] * width) <= same_pose * same_pose * largest) break;
     if (of[p] == count) memmove(centres + (size_t)count++ * width, row, width * sizeof *row);
   }
   field->centres = centres, field->centre_count = field->basis_count = count;

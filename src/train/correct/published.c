@@ -2,7 +2,6 @@
 // The published pose space (Murtagh 2008; Lewis and others 2000): radial basis functions of all rotations, centred at
 // the training poses.
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "train/correct/corrector.h"
@@ -31,16 +30,11 @@ void sn_residuals_gram(sn_context *ctx, const float (*deltas)[6], int vertex_cou
     }
 }
 
-static int compare_doubles(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
 static double median(sn_context *ctx, sn_arena *memory, int count, const double *values) {
   double *sorted = SN_NEW(ctx, memory, double, count);
   if (!sorted) return 0;
   memcpy(sorted, values, (size_t)count * sizeof *sorted);
-  qsort(sorted, (size_t)count, sizeof *sorted, compare_doubles);
+  sn_sort_doubles(sorted, (size_t)count);
   return sorted[count / 2];
 }
 

@@ -24,27 +24,6 @@ typedef struct sn_metrics {
   double normal_deg;   // mean angle between normals and those of the frames' meshes
 } sn_metrics;
 
-// Frames that can be evaluated: those of the poses, of the values where there are no joints; where control points drive the
-// model, those of the meshes, or, without a rest mesh, frames that hold the control points alone.
-int sn_assess_frame_count(const sn_rt_model *model, const sn_examples *examples);
-
-// The runtime's input for a frame of the examples, joints matched by name.
-typedef struct sn_assess_input {
-  const sn_rt_model *model;
-  const sn_examples *examples;
-  int *joint_of;   // the skeleton's joint for each of the model's
-  int *control_of; // the examples' vertex for each of the model's control points
-  char *states;    // of a motion: the runtime's state before every frame, sn_rt_state_size bytes each; NULL: none
-  int *value_of;   // the examples' value for each of the model's
-} sn_assess_input;
-
-// Fails, saying what is missing, where the examples lack what drives the model.
-sn_status sn_assess_input_new(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples,
-                              sn_arena *memory, sn_assess_input *out);
-size_t sn_assess_input_size(const sn_assess_input *input);
-// The input of frame f, made in `buffer` (sn_assess_input_size bytes).
-sn_rt_input sn_assess_input_at(const sn_assess_input *input, int f, void *buffer);
-
 // Evaluates the model on frames of the examples: out has keys->count frames, in the model's vertex order. `normals`
 // may be NULL.
 sn_status sn_assess_evaluate(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples,
@@ -65,11 +44,6 @@ int sn_assess_values_clamped(const sn_rt_model *model, const sn_examples *exampl
 // joint_count numbers (`memory` owns them), 0 within. NULL where the model does not know.
 sn_status sn_assess_outside(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples, sn_arena *memory,
                             double **out);
-
-// At every pose of the examples: the palette that the blend reads, info.palette_count matrices per frame, and the values of the
-// model's displacement fields, sn_rt_displacement_count per frame (`memory` owns them). `poses` and `fields` may be NULL.
-sn_status sn_assess_palettes(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples, sn_poses *poses,
-                             sn_arena *memory, float **fields);
 
 // What people see: how far off all but one in a hundred vertices and frames stay; and bumps of new poses, every joint turned alone
 // by 30 degrees about each axis: root mean squared change of a vertex's distance to the middle of its neighbours, in percent of

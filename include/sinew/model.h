@@ -159,6 +159,32 @@ sn_status sn_model_skeleton(sn_context *ctx, const sn_rt_model *model, sn_skelet
 // The palette that sn_rt_palette left in `scratch`: info.palette_count matrices.
 void sn_model_read_palette(const sn_rt_model *model, const void *scratch, sn_affine *out);
 
+// Frames that can be evaluated: those of the poses, of the values where there are no joints; where control points drive the
+// model, those of the meshes, or, without a rest mesh, frames that hold the control points alone.
+int sn_model_frame_count(const sn_rt_model *model, const sn_examples *examples);
+
+// The runtime's input for a frame of the examples, joints matched by name.
+typedef struct sn_model_input {
+  const sn_rt_model *model;
+  const sn_examples *examples;
+  int *joint_of;   // the skeleton's joint for each of the model's
+  int *control_of; // the examples' vertex for each of the model's control points
+  char *states;    // of a motion: the runtime's state before every frame, sn_rt_state_size bytes each; NULL: none
+  int *value_of;   // the examples' value for each of the model's
+} sn_model_input;
+
+// Fails, saying what is missing, where the examples lack what drives the model.
+sn_status sn_model_input_new(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples, sn_arena *memory,
+                             sn_model_input *out);
+size_t sn_model_input_size(const sn_model_input *input);
+// The input of frame f, made in `buffer` (sn_model_input_size bytes).
+sn_rt_input sn_model_input_at(const sn_model_input *input, int f, void *buffer);
+
+// At every pose of the examples: the palette that the blend reads, info.palette_count matrices per frame, and the values of the
+// model's displacement fields, sn_rt_displacement_count per frame (`memory` owns them). `poses` and `fields` may be NULL.
+sn_status sn_model_palettes(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples, sn_poses *poses,
+                            sn_arena *memory, float **fields);
+
 // The displacement fields of the correct slot, in the order of the rest mesh: what they are multiplied with is
 // sn_rt_correct_values. None for models without corrections; SN_UNSUPPORTED for forward ones, which are not
 // fields in the rest pose.

@@ -6,101 +6,6 @@
 
 #include "runtime/format.h"
 
-int sn_assess_frame_count(const sn_rt_model *model, const sn_examples *examples) {
-  if (model->info.control_count > 0) return examples->frames.frame_count;
-  return model->info.joint_count > 0 ? examples->poses.frame_count : examples->values.frame_count;
-}
-
-// Control points are vertices: their positions come from the examples' frames, or from frames that hold nothing else.
-static sn_status find_controls(sn_context *ctx, sn_arena *memory, sn_assess_input *out) {
-  const sn_examples *examples = out->examples;
-  const sn_rt_info *info = &out->model->info;
-  const uint32_t *points = sn_rt_data(out->model, SN_SECTION_CONTROL_POINTS);
-  out->control_of = SN_NEW(ctx, memory, int, info->control_count);
-  if (!out->control_of) return ctx->error.status;
-  if (info->control_count == 0) return SN_OK;
-  if (examples->frames.frame_count == 0)
-    return sn_fail(ctx, SN_BAD_INPUT, "the model is driven by %u control points: give `controls` FILE.pc2",
-                   info->control_count);
-  bool alone = examples->rest.vertex_count == 0;
-  int vertices = examples->source ? examples->source_count : examples->frames.vertex_count;
-  if (vertices != (int)(alone ? info->control_count : info->vertex_count))
-    return sn_fail(ctx, SN_BAD_INPUT, "the model has %u %s, the frames have %d",
-                   alone ? info->control_count : info->vertex_count, alone ? "control points" : "vertices", vertices);
-  for (uint32_t c = 0; c < info->control_count; c++)
-    out->control_of[c] = alone ? (int)c : examples->source ? examples->source[points[c]] : (int)points[c];
-  return SN_OK;
-}
-
-static sn_status find_values(sn_context *ctx, sn_arena *memory, sn_assess_input *out) {
-  const sn_values *values = &out->examples->values;
-  uint32_t count = out->model->info.value_count;
-  out->value_of = SN_NEW(ctx, memory, int, count);
-  if (!out->value_of) return ctx->error.status;
-  for (uint32_t v = 0; v < count; v++) {
-    const char *name = sn_rt_value_name(out->model, v);
-    if (values->count == 0)
-      return sn_fail(ctx, SN_BAD_INPUT, "the model is driven by named values ('%s', ...): give `values` FILE.csv",
-                     name);
-    out->value_of[v] = sn_values_find(values, name);
-    if (out->value_of[v] < 0)
-      return sn_fail(ctx, SN_BAD_INPUT, "there is no value called '%s', which the model needs", name);
-  }
-  int poses = out->examples->poses.frame_count;
-  if (count > 0 && out->model->info.joint_count > 0 && poses != values->frame_count)
-    return sn_fail(ctx, SN_BAD_INPUT, "there are named values of %d frames, and %d poses", values->frame_count,
-                   poses);
-  return SN_OK;
-}
-
-static bool begins_clip(const sn_examples *examples, int f) {
-  for (int k = 0; k < examples->clip_count; k++)
-    if (examples->clip_start[k] == f) return true;
-  return f == 0;
-}
-
-// Goes through all frames of a motion once, so that they can be evaluated in any order afterwards.
-static sn_status follow(sn_context *ctx, sn_arena *memory, sn_assess_input *out) {
-  size_t size = sn_rt_state_size(out->model), frames = (size_t)sn_assess_frame_count(out->model, out->examples);
-  sn_arena scratch = sn_arena_new(ctx);
-  char *states = sn_arena_alloc(ctx, memory, frames, size), *now = sn_arena_alloc(ctx, &scratch, 1, size);
-  void *values = sn_arena_alloc(ctx, &scratch, sn_assess_input_size(out), 1);
-  void *palette = sn_arena_alloc(ctx, &scratch, sn_rt_scratch_size(out->model), 1);
-  sn_status status = states && now && values && palette ? SN_OK : ctx->error.status;
-  for (size_t f = 0; status == SN_OK && f < frames; f++) {
-    if (begins_clip(out->examples, (int)f)) memset(now, 0, size);
-    memcpy(states + f * size, now, size);
-    sn_rt_input frame = sn_assess_input_at(out, (int)f, values);
-    frame.state = now;
-    sn_rt_palette(out->model, &frame, palette, NULL);
-  }
-  if (status == SN_OK) out->states = states;
-  sn_arena_free(&scratch);
-  return status;
-}
-
-sn_status sn_assess_input_new(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples,
-                              sn_arena *memory, sn_assess_input *out) {
-  *out = (sn_assess_input){.model = model, .examples = examples};
-  int joint_count = (int)model->info.joint_count;
-  out->joint_of = SN_NEW(ctx, memory, int, joint_count);
-  if (!out->joint_of) return ctx->error.status;
-  if (joint_count > 0 && examples->poses.joint_count == 0)
-    return sn_fail(ctx, SN_BAD_INPUT, "the model is driven by joints: give `skeleton` FILE");
-  for (int j = 0; j < joint_count; j++) {
-    const char *name = sn_rt_joint_name(model, (uint32_t)j);
-    out->joint_of[j] = sn_skeleton_find_near(&examples->skeleton, name, j);
-    if (out->joint_of[j] < 0)
-      return sn_fail(ctx, SN_BAD_INPUT, "the skeleton has no joint called '%s', which the model needs", name);
-  }
-  if (model->info.torque_count > 0 && !examples->torques.values)
-    return sn_fail(ctx, SN_BAD_INPUT, "the model is driven by joint torques: give `torque` FILE.csv");
-  sn_status status = find_values(ctx, memory, out);
-  if (status == SN_OK) status = find_controls(ctx, memory, out);
-  if (status == SN_OK && examples->motion && sn_rt_state_size(model) > 0) status = follow(ctx, memory, out);
-  return status;
-}
-
 // Frames whose number in column k of rows of `width` lies outside the range.
 static int count_outside(const double *rows, int frames, int width, int k, const float range[2]) {
   int count = 0;
@@ -126,45 +31,10 @@ int sn_assess_values_clamped(const sn_rt_model *model, const sn_examples *exampl
   return count_outside(v->values, v->frame_count, v->count, sn_values_find(v, sn_rt_value_name(model, value)), range);
 }
 
-size_t sn_assess_input_size(const sn_assess_input *input) {
-  const sn_rt_info *info = &input->model->info;
-  size_t numbers =
-    (size_t)info->joint_count * 12 + (size_t)info->control_count * 3 + info->torque_count + info->value_count;
-  return numbers * sizeof(float) + sn_rt_state_size(input->model);
-}
-
-sn_rt_input sn_assess_input_at(const sn_assess_input *input, int f, void *buffer) {
-  float(*joints)[12] = buffer;
-  float(*controls)[3] = (float(*)[3])(joints + input->model->info.joint_count);
-  for (uint32_t c = 0; c < input->model->info.control_count; c++)
-    memcpy(controls[c], sn_frame(&input->examples->frames, f)[input->control_of[c]], sizeof *controls);
-  float *torques = (float *)(controls + input->model->info.control_count);
-  float *values = torques + input->model->info.torque_count;
-  for (uint32_t v = 0; v < input->model->info.value_count; v++) {
-    const sn_values *from = &input->examples->values;
-    values[v] = (float)from->values[(size_t)f * (size_t)from->count + (size_t)input->value_of[v]];
-  }
-  if (input->model->info.joint_count == 0)
-    return (sn_rt_input){.controls = (const float(*)[3])controls, .values = values};
-  for (uint32_t j = 0; j < input->model->info.torque_count; j++)
-    torques[j] = (float)sn_torque(&input->examples->torques, f, input->joint_of[j]);
-  const sn_affine *pose = sn_pose(&input->examples->poses, f);
-  for (uint32_t j = 0; j < input->model->info.joint_count; j++)
-    sn_model_joints(&pose[input->joint_of[j]], 1, &joints[j]);
-  void *state = values + input->model->info.value_count;
-  size_t size = sn_rt_state_size(input->model);
-  if (input->states) memcpy(state, input->states + (size_t)f * size, size);
-  return (sn_rt_input){.joints = (const float(*)[12])joints,
-                       .controls = (const float(*)[3])controls,
-                       .torques = torques,
-                       .state = input->states ? state : NULL,
-                       .values = values};
-}
-
 static size_t align64(size_t size) { return (size + 63) / 64 * 64; }
 
 typedef struct evaluate_job {
-  const sn_assess_input *input;
+  const sn_model_input *input;
   const sn_keys *keys;
   sn_frames *positions, *normals;
   char *buffers; // one per worker
@@ -175,7 +45,7 @@ static void evaluate_range(void *user, int64_t begin, int64_t end, int worker) {
   const evaluate_job *job = user;
   char *buffer = job->buffers + (size_t)worker * job->buffer_size;
   for (int64_t k = begin; k < end; k++) {
-    sn_rt_input input = sn_assess_input_at(job->input, job->keys->frames[k], buffer);
+    sn_rt_input input = sn_model_input_at(job->input, job->keys->frames[k], buffer);
     sn_rt_output output = {.positions = sn_frame_mutable(job->positions, (int)k)[0]};
     if (job->normals) output.normals = sn_frame_mutable(job->normals, (int)k)[0];
     sn_rt_evaluate(job->input->model, &input, buffer + job->input_size, &output, NULL);
@@ -192,11 +62,11 @@ sn_status sn_assess_evaluate(sn_context *ctx, const sn_rt_model *model, const sn
   *positions = (sn_frames){0};
   if (normals) *normals = (sn_frames){0};
   sn_arena scratch = sn_arena_new(ctx);
-  sn_assess_input input;
-  sn_status status = sn_assess_input_new(ctx, model, examples, &scratch, &input);
+  sn_model_input input;
+  sn_status status = sn_model_input_new(ctx, model, examples, &scratch, &input);
   evaluate_job job = {&input, keys, positions, normals, NULL, 0, 0};
   if (status == SN_OK) {
-    job.input_size = align64(sn_assess_input_size(&input));
+    job.input_size = align64(sn_model_input_size(&input));
     job.buffer_size = job.input_size + align64(sn_rt_scratch_size(model));
     job.buffers = sn_arena_alloc(ctx, &scratch, (size_t)sn_threads(ctx), job.buffer_size);
     if (!job.buffers) status = ctx->error.status;
@@ -212,31 +82,6 @@ sn_status sn_assess_evaluate(sn_context *ctx, const sn_rt_model *model, const sn
   if (status != SN_OK) {
     sn_frames_free(positions);
     if (normals) sn_frames_free(normals);
-  }
-  sn_arena_free(&scratch);
-  return status;
-}
-
-sn_status sn_assess_palettes(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples, sn_poses *poses,
-                             sn_arena *memory, float **fields) {
-  int frames = sn_assess_frame_count(model, examples);
-  size_t count = fields ? sn_rt_displacement_count(model) : 0;
-  if (poses) *poses = (sn_poses){0};
-  sn_arena scratch = sn_arena_new(ctx);
-  sn_assess_input input;
-  sn_status status = sn_assess_input_new(ctx, model, examples, &scratch, &input);
-  void *values = status == SN_OK ? sn_arena_alloc(ctx, &scratch, sn_assess_input_size(&input), 1) : NULL;
-  void *palette = sn_arena_alloc(ctx, &scratch, sn_rt_scratch_size(model), 1);
-  if (fields) *fields = SN_NEW(ctx, memory, float, (size_t)frames *count);
-  if (status == SN_OK && (!values || !palette || (fields && !*fields))) status = ctx->error.status;
-  if (status == SN_OK && poses) status = sn_poses_new(ctx, (int)model->info.palette_count, frames, poses);
-  for (int f = 0; status == SN_OK && f < frames; f++) {
-    const float *now;
-    sn_rt_input frame = sn_assess_input_at(&input, f, values);
-    sn_rt_palette(model, &frame, palette, NULL);
-    if (poses) sn_model_read_palette(model, palette, sn_pose(poses, f));
-    if (count > 0 && sn_rt_correct_values(model, palette, &now))
-      memcpy(*fields + (size_t)f * count, now, count * sizeof *now);
   }
   sn_arena_free(&scratch);
   return status;

@@ -7,8 +7,7 @@
 #include "train/pose_space.h"
 
 // The ranges as turns of the examples' joints; fails on a section that is none.
-static sn_status read_turns(sn_context *ctx, const sn_assess_input *input, const sn_rt_range *ranges,
-                            sn_turn *turns) {
+static sn_status read_turns(sn_context *ctx, const sn_model_input *input, const sn_rt_range *ranges, sn_turn *turns) {
   uint32_t joint_count = input->model->info.joint_count;
   for (uint32_t n = 0; n < joint_count; n++) {
     const sn_rt_reference *r = &ranges[n].reference;
@@ -44,8 +43,8 @@ sn_status sn_assess_outside(sn_context *ctx, const sn_rt_model *model, const sn_
   if (!ranges || joint_count == 0 || frames == 0) return SN_OK;
   if (size != (uint64_t)joint_count * sizeof *ranges)
     return sn_fail(ctx, SN_BAD_INPUT, "the model's section %s is not of %d joints", SN_RT_RANGE_NAME, joint_count);
-  sn_assess_input input;
-  sn_status status = sn_assess_input_new(ctx, model, examples, memory, &input);
+  sn_model_input input;
+  sn_status status = sn_model_input_new(ctx, model, examples, memory, &input);
   sn_turn *turns = SN_NEW(ctx, memory, sn_turn, joint_count);
   double *vector = SN_NEW(ctx, memory, double, 3 * examples->skeleton.joint_count);
   double *degrees = SN_NEW(ctx, memory, double, (size_t)frames *(size_t)joint_count);

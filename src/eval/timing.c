@@ -36,7 +36,7 @@ static sn_timing time_calls(timed_fn call, void (*next)(void *user, int sample),
 
 typedef struct evaluation {
   const sn_rt_model *model;
-  const sn_assess_input *input; // NULL: the rest pose
+  const sn_model_input *input; // NULL: the rest pose
   void *values, *scratch;
   sn_rt_input now;
   sn_rt_output output;
@@ -50,7 +50,7 @@ static void evaluate_once(void *user) {
 static void next_pose(void *user, int sample) {
   evaluation *e = user;
   if (!e->input) return;
-  e->now = sn_assess_input_at(e->input, sample % sn_assess_frame_count(e->model, e->input->examples), e->values);
+  e->now = sn_model_input_at(e->input, sample % sn_model_frame_count(e->model, e->input->examples), e->values);
 }
 
 // Joints in the rest pose without torque, control points as at the first training frame.
@@ -74,9 +74,9 @@ sn_status sn_assess_time(sn_context *ctx, const sn_rt_model *model, const sn_exa
                          double seconds, sn_timing *out) {
   *out = (sn_timing){0};
   sn_arena scratch = sn_arena_new(ctx);
-  bool posed = examples && sn_assess_frame_count(model, examples) > 0;
-  sn_assess_input input;
-  sn_status status = posed ? sn_assess_input_new(ctx, model, examples, &scratch, &input) : SN_OK;
+  bool posed = examples && sn_model_frame_count(model, examples) > 0;
+  sn_model_input input;
+  sn_status status = posed ? sn_model_input_new(ctx, model, examples, &scratch, &input) : SN_OK;
   size_t numbers = 3 * (size_t)model->info.vertex_count;
   evaluation e = {.model = model, .input = posed ? &input : NULL};
   e.values = SN_NEW(ctx, &scratch, float,

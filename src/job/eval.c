@@ -22,7 +22,7 @@ static sn_status make_skeleton(evaluation *e, sn_skeleton *skeleton, sn_poses *p
   int count = (int)model->info.palette_count;
   sn_status status = count == (int)model->info.joint_count ? sn_model_skeleton(e->ctx, model, skeleton)
                                                            : sn_skeleton_new(e->ctx, count, skeleton);
-  return status == SN_OK ? sn_assess_palettes(e->ctx, model, &e->input, poses, NULL, NULL) : status;
+  return status == SN_OK ? sn_model_palettes(e->ctx, model, &e->input, poses, NULL, NULL) : status;
 }
 
 // Where there are more fields than frames, a morph target per frame instead: what the fields add up to there, with the weight 1.
@@ -54,7 +54,7 @@ static sn_status morph_targets(evaluation *e, sn_displacements *fields, float **
              "; write the deformed vertices instead: -o out.pc2");
   }
   if (status == SN_OK && fields->count > 0)
-    status = sn_assess_palettes(e->ctx, e->model, &e->input, NULL, &fields->memory, weights);
+    status = sn_model_palettes(e->ctx, e->model, &e->input, NULL, &fields->memory, weights);
   if (status == SN_OK) status = sn_model_shape_names(e->ctx, &e->memory, e->model, names);
   int frames = e->input.poses.frame_count;
   if (status == SN_OK && frames > 0 && fields->count > frames && !*names)
@@ -162,7 +162,7 @@ static sn_status write_frames(evaluation *e) {
   sn_keys keys = {0};
   sn_frames frames = {0};
   sn_mesh mesh = {0};
-  sn_status status = sn_keys_parse(e->ctx, "all", sn_assess_frame_count(model, examples), 0, &keys, NULL);
+  sn_status status = sn_keys_parse(e->ctx, "all", sn_model_frame_count(model, examples), 0, &keys, NULL);
   if (status == SN_OK) status = sn_assess_evaluate(e->ctx, model, examples, &keys, &frames, NULL);
   if (status == SN_OK) status = sn_frames_check(e->ctx, &frames);
   if (status == SN_OK) status = sn_model_mesh(e->ctx, model, &mesh);
@@ -185,9 +185,9 @@ static sn_status score(evaluation *e, const sn_examples *truth, sn_metrics *out)
   sn_errors errors = {0};
   int count = truth->frames.frame_count;
   sn_status status = sn_keys_parse(e->ctx, "all", count, 0, &keys, NULL);
-  if (status == SN_OK && sn_assess_frame_count(model, input) != count)
-    status = sn_fail(e->ctx, SN_BAD_INPUT, "%d frames of input, but %d true ones",
-                     sn_assess_frame_count(model, input), count);
+  if (status == SN_OK && sn_model_frame_count(model, input) != count)
+    status = sn_fail(e->ctx, SN_BAD_INPUT, "%d frames of input, but %d true ones", sn_model_frame_count(model, input),
+                     count);
   if (status == SN_OK) status = sn_assess_evaluate(e->ctx, model, input, &keys, &positions, &normals);
   if (status == SN_OK) status = sn_errors_measure(e->ctx, truth, &keys, &positions, &normals, &errors);
   double diagonal = sn_points_diagonal((const float(*)[3])truth->rest.positions, truth->rest.vertex_count);
@@ -374,7 +374,7 @@ sn_status sn_job_eval(sn_context *ctx, const sn_eval_job *job, sn_eval_result *o
   e.input.motion = !job->unordered;
   if (status == SN_OK) status = (sn_is_scene(job->path) ? write_scene : write_frames)(&e);
   if (status == SN_OK) {
-    out->frames = sn_assess_frame_count(e.model, &e.input);
+    out->frames = sn_model_frame_count(e.model, &e.input);
     sn_inputs_note(job->inputs, "%s: %d frames of %u vertices", job->path, out->frames, e.model->info.vertex_count);
     out->clamped = sn_report_clamped(job->inputs, job->path, e.model, &e.input);
     out->outside = report_outside(&e);

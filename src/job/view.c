@@ -80,15 +80,15 @@ static sn_status put_inputs(view *v, const sn_rt_model *model, const sn_examples
   bool still = counts[0] > 0 && examples->frames.frame_count == 0;
   if (still)
     given.frames = (sn_frames){examples->rest.vertex_count, 1, as_points(examples->rest.positions), .rate = 0};
-  sn_assess_input input;
-  sn_status status = sn_assess_input_new(v->ctx, model, &given, &scratch, &input);
-  void *buffer = status == SN_OK ? sn_arena_alloc(v->ctx, &scratch, sn_assess_input_size(&input), 1) : NULL;
+  sn_model_input input;
+  sn_status status = sn_model_input_new(v->ctx, model, &given, &scratch, &input);
+  void *buffer = status == SN_OK ? sn_arena_alloc(v->ctx, &scratch, sn_model_input_size(&input), 1) : NULL;
   if (status == SN_OK && !buffer) status = v->ctx->error.status;
   for (int k = 0; status == SN_OK && k < kinds; k++) {
     float *all = SN_NEW(v->ctx, &scratch, float, frames *counts[k]);
     if (!all) status = v->ctx->error.status;
     for (size_t f = 0; all && counts[k] > 0 && f < frames; f++) {
-      sn_rt_input frame = sn_assess_input_at(&input, still ? 0 : (int)f, buffer);
+      sn_rt_input frame = sn_model_input_at(&input, still ? 0 : (int)f, buffer);
       const float *one[kinds] = {(const float *)frame.controls, frame.torques, frame.values};
       memcpy(all + f * counts[k], one[k], counts[k] * sizeof *all);
     }

@@ -24,8 +24,8 @@ typedef struct adder {
   sn_plan plan; // what is added
   const sn_rt_model *model;
   const sn_examples *examples;
-  const sn_keys *keys;      // the new poses
-  int *joint_of, *value_of; // the examples' joint and value for each of the model's
+  const sn_keys *keys; // the new poses
+  sn_model_input input;
   sn_turn *turns;
   sn_residuals m; // pose 0 the rest pose, then the new ones; in the model's joints and vertices
   int *controls, control_count, dims;
@@ -52,30 +52,9 @@ static sn_status check_model(const adder *a) {
   return SN_OK;
 }
 
-// The examples' joints and values by name.
-static sn_status find_inputs(adder *a) {
-  const sn_rt_info *info = &a->model->info;
-  a->joint_of = SN_NEW(a->ctx, &a->plan.memory, int, info->joint_count);
-  a->value_of = SN_NEW(a->ctx, &a->plan.memory, int, info->value_count);
-  if (!a->joint_of || !a->value_of) return a->ctx->error.status;
-  for (uint32_t j = 0; j < info->joint_count; j++) {
-    a->joint_of[j] = sn_skeleton_find_near(&a->examples->skeleton, sn_rt_joint_name(a->model, j), (int)j);
-    if (a->joint_of[j] < 0)
-      return sn_fail(a->ctx, SN_BAD_INPUT, "the skeleton has no joint called '%s', which the model needs",
-                     sn_rt_joint_name(a->model, j));
-  }
-  for (uint32_t v = 0; v < info->value_count; v++) {
-    a->value_of[v] = sn_values_find(&a->examples->values, sn_rt_value_name(a->model, v));
-    if (a->value_of[v] < 0)
-      return sn_fail(a->ctx, SN_BAD_INPUT, "there is no value called '%s', which the model needs: `values` FILE.csv",
-                     sn_rt_value_name(a->model, v));
-  }
-  return SN_OK;
-}
-
 static double value_at(const adder *a, int f, uint32_t v) {
   const sn_values *values = &a->examples->values;
-  return values->values[(size_t)f * (size_t)values->count + (size_t)a->value_of[v]];
+  return values->values[(size_t)f * (size_t)values->count + (size_t)a->input.value_of[v]];
 }
 
 // ---- poses -------------------------------------------------------------------------------------------------------------------
@@ -108,7 +87,7 @@ static sn_status read_turns(adder *a) {
 static void pose_vector(const adder *a, int f, sn_affine *pose, double *out) {
   const sn_rt_info *info = &a->model->info;
   int joint_count = (int)info->joint_count;
-  for (int j = 0; f >= 0 && j < joint_count; j++) pose[j] = sn_pose(&a->examples->poses, f)[a->joint_of[j]];
+  for (int j = 0; f >= 0 && j < joint_count; j++) pose[j] = sn_pose(&a->examples->poses, f)[a->input.joint_of[j]];
   if (joint_count > 0) sn_pose_vector(a->turns, joint_count, f < 0 ? NULL : pose, out);
   for (uint32_t v = 0; v < info->value_count; v++) {
     float range[2];
@@ -272,7 +251,7 @@ static sn_status solve(adder *a) {
 
 typedef struct add_pose {
   void *scratch;
-  float (*joints)[12], *values; // the runtime's input
+  void *values; // of the runtime's input
   float (*positions)[3], (*target)[3], (*normals)[3], (*rest_normals)[3], (*rest)[3], (*centres)[3];
   float (*added)[3]; // what the model's corrections add to the rest normals
   sn_skin skin;
@@ -305,9 +284,8 @@ static sn_status new_pose(adder *a, add_pose *out) {
     *arrays[k] = sn_arena_alloc(a->ctx, &a->plan.memory, n, sizeof **arrays[k]);
     if (!*arrays[k]) return a->ctx->error.status;
   }
-  out->joints = sn_arena_alloc(a->ctx, &a->plan.memory, a->model->info.joint_count, sizeof *out->joints);
-  out->values = SN_NEW(a->ctx, &a->plan.memory, float, a->model->info.value_count);
-  if (!out->scratch || !out->joints || !out->values) return a->ctx->error.status;
+  out->values = sn_arena_alloc(a->ctx, &a->plan.memory, sn_model_input_size(&a->input), 1);
+  if (!out->scratch || !out->values) return a->ctx->error.status;
   sn_rt_get_rest(a->model,
                  &(sn_rt_rest){.positions = out->rest, .normals = out->rest_normals, .centres = out->centres}, NULL);
   return sn_model_skin(a->ctx, a->model, &out->skin);
@@ -317,10 +295,7 @@ static sn_status new_pose(adder *a, add_pose *out) {
 static sn_status measure(adder *a, add_pose *p, int f, float (*out)[6]) {
   int n = (int)a->model->info.vertex_count;
   const float *values;
-  for (uint32_t j = 0; j < a->model->info.joint_count; j++)
-    sn_model_joints(&sn_pose(&a->examples->poses, f)[a->joint_of[j]], 1, &p->joints[j]);
-  for (uint32_t v = 0; v < a->model->info.value_count; v++) p->values[v] = (float)value_at(a, f, v);
-  sn_rt_input input = {.joints = (const float(*)[12])p->joints, .values = p->values};
+  sn_rt_input input = sn_model_input_at(&a->input, f, p->values);
   sn_rt_output output = {.positions = p->positions[0]};
   sn_rt_error error;
   if (sn_rt_evaluate(a->model, &input, p->scratch, &output, &error) != SN_RT_OK)
@@ -391,7 +366,7 @@ static sn_status run(adder *a, sn_model *out) {
   size_t n = a->model->info.vertex_count;
   add_pose pose = {0};
   sn_status status = check_model(a);
-  if (status == SN_OK) status = find_inputs(a);
+  if (status == SN_OK) status = sn_model_input_new(a->ctx, a->model, a->examples, &a->plan.memory, &a->input);
   if (status == SN_OK) status = read_turns(a);
   if (status == SN_OK) status = measure_poses(a);
   if (status == SN_OK) status = choose_controls(a);

@@ -14,17 +14,16 @@ typedef struct tracer {
   sn_skin skin; // in the model's order
   sn_turn *turns;
   sn_arena memory;
-  float (*input)[12], *torques, (*positions)[3], (*centres)[3];
-  void *scratch;
+  sn_model_input input;
+  float (*positions)[3], (*centres)[3];
+  void *values, *scratch;
 } tracer;
 
 static int example_vertex(const tracer *t, int i) { return t->examples->source ? t->examples->source[i] : i; }
 
 static void evaluate(const tracer *t, int f) {
-  sn_rt_input in = {.joints = (const float(*)[12])t->input, .torques = t->torques};
+  sn_rt_input in = sn_model_input_at(&t->input, f, t->values);
   sn_rt_output out = {.positions = t->positions[0]};
-  sn_model_joints(sn_pose(&t->examples->poses, f), (int)t->model->info.joint_count, t->input);
-  sn_model_torques(&t->examples->torques, f, (int)t->model->info.joint_count, t->torques);
   sn_rt_evaluate(t->model, &in, t->scratch, &out, NULL);
 }
 
@@ -64,8 +63,6 @@ static double rotation_angle(const tracer *t, int f, const double *rest, double 
   return largest;
 }
 
-static double component(sn_vec3 v, int axis) { return axis == 0 ? v.x : axis == 1 ? v.y : v.z; }
-
 static sn_status fill_trace(tracer *t, sn_correct_trace *out) {
   int frames = t->examples->frames.frame_count, joint_count = t->examples->skeleton.joint_count;
   double *rest = SN_NEW(t->ctx, &t->memory, double, 3 * joint_count),
@@ -81,10 +78,11 @@ static sn_status fill_trace(tracer *t, sn_correct_trace *out) {
     residual(t, out->vertex, t->positions[out->vertex], &given[f]);
     out->angle[f] = rotation_angle(t, f, rest, vector);
     for (int axis = 0; axis < 3; axis++)
-      if (fabs(component(truth[f], axis)) > largest) largest = fabs(component(truth[f], axis)), out->axis = axis;
+      if (fabs(sn_vec3_along(truth[f], axis)) > largest)
+        largest = fabs(sn_vec3_along(truth[f], axis)), out->axis = axis;
   }
   for (int f = 0; f < frames; f++) {
-    out->truth[f] = component(truth[f], out->axis), out->given[f] = component(given[f], out->axis);
+    out->truth[f] = sn_vec3_along(truth[f], out->axis), out->given[f] = sn_vec3_along(given[f], out->axis);
   }
   return SN_OK;
 }
@@ -101,15 +99,15 @@ sn_status sn_correct_trace_make(sn_context *ctx, const sn_rt_model *model, const
   out->angle = SN_NEW(ctx, &out->memory, double, frames);
   out->truth = SN_NEW(ctx, &out->memory, double, frames);
   out->given = SN_NEW(ctx, &out->memory, double, frames);
-  t.torques = SN_NEW(ctx, &t.memory, float, model->info.joint_count);
-  t.input = sn_arena_alloc(ctx, &t.memory, model->info.joint_count, sizeof *t.input);
+  sn_status status = sn_model_input_new(ctx, model, examples, &t.memory, &t.input);
+  t.values = status == SN_OK ? sn_arena_alloc(ctx, &t.memory, sn_model_input_size(&t.input), 1) : NULL;
   t.positions = sn_arena_alloc(ctx, &t.memory, model->info.vertex_count, sizeof *t.positions);
   t.centres = sn_arena_alloc(ctx, &t.memory, model->info.vertex_count, sizeof *t.centres);
   t.scratch = sn_arena_alloc(ctx, &t.memory, sn_rt_scratch_size(model), 1);
   sn_keys none = {0};
-  bool all = out->angle && out->truth && out->given && t.torques && t.input && t.positions && t.centres && t.scratch;
+  bool all = out->angle && out->truth && out->given && t.values && t.positions && t.centres && t.scratch;
   if (all) sn_rt_get_rest(model, &(sn_rt_rest){.centres = t.centres}, NULL);
-  sn_status status = all ? sn_model_skin(ctx, model, &t.skin) : ctx->error.status;
+  status = all ? sn_model_skin(ctx, model, &t.skin) : ctx->error.status;
   if (status == SN_OK) status = sn_turns_make(ctx, &t.memory, &examples->skeleton, &examples->poses, &none, &t.turns);
   if (status == SN_OK) status = fill_trace(&t, out);
   sn_skin_free(&t.skin);

@@ -69,28 +69,13 @@ static sn_status palette_model(sn_context *ctx, const sn_model_desc *desc, sn_mo
   return status;
 }
 
-sn_status sn_halfway_palette(sn_context *ctx, const sn_examples *examples, const sn_model_desc *desc,
-                             const sn_keys *keys, sn_poses *out) {
-  int joint_count = examples->skeleton.joint_count, count = joint_count + desc->extra_count;
+sn_status sn_halfway_palette(sn_context *ctx, const sn_examples *examples, const sn_model_desc *desc, sn_poses *out) {
   *out = (sn_poses){0};
   sn_model model = {0};
   sn_rt_model opened;
-  sn_arena scratch = sn_arena_new(ctx);
   sn_status status = palette_model(ctx, desc, &model);
   if (status == SN_OK) status = sn_model_open(ctx, "half-way joints", model.bytes, model.size, &opened);
-  if (status == SN_OK) status = sn_poses_new(ctx, count, examples->frames.frame_count, out);
-  float(*matrices)[12] = sn_arena_alloc(ctx, &scratch, (size_t)joint_count, sizeof *matrices);
-  void *memory = status == SN_OK ? sn_arena_alloc(ctx, &scratch, sn_rt_scratch_size(&opened), 1) : NULL;
-  if (status == SN_OK && (!matrices || !memory)) status = ctx->error.status;
-  for (int k = 0; status == SN_OK && k < keys->count; k++) {
-    int f = keys->frames[k];
-    sn_model_joints(sn_pose(&examples->poses, f), joint_count, matrices);
-    sn_rt_input input = {.joints = (const float(*)[12])matrices};
-    sn_rt_palette(&opened, &input, memory, NULL);
-    sn_model_read_palette(&opened, memory, sn_pose(out, f));
-  }
-  if (status != SN_OK) sn_poses_free(out);
+  if (status == SN_OK) status = sn_model_palettes(ctx, &opened, examples, out, NULL, NULL);
   sn_model_free(&model);
-  sn_arena_free(&scratch);
   return status;
 }

@@ -11,8 +11,7 @@
 sn_status sn_halfway_joints(sn_context *ctx, const sn_skeleton *skeleton, sn_arena *memory, sn_extra_joint **out,
                             int *count);
 
-// The palette of joints and extra joints at the frames of `keys` (identity elsewhere), as the runtime computes it.
-sn_status sn_halfway_palette(sn_context *ctx, const sn_examples *examples, const sn_model_desc *desc,
-                             const sn_keys *keys, sn_poses *out);
+// The palette of joints and extra joints at every pose, as the runtime computes it.
+sn_status sn_halfway_palette(sn_context *ctx, const sn_examples *examples, const sn_model_desc *desc, sn_poses *out);
 
 #endif

@@ -57,7 +57,7 @@ static sn_status train_halfway(sn_context *ctx, const sn_skin_options *o, const 
   sn_extra_joint *extra;
   sn_status status = sn_halfway_joints(ctx, &examples->skeleton, &plan->memory, &extra, &plan->desc.extra_count);
   plan->desc.extra = extra;
-  if (status == SN_OK) status = sn_halfway_palette(ctx, examples, &plan->desc, keys, &palette);
+  if (status == SN_OK) status = sn_halfway_palette(ctx, examples, &plan->desc, &palette);
   if (status == SN_OK) status = sn_free_weights(ctx, o, examples, &palette, keys, &plan->skin);
   sn_poses_free(&palette);
   return status;

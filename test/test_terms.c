@@ -170,7 +170,7 @@ static void packed_and_renumbered_models_have_the_same_values(void **state) {
   assert_ok(&ctx, sn_model_pack(&ctx, &t->f.rt, &packed));
   assert_ok(&ctx, sn_model_reorder(&ctx, &t->f.rt, SN_VERTEX_ORDER_BLOCKS, &ordered));
   sn_model_section more = {"joint.range", "", 0, false};
-  assert_ok(&ctx, sn_model_replace(&ctx, &t->f.rt, SN_RT_CORRECT_RBF, &more, 1, &replaced));
+  assert_ok(&ctx, sn_model_extend(&ctx, &t->f.rt, NULL, &more, 1, &replaced));
   check_copy(t, &packed, 2e-3), check_copy(t, &ordered, 0), check_copy(t, &replaced, 0);
   assert_true(packed.size < t->f.model.size);
   assert_null(sn_rt_find_section(&t->f.rt, "correct.numbers", &size));
@@ -262,7 +262,7 @@ static void nothing_behind_the_mix_counts(void **state) {
   memset(none, 0xff, sizeof none); // no numbers
   sn_model_section sections[] = {t->c.pose_spaces[4], {"test.none", none, sizeof none, false}};
   sn_model at_end;
-  assert_ok(&ctx, sn_model_replace(&ctx, &built, SN_RT_CORRECT_RBF, sections, 2, &at_end));
+  assert_ok(&ctx, sn_model_extend(&ctx, &built, NULL, sections, 2, &at_end));
   assert_ok(&ctx, sn_model_open(&ctx, "moved", at_end.bytes, at_end.size, &moved));
   const float *mix = sn_rt_find_section(&moved, "correct.mix", NULL);
   assert_ptr_equal(mix + t->mix_count, sn_rt_find_section(&moved, "test.none", NULL));

@@ -136,14 +136,11 @@ sn_status sn_model_open_as_file(sn_context *ctx, const char *name, const sn_rt_m
 // `count` arrays in a row, of `size` bytes for every vertex: from the model's order into that of the rest file, in place.
 sn_status sn_model_to_file(sn_context *ctx, const sn_rt_model *model, void *rows, size_t size, size_t count);
 
-// An opened model with these sections instead of its own of the same names, or more of them, and this correct slot.
-sn_status sn_model_replace(sn_context *ctx, const sn_rt_model *model, sn_rt_correct correct,
-                           const sn_model_section *sections, int section_count, sn_model *out);
-
-// A finished model with more corrections, and more sections. Rows are vertices of the model; `limits` are added to those that it
-// has. Pose spaces count joints, bases and numbers from 0, and are no sums of terms. Not for packed models.
-sn_status sn_model_add_corrections(sn_context *ctx, const sn_rt_model *model, const sn_model_corrections *more,
-                                   const sn_model_section *sections, int section_count, sn_model *out);
+// A finished model with more corrections (NULL: none), and with these sections instead of those of the same names. Rows of the
+// corrections are vertices of the model; their limits are added to those that it has. Their pose spaces count joints, bases and
+// numbers from 0, and are no sums of terms. Packed models take no corrections.
+sn_status sn_model_extend(sn_context *ctx, const sn_rt_model *model, const sn_model_corrections *more,
+                          const sn_model_section *sections, int section_count, sn_model *out);
 
 sn_status sn_model_write(sn_context *ctx, const char *path, const sn_model *model);
 // Opens the bytes of a model with the runtime; its complaint becomes ctx->error (`name` is put before it).

@@ -116,7 +116,9 @@ sn_status sn_skin_new(sn_context *ctx, int vertex_count, int influences, sn_skin
 // The given rows (NULL: the first ones) of another skin, with their first `influences`.
 sn_status sn_skin_copy_rows(sn_context *ctx, const sn_skin *from, const int *rows, int count, int influences,
                             sn_skin *out);
-// Sorts every row by weight, drops what is not positive and makes its sum 1. A row without weight goes to joint 0.
+// Sorts every row by weight, equal ones by joint.
+void sn_skin_sort(sn_skin *skin);
+// The same, but first drops what is not positive; then makes every sum 1. A row without weight goes to joint 0.
 void sn_skin_normalize(sn_skin *skin);
 // Influences of vertex i, in a skin whose rows are sorted.
 int sn_skin_row_influences(const sn_skin *skin, int i);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A finished model with some of its sections replaced, or with more corrections.
+// A finished model with more corrections, and with some of its sections replaced.
 #include <string.h>
 
 #include "model/correct.h"
@@ -27,16 +27,8 @@ static sn_status assemble(const sn_rt_model *model, sn_rt_correct correct, const
   return sn_sections_assemble(&list, header, out);
 }
 
-sn_status sn_model_replace(sn_context *ctx, const sn_rt_model *model, sn_rt_correct correct,
-                           const sn_model_section *given, int given_count, sn_model *out) {
-  *out = (sn_model){0};
-  sn_section_list made = {.ctx = ctx};
-  for (int s = 0; s < given_count; s++) sn_section_add_given(&made, given + s);
-  return assemble(model, correct, &made, out);
-}
-
-sn_status sn_model_add_corrections(sn_context *ctx, const sn_rt_model *model, const sn_model_corrections *more,
-                                   const sn_model_section *given, int given_count, sn_model *out) {
+sn_status sn_model_extend(sn_context *ctx, const sn_rt_model *model, const sn_model_corrections *more,
+                          const sn_model_section *given, int given_count, sn_model *out) {
   *out = (sn_model){0};
   sn_arena memory = sn_arena_new(ctx);
   sn_section_list made = {.ctx = ctx, .memory = &memory};
@@ -44,10 +36,11 @@ sn_status sn_model_add_corrections(sn_context *ctx, const sn_rt_model *model, co
   for (sn_rt_block b = {0}; vertices && sn_rt_next_block(model, &b);)
     for (int l = 0; l < SN_RT_LANES; l++) vertices[b.block][l] = (int)b.vertex[l];
   const sn_correct_blocks blocks = {(const int(*)[SN_RT_LANES])vertices, model->info.block_count, model};
-  if (vertices) sn_correct_encode(&made, more, &blocks);
+  if (more && vertices) sn_correct_encode(&made, more, &blocks);
   for (int s = 0; s < given_count; s++) sn_section_add_given(&made, given + s);
-  sn_rt_correct own = model->info.correct;
-  sn_status status = assemble(model, own == SN_RT_CORRECT_NONE ? more->kind : own, &made, out);
+  sn_rt_correct kind = model->info.correct;
+  if (more && kind == SN_RT_CORRECT_NONE) kind = more->kind;
+  sn_status status = assemble(model, kind, &made, out);
   sn_arena_free(&memory);
   return status;
 }

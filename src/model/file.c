@@ -47,28 +47,15 @@ sn_status sn_model_mesh(sn_context *ctx, const sn_rt_model *model, sn_mesh *out)
   return status;
 }
 
-// Weights above what rounding leaves of 1, largest first; of equal ones the first stays before.
-static void sort_row(uint16_t *joints, float *weights, int influences) {
-  int count = 0;
-  for (int k = 0; k < influences; k++) {
-    uint16_t joint = joints[k];
-    float weight = weights[k];
-    joints[k] = 0, weights[k] = 0;
-    if (!(weight > 1e-6f)) continue;
-    int to = count++;
-    for (; to > 0 && weights[to - 1] < weight; to--) weights[to] = weights[to - 1], joints[to] = joints[to - 1];
-    weights[to] = weight, joints[to] = joint;
-  }
-}
-
 sn_status sn_model_skin(sn_context *ctx, const sn_rt_model *model, sn_skin *out) {
   int influences = model->info.max_influences ? (int)model->info.max_influences : 1;
   sn_status status = sn_skin_new(ctx, (int)model->info.vertex_count, influences, out);
   if (status != SN_OK) return status;
   sn_rt_get_rest(
     model, &(sn_rt_rest){.joints = out->joints, .weights = out->weights, .influences = (uint32_t)influences}, NULL);
-  for (size_t i = 0; i < model->info.vertex_count; i++)
-    sort_row(out->joints + i * (size_t)influences, out->weights + i * (size_t)influences, influences);
+  for (size_t n = 0; n < (size_t)model->info.vertex_count * (size_t)influences; n++) // what rounding leaves of 1
+    if (!(out->weights[n] > 1e-6f)) out->weights[n] = 0, out->joints[n] = 0;
+  sn_skin_sort(out);
   status = sn_model_to_file(ctx, model, out->joints, (size_t)influences * sizeof *out->joints, 1);
   if (status == SN_OK)
     status = sn_model_to_file(ctx, model, out->weights, (size_t)influences * sizeof *out->weights, 1);

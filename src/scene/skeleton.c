@@ -104,6 +104,11 @@ static void sort_row(uint16_t *joints, float *weights, int count) {
   }
 }
 
+void sn_skin_sort(sn_skin *skin) {
+  for (size_t i = 0, n = (size_t)skin->influences; i < (size_t)skin->vertex_count; i++)
+    sort_row(skin->joints + i * n, skin->weights + i * n, skin->influences);
+}
+
 int sn_skin_row_influences(const sn_skin *skin, int i) {
   int k = 0;
   while (k < skin->influences && skin->weights[(size_t)i * (size_t)skin->influences + (size_t)k] > 0) k++;

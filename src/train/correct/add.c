@@ -359,7 +359,7 @@ static sn_status write(adder *a, const float (*deltas)[6], sn_model *out) {
   if (status == SN_OK && joint_count > 0 && !sn_rt_data(a->model, SN_SECTION_JOINT_REFERENCE))
     status = sn_plan_references(a->ctx, &a->plan, a->turns, joint_count);
   if (status != SN_OK) return status;
-  return sn_model_add_corrections(a->ctx, a->model, c, a->plan.sections, a->plan.section_count, out);
+  return sn_model_extend(a->ctx, a->model, c, a->plan.sections, a->plan.section_count, out);
 }
 
 static sn_status run(adder *a, sn_model *out) {

@@ -55,11 +55,10 @@ static double new_pose_error(sn_context *ctx, const char *spec_text, const sn_ex
   sn_method_spec spec;
   sn_keys keys, others;
   sn_frames out;
-  sn_train_report report;
   assert_ok(ctx, sn_method_parse(ctx, spec_text, &spec));
   assert_true(sn_method_has_no_model(&spec));
   assert_ok(ctx, sn_keys_parse(ctx, "0-39", made_frames, 1, &keys, &others));
-  assert_ok(ctx, sn_train_predict(ctx, &spec, e, &keys, &others, &out, &report));
+  assert_ok(ctx, sn_train_predict(ctx, &spec, e, &keys, &others, &out));
   double largest = 0;
   for (int k = 0; k < others.count; k++) largest = fmax(largest, frame_miss(&out, k, &e->frames, others.frames[k]));
   sn_frames_free(&out), sn_keys_free(&keys), sn_keys_free(&others);
@@ -356,10 +355,9 @@ static void test_memory_runs_out(void **state) {
       sn_method_spec spec;
       sn_keys keys = {0};
       sn_frames out = {0};
-      sn_train_report report;
       sn_status status = sn_method_parse(&ctx, specs[k], &spec);
       if (status == SN_OK) status = sn_keys_parse(&ctx, "all", 4, 1, &keys, NULL);
-      if (status == SN_OK) status = sn_train_predict(&ctx, &spec, &e, &keys, &keys, &out, &report);
+      if (status == SN_OK) status = sn_train_predict(&ctx, &spec, &e, &keys, &keys, &out);
       if (status == SN_OK) done = allocator.countdown > 0;
       if (status != SN_OK) assert_int_equal(status, SN_NO_MEMORY);
       sn_frames_free(&out), sn_keys_free(&keys);

@@ -68,7 +68,7 @@ static void test_gesvd(void **state) {
     memcpy(a2, a, sizeof a);
     assert_int_equal(
       LAPACKE_dgesvd(LAPACK_ROW_MAJOR, 'S', 'S', rows, columns, a2, columns, s2, u2, least, vt2, columns, super), 0);
-    assert_ok(&ctx, sn_lapack_gesvd(&ctx, rows, columns, a, s, u, vt));
+    assert_ok(&ctx, sn_lapack_gesvd(&ctx, &(sn_svd){rows, columns, a, s, u, vt}));
     assert_memory_equal(s, s2, sizeof(double) * (size_t)least);
     assert_memory_equal(u, u2, sizeof(double) * (size_t)(rows * least));
     assert_memory_equal(vt, vt2, sizeof(double) * (size_t)(least * columns));
@@ -119,7 +119,7 @@ static void test_no_memory(void **state) {
       sn_status status = what == 0   ? sn_lapack_posv(&ctx, 'L', 3, 1, a, b)
                          : what == 1 ? sn_lapack_syev(&ctx, 'L', 3, a, values)
                          : what == 2 ? sn_lapack_syevd(&ctx, 'L', 3, a, values)
-                         : what == 3 ? sn_lapack_gesvd(&ctx, 3, 3, a, values, u, vt)
+                         : what == 3 ? sn_lapack_gesvd(&ctx, &(sn_svd){3, 3, a, values, u, vt})
                                      : sn_lapack_invert(&ctx, true, 3, a, &rcond);
       assert_int_equal(allocator.live, 0);
       if (status == SN_OK) break;

@@ -50,14 +50,15 @@ static made make_scene(sn_context *ctx, sn_rt_blend blend, sn_rt_shade shade, bo
   for (int i = 0; i < vertices; i++)
     sn_vec3_store(sn_vec3_normalize(random_vec3(&rng), sn_vec3_make(1, 0, 0)), normals[i]);
   f->desc.normals = (const point *)normals;
-  fixture_build(ctx, f);
   float(*uvs)[2] = calloc((size_t)f->mesh.triangle_count * 3, sizeof *uvs);
   for (int c = 0; c < 3 * f->mesh.triangle_count; c++)
     memcpy(uvs[c], f->mesh.positions[f->mesh.triangles[c / 3][c % 3]], sizeof *uvs);
+  f->desc.uvs = (const float(*)[2])uvs;
   sn_model bytes;
-  assert_ok(ctx, sn_model_add_tangents(ctx, &f->rt, (const float(*)[2])uvs, NULL, &bytes));
+  assert_ok(ctx, sn_model_build(ctx, &f->desc, &bytes));
   made m = open_made(ctx, bytes);
   free(normals), free(uvs);
+  f->desc.normals = NULL, f->desc.uvs = NULL;
   if (!packed) return m;
   made p = pack(ctx, &m.model);
   sn_model_free(&m.bytes);
@@ -331,10 +332,7 @@ static void wrong_orders_are_refused(void **state) {
     if (kind == 5) entry->size = 0, refuses(&m.bytes, "section mesh.order has");
     sn_model_free(&m.bytes);
   }
-  made m = reorder(&ctx, &plain.model, SN_VERTEX_ORDER_BLOCKS);
-  sn_model none;
-  assert_fails(&ctx, sn_model_add_tangents(&ctx, &m.model, NULL, NULL, &none), "renumbered");
-  sn_model_free(&m.bytes), sn_model_free(&plain.bytes), fixture_free(&f);
+  sn_model_free(&plain.bytes), fixture_free(&f);
 }
 
 // Vertices without triangles, a vertex alone, none at all.

@@ -173,7 +173,7 @@ static void test_published_form(void **state) {
     assert_ok(&ctx, sn_method_parse(&ctx, refused[k], &spec));
     assert_fails(&ctx,
                  k == 0 ? sn_train(&ctx, &spec, &e, &keys, &model, &report)
-                        : sn_train_predict(&ctx, &spec, &e, &keys, &keys, &frames, &report),
+                        : sn_train_predict(&ctx, &spec, &e, &keys, &keys, &frames),
                  "leave out psd=1");
   }
   sn_keys_free(&keys);

@@ -43,10 +43,9 @@ static void test_reduced_approaches_full(void **state) {
   make_tube(&ctx, (tube){17, 12, false}, twist, amounts, 13, &e);
   sn_method_spec spec;
   sn_frames full;
-  sn_train_report report;
   sn_keys keys = keys_of(&ctx, "every:4", 13, NULL), all = keys_of(&ctx, "all", 13, NULL);
   assert_ok(&ctx, sn_method_parse(&ctx, "rotreg:full=1,published=1", &spec));
-  assert_ok(&ctx, sn_train_predict(&ctx, &spec, &e, &keys, &all, &full, &report));
+  assert_ok(&ctx, sn_train_predict(&ctx, &spec, &e, &keys, &all, &full));
   double few = distance_to_full(&ctx, &e, &full, 2), some = distance_to_full(&ctx, &e, &full, 8),
          many = distance_to_full(&ctx, &e, &full, 64);
   print_message("reduced to full: 2 bones %.5f, 8 bones %.5f, 64 bones %.5f\n", few, some, many);
@@ -587,7 +586,7 @@ static void test_memory_runs_out(void **state) {
       sn_frames frames = {0};
       sn_train_report report;
       assert_ok(&ctx, sn_method_parse(&ctx, specs[s], &spec));
-      sn_status status = s ? sn_train_predict(&ctx, &spec, &e, &keys, &keys, &frames, &report)
+      sn_status status = s ? sn_train_predict(&ctx, &spec, &e, &keys, &keys, &frames)
                            : sn_train(&ctx, &spec, &e, &keys, &model, &report);
       if (status == SN_OK) done = allocator.countdown > 0;
       if (status != SN_OK) assert_int_equal(status, SN_NO_MEMORY);

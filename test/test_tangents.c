@@ -54,7 +54,7 @@ static void seams_are_respected(void **state) {
   float uvs[squares * 6 * (side - 1) * (side - 1)][2];
   row4 out[squares * side * side];
   squares_mesh(&ctx, &mesh, normals, uvs);
-  assert_ok(&ctx, sn_mesh_tangents(&ctx, &mesh, (const point *)normals, (const float(*)[2])uvs, out));
+  assert_ok(&ctx, sn_mesh_tangents(&ctx, &mesh, (const point *)normals, (const float(*)[2])uvs, NULL, out));
   // u = x; u = y and v = -x; u = -x, mirrored
   const row4 expected[3] = {{1, 0, 0, 1}, {0, 1, 0, 1}, {-1, 0, 0, -1}};
   for (int i = 0; i < mesh.vertex_count; i++) {
@@ -95,8 +95,8 @@ static void splits_without_a_seam_change_nothing(void **state) {
     uvs[c][0] = (float)(0.1 * (i % n)), uvs[c][1] = (float)(0.07 * (i / n));
   }
   row4 *a = calloc(count, sizeof *a), *b = calloc((size_t)corners, sizeof *b);
-  assert_ok(&ctx, sn_mesh_tangents(&ctx, &whole, (const point *)normals, (const float(*)[2])uvs, a));
-  assert_ok(&ctx, sn_mesh_tangents(&ctx, &split, (const point *)split_normals, (const float(*)[2])uvs, b));
+  assert_ok(&ctx, sn_mesh_tangents(&ctx, &whole, (const point *)normals, (const float(*)[2])uvs, NULL, a));
+  assert_ok(&ctx, sn_mesh_tangents(&ctx, &split, (const point *)split_normals, (const float(*)[2])uvs, NULL, b));
   for (int c = 0; c < corners; c++) assert_memory_equal(b[c], a[whole.triangles[c / 3][c % 3]], sizeof *a);
   // in the middle of the surface: du by central differences
   for (int i = 2 * n + 2; i < count - 2 * n - 2; i++) {
@@ -134,19 +134,13 @@ static void tube_uvs(const sn_mesh *mesh, float (*uvs)[2]) {
 static scene new_scene(sn_context *ctx, sn_rt_blend blend, sn_rt_shade shade, int bits) {
   scene s;
   fixture_new(ctx, vertices, joints, 5, 11, &s.f);
-  s.f.desc.blend = blend, s.f.desc.shade = shade, s.f.desc.weight_bits = bits == 12 ? 32 : bits, s.f.desc.grain = 256;
-  fixture_build(ctx, &s.f);
   float(*uvs)[2] = calloc((size_t)s.f.mesh.triangle_count * 3, sizeof *uvs);
   tube_uvs(&s.f.mesh, uvs);
-  assert_ok(ctx, sn_model_add_tangents(ctx, &s.f.rt, (const float(*)[2])uvs, NULL, &s.bytes));
+  s.f.desc.blend = blend, s.f.desc.shade = shade, s.f.desc.weight_bits = bits, s.f.desc.grain = 256;
+  fixture_build(ctx, &s.f);
+  s.f.desc.uvs = (const float(*)[2])uvs;
+  assert_ok(ctx, sn_model_build(ctx, &s.f.desc, &s.bytes));
   assert_ok(ctx, sn_model_open(ctx, "tangents", s.bytes.bytes, s.bytes.size, &s.model));
-  if (bits == 12) {
-    sn_model packed;
-    assert_ok(ctx, sn_model_pack(ctx, &s.model, &packed));
-    sn_model_free(&s.bytes);
-    s.bytes = packed;
-    assert_ok(ctx, sn_model_open(ctx, "packed", s.bytes.bytes, s.bytes.size, &s.model));
-  }
   assert_int_equal(s.model.info.tangents, 1);
   s.scratch = malloc(sn_rt_scratch_size(&s.model));
   s.positions = calloc(vertices, sizeof *s.positions), s.normals = calloc(vertices, sizeof *s.normals);
@@ -438,8 +432,8 @@ static void given_tangents_count(void **state) {
     if (i % 3 == 2) given[i][0] = 0.6f, given[i][1] = 0, given[i][2] = 0.8f, given[i][3] = i % 2 ? -1 : 1;
   }
   for (int k = 0; k < 2; k++) {
-    assert_ok(&ctx,
-              sn_model_add_tangents(&ctx, &f.rt, (const float(*)[2])uvs, k ? (const row4 *)given : NULL, bytes + k));
+    f.desc.uvs = (const float(*)[2])uvs, f.desc.tangents = k ? (const row4 *)given : NULL;
+    assert_ok(&ctx, sn_model_build(&ctx, &f.desc, bytes + k));
     assert_ok(&ctx, sn_model_open(&ctx, "tangents", bytes[k].bytes, bytes[k].size, model + k));
     sn_rt_get_rest(model + k, &(sn_rt_rest){.tangents = tangents[k]}, NULL);
   }

@@ -110,6 +110,8 @@ typedef struct sn_arena {
 
 sn_arena sn_arena_new(const sn_context *ctx);
 void sn_arena_free(sn_arena *arena);
+// What `other` has belongs to `arena` from now on; both have the same allocator.
+void sn_arena_join(sn_arena *arena, sn_arena *other);
 
 // `count` zeroed items of `size` bytes, 64-byte aligned. NULL, with ctx->error set, when memory runs out or the
 // product overflows; count 0 gives a valid pointer.

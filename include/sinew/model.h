@@ -69,7 +69,11 @@ typedef struct sn_model_corrections {
   double least, least_normal; // displacements not longer than these are left out
 } sn_model_corrections;
 
-// What a model is made of. Start from sn_model_desc_default().
+// How the vertices of a model are numbered: as in the rest file, or in the order in which the runtime computes them, which it
+// does faster then.
+typedef enum sn_vertex_order { SN_VERTEX_ORDER_FILE, SN_VERTEX_ORDER_BLOCKS } sn_vertex_order;
+
+// What a model is made of, as plain data: sn_model_build encodes it. Start from sn_model_desc_default().
 typedef struct sn_model_desc {
   sn_rt_drive drive;
   const sn_model_corrections *corrections; // NULL: none
@@ -81,7 +85,10 @@ typedef struct sn_model_desc {
   const int *place_of;  // the first vertex at each one's place (seams); NULL: alone
   const sn_skeleton *skeleton; // NULL for drives without joints
   const float (*centres)[3];   // of rotation, for the blend `centres`
-  const sn_skin *skin;         // `joints` are palette indices; 1 to 8 influences; rows need not be normalised
+  const float (
+    *uvs)[2]; // texture coordinates (v upwards) of the triangles' corners: the model has tangents; NULL: none
+  const float (*tangents)[4]; // of the vertices, instead of those from `uvs` where not zero; NULL: none
+  const sn_skin *skin;        // `joints` are palette indices; 1 to 8 influences; rows need not be normalised
   int extra_count;
   const sn_extra_joint *extra;
   int palette_count; // 0: joints and extras; drives with separate bones give their number
@@ -93,6 +100,7 @@ typedef struct sn_model_desc {
     weight_bits; // 32, 16 or 8: weights are rounded to fractions of 65535 or 255 with their sum kept exactly; 12: the
                  // model is packed
   int grain;     // vertices that are ordered together; 0: chosen by the writer (a power of two up to 65536)
+  sn_vertex_order order;
   int section_count;
   const sn_model_section *sections;
 } sn_model_desc;
@@ -103,8 +111,6 @@ sn_model_desc sn_model_desc_default(void); // lbs without anything: joints, none
 typedef struct sn_model {
   uint8_t *bytes; // 64-byte aligned
   size_t size;
-  const sn_model_desc
-    *desc; // a copy of what it was built from, so that corrections can be added; NULL where it has some
   sn_arena memory;
 } sn_model;
 
@@ -116,15 +122,11 @@ void sn_model_free(sn_model *model);
 // docs/reference/model-file.md tells. Fails for one that is packed already.
 sn_status sn_model_pack(sn_context *ctx, const sn_rt_model *model, sn_model *out);
 
-// How the vertices of a model are numbered: as in the rest file, or in the order in which the runtime computes them, which it
-// does faster then.
-typedef enum sn_vertex_order { SN_VERTEX_ORDER_FILE, SN_VERTEX_ORDER_BLOCKS } sn_vertex_order;
-
 // The same model with its vertices in this order, whichever they have. Results are the same numbers in other places; normals
 // that are recomputed may differ in their rounding.
 sn_status sn_model_reorder(sn_context *ctx, const sn_rt_model *model, sn_vertex_order order, sn_model *out);
 
-// The same in place of the model. What it was built from is forgotten.
+// The same in place of the model.
 sn_status sn_model_set_order(sn_context *ctx, sn_model *model, sn_vertex_order order);
 
 // A renumbered model in the order of the rest file, opened; `bytes` are its bytes.
@@ -134,14 +136,14 @@ sn_status sn_model_open_as_file(sn_context *ctx, const char *name, const sn_rt_m
 // `count` arrays in a row, of `size` bytes for every vertex: from the model's order into that of the rest file, in place.
 sn_status sn_model_to_file(sn_context *ctx, const sn_rt_model *model, void *rows, size_t size, size_t count);
 
-// The same model with tangents: those `given` for its vertices (NULL: none), and where these are zero from the texture
-// coordinates (v upwards) of its triangles' corners. Not for packed or renumbered models.
-sn_status sn_model_add_tangents(sn_context *ctx, const sn_rt_model *model, const float (*uvs)[2],
-                                const float (*given)[4], sn_model *out);
-
 // An opened model with these sections instead of its own of the same names, or more of them, and this correct slot.
 sn_status sn_model_replace(sn_context *ctx, const sn_rt_model *model, sn_rt_correct correct,
                            const sn_model_section *sections, int section_count, sn_model *out);
+
+// A finished model with more corrections, and more sections. Rows are vertices of the model; `limits` are added to those that it
+// has. Pose spaces count joints, bases and numbers from 0, and are no sums of terms. Not for packed models.
+sn_status sn_model_add_corrections(sn_context *ctx, const sn_rt_model *model, const sn_model_corrections *more,
+                                   const sn_model_section *sections, int section_count, sn_model *out);
 
 sn_status sn_model_write(sn_context *ctx, const char *path, const sn_model *model);
 // Opens the bytes of a model with the runtime; its complaint becomes ctx->error (`name` is put before it).

@@ -41,9 +41,10 @@ void sn_mesh_sum_normals(const sn_mesh *mesh, const float (*positions)[3], const
                          const int *class_of, float (*out)[3]);
 
 // Tangents (x y z, unit length, at right angles to the normals) and handedness (1, or -1 where the texture is mirrored) of the vertices, from
-// the texture coordinates of the triangles' corners, v upwards. Vertices that the texture says nothing about have any tangent.
+// the texture coordinates of the triangles' corners, v upwards. Vertices that the texture says nothing about have any tangent. `given`
+// (NULL: none) are used instead where they are not zero.
 sn_status sn_mesh_tangents(sn_context *ctx, const sn_mesh *mesh, const float (*normals)[3], const float (*uvs)[2],
-                           float (*out)[4]);
+                           const float (*given)[4], float (*out)[4]);
 
 // Who is next to whom. Neighbours of i: ring[ring_start[i] .. ring_start[i+1]), ascending; its triangles likewise.
 typedef struct sn_topology {

@@ -21,7 +21,7 @@ enum { SN_METHOD_OPTIONS_SIZE = 1024, SN_METHOD_COMMON_OFFSET = SN_METHOD_OPTION
 
 typedef struct sn_method_common {
   bool pack;     // the model is packed (sn_model_pack)
-  bool tangents; // it has tangents (sn_model_add_tangents)
+  bool tangents; // it has tangents
   sn_vertex_order vertex_order;
 } sn_method_common;
 
@@ -87,6 +87,17 @@ typedef struct sn_train_report {
   char note[1024];              // what the user should know about the result; empty where there is nothing
 } sn_train_report;
 
+// What a trainer returns: a model as plain data, and the memory that it refers to (the examples' aside).
+enum { SN_PLAN_SECTIONS = 16 };
+typedef struct sn_plan {
+  sn_model_desc desc; // in the order of the examples; its skin, sections and corrections are the following
+  sn_skin skin;
+  int section_count;
+  sn_model_section sections[SN_PLAN_SECTIONS];
+  sn_model_corrections corrections; // SN_RT_CORRECT_NONE: none
+  sn_arena memory;
+} sn_plan;
+
 struct sn_method {
   const char *name, *summary;
   const sn_option_group *options; // of its struct
@@ -97,9 +108,9 @@ struct sn_method {
   // What it holds at least of every vertex, and of every vertex in every training pose, in bytes: somewhat less than was measured
   // on generated bodies, in its most frugal form.
   int vertex_bytes, pose_bytes;
-  // NULL where all forms of the method have no model.
+  // Fills a plan of the rest mesh and the skeleton. NULL where all forms of the method have no model.
   sn_status (*train)(sn_context *ctx, const void *options, const sn_examples *examples, const sn_keys *keys,
-                     sn_model *out, sn_train_report *report);
+                     sn_plan *plan, sn_train_report *report);
   // Forms of a method that no model can hold (may be NULL): which options ask for them, and their positions, in the
   // examples' vertex order, at the frames of `wanted` after training on those of `keys`.
   bool (*has_no_model)(const void *options);
@@ -151,7 +162,7 @@ bool sn_method_has_no_model(const sn_method_spec *spec);
 
 // Trains on the frames of `keys` and evaluates those of `wanted` without a model, in the order of the rest file.
 sn_status sn_train_predict(sn_context *ctx, const sn_method_spec *spec, const sn_examples *examples,
-                           const sn_keys *keys, const sn_keys *wanted, sn_frames *out, sn_train_report *report);
+                           const sn_keys *keys, const sn_keys *wanted, sn_frames *out);
 
 // For every vertex the joint that alone would carry it best over the frames of `keys`, and the squared distances that are left
 // (the articulated rigid-body prediction of Wang 2007, 7.1). `joints` or `errors` may be NULL.

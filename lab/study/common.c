@@ -44,7 +44,7 @@ study_row study_try(study *s, const sn_examples *examples, const char *spec_text
   if (sn_method_has_no_model(&spec)) {
     study_must(s, sn_assess_predict(&s->ctx, &spec, examples, &(sn_scored_frames){&keys, &others, row.frame_pct},
                                     &row.scores, &report));
-    study_must(s, sn_train_predict(&s->ctx, &spec, examples, &keys, &one, &row.shown, &report));
+    study_must(s, sn_train_predict(&s->ctx, &spec, examples, &keys, &one, &row.shown));
   } else {
     sn_model bytes;
     sn_rt_model model;

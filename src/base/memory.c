@@ -20,6 +20,13 @@ void sn_arena_free(sn_arena *arena) {
   arena->blocks = NULL;
 }
 
+void sn_arena_join(sn_arena *arena, sn_arena *other) {
+  sn_block **end = &other->blocks;
+  while (*end) end = &(*end)->next;
+  *end = arena->blocks;
+  arena->blocks = other->blocks, other->blocks = NULL;
+}
+
 void *sn_arena_alloc(sn_context *ctx, sn_arena *arena, size_t count, size_t size) {
   if (!arena->allocator.reallocate) arena->allocator = ctx->allocator;
   size_t bytes = 0;

@@ -214,7 +214,9 @@ static sn_status measure_predictions(sn_context *ctx, const sn_method_spec *spec
   sn_status status = wanted.frames ? SN_OK : ctx->error.status;
   for (int k = 0; status == SN_OK && k < 3; k++)
     for (int n = 0; n < p->keys[k].count; n++) wanted.frames[wanted.count++] = p->keys[k].frames[n];
-  if (status == SN_OK) status = sn_train_predict(ctx, spec, examples, &p->keys[0], &wanted, &all[0], report);
+  double start = sn_seconds();
+  if (status == SN_OK) status = sn_train_predict(ctx, spec, examples, &p->keys[0], &wanted, &all[0]);
+  *report = (sn_train_report){.seconds = sn_seconds() - start};
   if (status == SN_OK) status = predicted_normals(ctx, examples, &all[0], &all[1]);
   for (int k = 0, first = 0; status == SN_OK && k < 3; first += p->keys[k++].count)
     status = measure_part(ctx, examples, &p->keys[k], all, first, &p->errors[k]);

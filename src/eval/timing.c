@@ -173,9 +173,9 @@ sn_status sn_assess_plain_lbs(sn_context *ctx, const sn_rt_model *model, sn_mode
     sn_model_desc desc = sn_model_desc_default();
     desc.rest = &mesh, desc.skin = &skin, desc.skeleton = &palette;
     desc.weight_bits = (int)model->info.weight_bits;
+    if (sn_rt_get_order(model, NULL)) desc.order = SN_VERTEX_ORDER_BLOCKS;
     status = sn_model_build(ctx, &desc, out);
   }
-  if (status == SN_OK && sn_rt_get_order(model, NULL)) status = sn_model_set_order(ctx, out, SN_VERTEX_ORDER_BLOCKS);
   sn_mesh_free(&mesh);
   sn_skin_free(&skin);
   sn_skeleton_free(&palette);

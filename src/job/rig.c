@@ -330,7 +330,6 @@ static sn_status measure(rigging *r, const sn_examples *rigged, const sn_mesh *m
   desc.rest = mesh, desc.skeleton = &rigged->skeleton, desc.skin = skin;
   sn_model_free(&out->model);
   sn_status status = sn_model_build(r->ctx, &desc, &out->model);
-  out->model.desc = NULL; // of what is freed here
   if (status == SN_OK) status = sn_model_open(r->ctx, "rig", out->model.bytes, out->model.size, &model);
   if (status == SN_OK) status = sn_assess_rig(r->ctx, &model, rigged, &out->rig.skin, &out->memory, &out->figures);
   return status;

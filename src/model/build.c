@@ -20,7 +20,8 @@ typedef struct writer {
   sn_rt_header header;
   sn_skin skin; // the description's, normalised, rounded and sorted
   sn_block_plan plan;
-  int (*vertices)[lanes]; // of every block
+  int (*vertices)[lanes];    // of every block
+  const float (*normals)[3]; // of the rest pose, where something needs them
   sn_section_list list;
 } writer;
 
@@ -120,14 +121,13 @@ static void put_weight(block_arrays *a, int bits, size_t index, float weight) {
 }
 
 // Lane `lane` of block `block` of group g.
-static void write_lane(const writer *w, block_arrays *a, const float (*normals)[3], const sn_rt_group *g,
-                       size_t block, int lane) {
+static void write_lane(const writer *w, block_arrays *a, const sn_rt_group *g, size_t block, int lane) {
   const sn_skin *skin = &w->skin;
   size_t at = g->first_block + block, row = block * (size_t)(g->influences - 1), tuple = block * g->influences;
   int i = w->vertices[at][lane];
   a->lane[at][lane] = (uint16_t)((uint32_t)i % w->header.grain);
   for (int c = 0; c < 3; c++) a->rest[at][c][lane] = w->desc->rest->positions[i][c];
-  for (int c = 0; normals && c < 3; c++) a->normals[at][c][lane] = normals[i][c];
+  for (int c = 0; a->normals && c < 3; c++) a->normals[at][c][lane] = w->normals[i][c];
   for (int c = 0; a->centres && c < 3; c++) a->centres[at][c][lane] = w->desc->centres[i][c];
   for (size_t k = 0; k < g->influences; k++) {
     // A loose vertex with fewer influences than its block repeats its first joint with weight 0.
@@ -154,7 +154,7 @@ static void place_vertices(writer *w) {
   }
 }
 
-static void write_groups(const writer *w, block_arrays *a, const float (*normals)[3]) {
+static void write_groups(const writer *w, block_arrays *a) {
   uint32_t blocks = 0, weights = 0, tuples = 0;
   for (int n = 0; n < w->plan.run_count; n++) {
     const sn_block_run *run = w->plan.runs + n;
@@ -163,10 +163,17 @@ static void write_groups(const writer *w, block_arrays *a, const float (*normals
       blocks, weights, tuples, (uint16_t)run_blocks(run), (uint8_t)run->influences, (uint8_t)run->kind, {0}};
     if (run->kind == SN_RT_GROUP_SHARED) memcpy(g->joints, run->joints, sizeof g->joints);
     for (size_t b = 0; b < g->block_count; b++)
-      for (int l = 0; l < lanes; l++) write_lane(w, a, normals, g, b, l);
+      for (int l = 0; l < lanes; l++) write_lane(w, a, g, b, l);
     blocks += g->block_count, weights += (uint32_t)(g->block_count * (g->influences - 1));
     if (run->kind == SN_RT_GROUP_LOOSE) tuples += (uint32_t)(g->block_count * g->influences);
   }
+}
+
+static void find_normals(writer *w) {
+  const sn_mesh *rest = w->desc->rest;
+  float(*own)[3] = w->desc->normals ? NULL : sn_section_alloc(&w->list, (size_t)rest->vertex_count, sizeof *own);
+  if (own) sn_mesh_normals(rest, (const float(*)[3])rest->positions, own);
+  w->normals = own ? (const float(*)[3])own : w->desc->normals;
 }
 
 static void add_blocks(writer *w) {
@@ -192,13 +199,11 @@ static void add_blocks(writer *w) {
   if (tuples) a.tuples = new_section(w, SN_SECTION_SKIN_TUPLES, tuples, sizeof *a.tuples);
   bool about = w->desc->blend == SN_RT_BLEND_CENTRES;
   if (about) a.centres = new_section(w, SN_SECTION_SKIN_CENTRES, blocks, sizeof *a.centres);
-  const sn_mesh *rest = w->desc->rest;
-  float(*own)[3] = sn_section_alloc(&w->list, (size_t)rest->vertex_count, sizeof *own);
+  if (shaded || w->desc->uvs) find_normals(w);
   place_vertices(w);
   if (w->list.status != SN_OK) return;
   for (int c = 0; c <= w->plan.chunk_count; c++) chunks[c] = (uint32_t)w->plan.chunk_start[c];
-  if (shaded && !w->desc->normals) sn_mesh_normals(rest, (const float(*)[3])rest->positions, own);
-  write_groups(w, &a, !shaded ? NULL : w->desc->normals ? w->desc->normals : (const float(*)[3])own);
+  write_groups(w, &a);
 }
 
 // ---- the other sections ---------------------------------------------------------------------------------------------
@@ -316,21 +321,14 @@ static void add_fans(writer *w) {
   add_own_normals(w, &fans);
 }
 
-static void add_given(writer *w, const sn_model_section *given) {
-  sn_section_add(&w->list, given->name, given->bytes, given->size, given->required ? SN_RT_SECTION_REQUIRED : 0);
-}
-
-static void add_corrections(writer *w) {
-  const sn_model_corrections *c = w->desc->corrections;
-  sn_correct_sections *made = c ? sn_section_alloc(&w->list, 1, sizeof *made) : NULL;
-  if (!made) return;
-  w->list.status =
-    sn_correct_encode(w->ctx, &w->scratch, c, (const int(*)[lanes])w->vertices, w->header.block_count, made);
-  if (w->list.status != SN_OK) return;
-  add_given(w, &made->head_section);
-  for (size_t n = 0; n < sizeof c->pose_spaces / sizeof *c->pose_spaces; n++)
-    if (n == 0 || c->pose_spaces[n].size > 0) add_given(w, &c->pose_spaces[n]);
-  for (int n = 0; n < made->block_section_count; n++) add_given(w, &made->blocks[n]);
+static void add_tangents(writer *w) {
+  const sn_model_desc *d = w->desc;
+  if (!d->uvs) return;
+  float(*tangents)[4] = sn_section_alloc(&w->list, w->header.vertex_count, sizeof *tangents);
+  float(*out)[4][lanes] = new_section(w, SN_SECTION_SKIN_TANGENTS, w->header.block_count, sizeof *out);
+  if (out) w->list.status = sn_mesh_tangents(w->ctx, d->rest, w->normals, d->uvs, d->tangents, tangents);
+  for (uint32_t b = 0; out && b < w->header.block_count; b++)
+    for (int n = 0; n < 4 * lanes; n++) out[b][n / lanes][n % lanes] = tangents[w->vertices[b][n % lanes]][n / lanes];
 }
 
 // ---- checks and assembly --------------------------------------------------------------------------------------------
@@ -408,8 +406,11 @@ static sn_status build(writer *w, sn_model *out) {
   add_extra(w);
   add_mesh(w);
   add_fans(w);
-  for (int s = 0; s < d->section_count; s++) add_given(w, d->sections + s);
-  add_corrections(w);
+  for (int s = 0; s < d->section_count; s++) sn_section_add_given(&w->list, d->sections + s);
+  if (d->corrections)
+    sn_correct_encode(&w->list, d->corrections,
+                      &(sn_correct_blocks){(const int(*)[lanes])w->vertices, w->header.block_count, NULL});
+  add_tangents(w);
   return sn_sections_assemble(&w->list, w->header, out);
 }
 
@@ -437,7 +438,7 @@ static sn_status build_packed(sn_context *ctx, const sn_model_desc *desc, sn_mod
 sn_status sn_model_build(sn_context *ctx, const sn_model_desc *desc, sn_model *out) {
   *out = (sn_model){0};
   sn_status status = (desc->weight_bits == SN_RT_PACKED_BITS ? build_packed : build_plain)(ctx, desc, out);
-  if (status == SN_OK && !desc->corrections) status = sn_model_keep_desc(ctx, desc, out);
+  if (status == SN_OK && desc->order == SN_VERTEX_ORDER_BLOCKS) status = sn_model_set_order(ctx, out, desc->order);
   if (status != SN_OK) sn_model_free(out);
   return status;
 }

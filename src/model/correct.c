@@ -2,16 +2,20 @@
 // Corrections as blocks of eight vertices, sorted by the bases that move them.
 #include "model/correct.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 static double length3(const float *v) {
   return sqrt((double)v[0] * v[0] + (double)v[1] * v[1] + (double)v[2] * v[2]);
 }
 
+static int row_of(const sn_model_corrections *c, int vertex) { return c->rows ? c->rows[vertex] : vertex; }
+
 // The displacement of a vertex by a basis; NULL where there is none.
 static const float *delta_of(const sn_model_corrections *c, int basis, int vertex) {
-  int row = c->rows ? c->rows[vertex] : vertex, place = basis;
+  int row = row_of(c, vertex), place = basis;
   if (basis >= c->groups.common && c->groups.first) {
     const int *first = c->groups.first + c->groups.group_of[row];
     if (basis < first[0] || basis >= first[1]) return NULL;
@@ -40,7 +44,7 @@ sn_status sn_correct_arrange(sn_context *ctx, const sn_model_corrections *c, int
   slot *slots = SN_NEW(ctx, &scratch, slot, count);
   for (int n = 0; slots && n < count; n++) {
     slots[n] = (slot){.place = n, .vertex = vertices[n]};
-    if (c->groups.first) slots[n].group = c->groups.group_of[c->rows ? c->rows[vertices[n]] : vertices[n]];
+    if (c->groups.first) slots[n].group = c->groups.group_of[row_of(c, vertices[n])];
     for (int b = 0; b < c->basis_count && b < 64; b++)
       if (delta_of(c, b, vertices[n])) slots[n].bases |= (uint64_t)1 << b;
   }
@@ -51,6 +55,16 @@ sn_status sn_correct_arrange(sn_context *ctx, const sn_model_corrections *c, int
 }
 
 // ---- entries --------------------------------------------------------------------------------------------------------
+
+typedef struct encoder {
+  sn_section_list *list;
+  const sn_model_corrections *c;
+  const sn_correct_blocks *blocks;
+  sn_rt_correct_head head;   // of the model whose corrections come first; zeros: there are none
+  const uint32_t *old_start; // its entries
+  const sn_rt_correct_entry *old_entries;
+  const int16_t (*old_deltas)[6][SN_RT_LANES];
+} encoder;
 
 static float largest_of(const float *const *deltas, int first) {
   float largest = 0;
@@ -65,75 +79,114 @@ static bool is_empty(const sn_model_corrections *c, const int *vertices, int bas
   return true;
 }
 
-// One entry; false where it is not kept. With NULL only looks.
-static bool encode_entry(const sn_model_corrections *corrections, const int *vertices, int basis,
-                         sn_rt_correct_entry *entry, int16_t (*out)[SN_RT_LANES]) {
+static void encode_entry(const encoder *e, const int *vertices, int basis, sn_rt_correct_entry *entry,
+                         int16_t (*out)[SN_RT_LANES]) {
   const float *deltas[SN_RT_LANES];
-  if (is_empty(corrections, vertices, basis)) return false;
-  if (!entry) return true;
-  for (int l = 0; l < SN_RT_LANES; l++) deltas[l] = delta_of(corrections, basis, vertices[l]);
-  *entry = (sn_rt_correct_entry){(uint16_t)basis, 0, largest_of(deltas, 0) / 32767, largest_of(deltas, 3) / 32767};
+  for (int l = 0; l < SN_RT_LANES; l++) deltas[l] = delta_of(e->c, basis, vertices[l]);
+  *entry = (sn_rt_correct_entry){.basis = (uint16_t)(e->head.basis_count + (uint32_t)basis),
+                                 .position = largest_of(deltas, 0) / 32767,
+                                 .normal = largest_of(deltas, 3) / 32767};
   for (int l = 0; l < SN_RT_LANES; l++)
     for (int c = 0; deltas[l] && c < 6; c++) {
       float unit = c < 3 ? entry->position : entry->normal;
       out[c][l] = (int16_t)(unit > 0 ? lrintf(deltas[l][c] / unit) : 0);
     }
-  return true;
 }
 
-static sn_status count_entries(sn_context *ctx, const sn_model_corrections *c, const int (*vertices)[SN_RT_LANES],
-                               uint32_t block_count, uint32_t *start) {
+static uint32_t old_count(const encoder *e, uint32_t block) {
+  return e->old_start ? e->old_start[block + 1] - e->old_start[block] : 0;
+}
+
+// The first entry of every block, and the number of all.
+static uint64_t count_entries(const encoder *e, uint32_t *start) {
   uint64_t count = 0;
-  for (uint32_t b = 0; b < block_count; b++) {
-    for (int basis = 0; basis < c->basis_count; basis++) count += encode_entry(c, vertices[b], basis, NULL, NULL);
-    if (count > UINT32_MAX) return sn_fail(ctx, SN_BAD_INPUT, "too many corrections for a model");
+  for (uint32_t b = 0; b < e->blocks->count && count <= UINT32_MAX; b++) {
+    count += old_count(e, b);
+    for (int basis = 0; basis < e->c->basis_count; basis++) count += !is_empty(e->c, e->blocks->vertices[b], basis);
     start[b + 1] = (uint32_t)count;
   }
-  return SN_OK;
+  return count;
 }
 
-static sn_model_section section(sn_rt_section_id id, const void *bytes, size_t size) {
-  return (sn_model_section){sn_rt_section_name(id), bytes, size, true};
+// The entries of a block: those of the model before, then the others.
+static void encode_block(const encoder *e, uint32_t block, sn_rt_correct_entry *entries,
+                         int16_t (*deltas)[6][SN_RT_LANES]) {
+  const int *vertices = e->blocks->vertices[block];
+  uint32_t n = old_count(e, block);
+  if (n) memcpy(entries, e->old_entries + e->old_start[block], n * sizeof *entries);
+  if (n) memcpy(deltas, e->old_deltas + e->old_start[block], n * sizeof *deltas);
+  for (int basis = 0; basis < e->c->basis_count; basis++)
+    if (!is_empty(e->c, vertices, basis)) encode_entry(e, vertices, basis, entries + n, deltas[n]), n++;
 }
 
-static sn_status encode_limits(sn_context *ctx, sn_arena *memory, const sn_model_corrections *c,
-                               const int (*vertices)[SN_RT_LANES], uint32_t block_count, sn_correct_sections *out) {
-  float(*limits)[SN_RT_LANES] = sn_arena_alloc(ctx, memory, block_count, sizeof *limits);
-  if (!limits) return ctx->error.status;
-  for (uint32_t b = 0; b < block_count; b++)
-    for (int l = 0; l < SN_RT_LANES; l++)
-      limits[b][l] = c->limits[c->rows ? c->rows[vertices[b][l]] : vertices[b][l]];
-  out->blocks[out->block_section_count++] = section(SN_SECTION_CORRECT_LIMITS, limits, block_count * sizeof *limits);
-  return SN_OK;
+// ---- sections -------------------------------------------------------------------------------------------------------
+
+static void *new_section(const encoder *e, sn_rt_section_id id, uint64_t count, size_t size) {
+  return sn_section_new(e->list, id, count, size, SN_RT_SECTION_REQUIRED);
 }
 
-sn_status sn_correct_encode(sn_context *ctx, sn_arena *memory, const sn_model_corrections *c,
-                            const int (*vertices)[SN_RT_LANES], uint32_t block_count, sn_correct_sections *out) {
-  if (c->basis_count > 65535)
-    return sn_fail(ctx, SN_BAD_INPUT, "%d correction fields are more than the 65535 a model can have",
-                   c->basis_count);
-  uint32_t *start = SN_NEW(ctx, memory, uint32_t, (size_t)block_count + 1);
-  if (!start) return ctx->error.status;
-  sn_status status = count_entries(ctx, c, vertices, block_count, start);
-  if (status != SN_OK) return status;
-  size_t count = start[block_count];
-  sn_rt_correct_entry *entries = SN_NEW(ctx, memory, sn_rt_correct_entry, count);
-  int16_t(*deltas)[6][SN_RT_LANES] = sn_arena_alloc(ctx, memory, count, sizeof *deltas);
-  if (!entries || !deltas) return ctx->error.status;
-  for (uint32_t b = 0; b < block_count; b++) {
-    uint32_t at = start[b];
-    for (int basis = 0; at < start[b + 1]; basis++)
-      at += encode_entry(c, vertices[b], basis, entries + at, deltas[at]);
+static uint64_t old_size(const encoder *e, sn_rt_section_id id) {
+  return e->blocks->before ? sn_rt_size(e->blocks->before, id) : 0;
+}
+
+// The bytes of the model before, then the others. Nothing where there are no others.
+static void *add_pose_space(const encoder *e, sn_rt_section_id id, const sn_model_section *more) {
+  uint64_t old = old_size(e, id);
+  uint8_t *out = new_section(e, id, old + more->size, 1);
+  if (out && old) memcpy(out, sn_rt_data(e->blocks->before, id), old);
+  return out && more->size ? memcpy(out + old, more->bytes, more->size) : NULL;
+}
+
+static void add_pose_spaces(const encoder *e) {
+  static const sn_rt_section_id ids[] = {SN_SECTION_CORRECT_FIELDS, SN_SECTION_CORRECT_JOINTS,
+                                         SN_SECTION_CORRECT_NUMBERS, SN_SECTION_CORRECT_TERMS,
+                                         SN_SECTION_CORRECT_MIX};
+  const sn_model_section *spaces = e->c->pose_spaces;
+  sn_rt_field *fields = add_pose_space(e, ids[0], spaces);
+  for (int f = 0; fields && f < e->c->field_count; f++) {
+    fields[f].first_basis += e->head.basis_count;
+    fields[f].first_joint += (uint32_t)(old_size(e, SN_SECTION_CORRECT_JOINTS) / sizeof(uint16_t));
+    if (fields[f].kernel != SN_RT_KERNEL_SUM)
+      fields[f].first_number += (uint32_t)(old_size(e, SN_SECTION_CORRECT_NUMBERS) / sizeof(double));
   }
-  out->head = (sn_rt_correct_head){.order = c->forward ? SN_RT_ORDER_FORWARD : SN_RT_ORDER_INVERSE,
-                                   .field_count = (uint32_t)c->field_count,
-                                   .basis_count = (uint32_t)c->basis_count,
-                                   .entry_count = (uint32_t)count,
-                                   .limit_after = c->limit_after};
-  out->head_section = section(SN_SECTION_CORRECT_HEAD, &out->head, sizeof out->head);
-  out->blocks[0] = section(SN_SECTION_CORRECT_START, start, ((size_t)block_count + 1) * sizeof *start);
-  out->blocks[1] = section(SN_SECTION_CORRECT_ENTRIES, entries, count * sizeof *entries);
-  out->blocks[2] = section(SN_SECTION_CORRECT_DELTAS, deltas, count * sizeof *deltas);
-  out->block_section_count = 3;
-  return c->limits ? encode_limits(ctx, memory, c, vertices, block_count, out) : SN_OK;
+  for (int n = 1; n < 5; n++)
+    if (spaces[n].size > 0) add_pose_space(e, ids[n], spaces + n);
+}
+
+static void add_limits(const encoder *e) {
+  const float(*old)[SN_RT_LANES] = e->old_start ? sn_rt_data(e->blocks->before, SN_SECTION_CORRECT_LIMITS) : NULL;
+  if (!e->c->limits || (e->old_start && !old)) return;
+  float(*limits)[SN_RT_LANES] = new_section(e, SN_SECTION_CORRECT_LIMITS, e->blocks->count, sizeof *limits);
+  for (uint32_t b = 0; limits && b < e->blocks->count; b++)
+    for (int l = 0; l < SN_RT_LANES; l++)
+      limits[b][l] = (old ? old[b][l] : 0) + e->c->limits[row_of(e->c, e->blocks->vertices[b][l])];
+}
+
+void sn_correct_encode(sn_section_list *list, const sn_model_corrections *c, const sn_correct_blocks *blocks) {
+  encoder e = {.list = list, .c = c, .blocks = blocks};
+  if (blocks->before && blocks->before->info.correct != SN_RT_CORRECT_NONE) {
+    memcpy(&e.head, sn_rt_data(blocks->before, SN_SECTION_CORRECT_HEAD), sizeof e.head);
+    e.old_start = sn_rt_data(blocks->before, SN_SECTION_CORRECT_START);
+    e.old_entries = sn_rt_data(blocks->before, SN_SECTION_CORRECT_ENTRIES);
+    e.old_deltas = sn_rt_data(blocks->before, SN_SECTION_CORRECT_DELTAS);
+  }
+  uint32_t bases = e.head.basis_count + (uint32_t)c->basis_count;
+  sn_rt_correct_head *head = new_section(&e, SN_SECTION_CORRECT_HEAD, 1, sizeof *head);
+  add_pose_spaces(&e);
+  uint32_t *start = new_section(&e, SN_SECTION_CORRECT_START, (uint64_t)blocks->count + 1, sizeof *start);
+  uint64_t count = start ? count_entries(&e, start) : 0;
+  if (bases > 65535 || count > UINT32_MAX)
+    list->status = sn_fail(list->ctx, SN_BAD_INPUT,
+                           "a model has at most 65535 correction fields and %u of their blocks, not %u and %" PRIu64,
+                           UINT32_MAX, bases, count);
+  sn_rt_correct_entry *entries = new_section(&e, SN_SECTION_CORRECT_ENTRIES, count, sizeof *entries);
+  int16_t(*deltas)[6][SN_RT_LANES] = new_section(&e, SN_SECTION_CORRECT_DELTAS, count, sizeof *deltas);
+  if (!deltas) return;
+  for (uint32_t b = 0; b < blocks->count; b++) encode_block(&e, b, entries + start[b], deltas + start[b]);
+  *head = e.old_start ? e.head
+                      : (sn_rt_correct_head){.order = c->forward ? SN_RT_ORDER_FORWARD : SN_RT_ORDER_INVERSE,
+                                             .limit_after = c->limit_after};
+  head->field_count += (uint32_t)c->field_count;
+  head->basis_count = bases, head->entry_count = (uint32_t)count;
+  add_limits(&e);
 }

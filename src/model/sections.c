@@ -21,6 +21,10 @@ void sn_section_add(sn_section_list *list, const char *name, const void *bytes, 
   }
 }
 
+void sn_section_add_given(sn_section_list *list, const sn_model_section *given) {
+  sn_section_add(list, given->name, given->bytes, given->size, given->required ? SN_RT_SECTION_REQUIRED : 0);
+}
+
 void *sn_section_alloc(sn_section_list *list, uint64_t count, size_t size) {
   void *bytes = list->status == SN_OK ? sn_arena_alloc(list->ctx, list->memory, count, size) : NULL;
   if (!bytes && list->status == SN_OK) list->status = list->ctx->error.status;

@@ -24,6 +24,7 @@ typedef struct sn_section_list {
 
 // Bytes stay where they are until the model is assembled.
 void sn_section_add(sn_section_list *list, const char *name, const void *bytes, uint64_t size, uint32_t flags);
+void sn_section_add_given(sn_section_list *list, const sn_model_section *given);
 void *sn_section_alloc(sn_section_list *list, uint64_t count, size_t size); // zeroed memory; NULL after a failure
 // A zeroed section: its bytes, or NULL.
 void *sn_section_new(sn_section_list *list, sn_rt_section_id id, uint64_t count, size_t size, uint32_t flags);

@@ -105,8 +105,21 @@ static sn_vec3 any_tangent(sn_vec3 n) {
   return sn_vec3_normalize(in_plane(axis, n), sn_vec3_make(1, 0, 0));
 }
 
+// A unit tangent this close to the normal (1.1 degrees) has no direction at right angles to it that could be meant.
+static const double least_along = 0.02;
+
+// What a file says of its tangents counts, where it is a direction along the surface.
+static void take_given(int count, const float (*normals)[3], const float (*given)[4], float (*out)[4]) {
+  for (int i = 0; i < count; i++) {
+    sn_vec3 n = sn_vec3_from(normals[i]), t = sn_vec3_from(given[i]);
+    if (!(sn_vec3_length(sn_vec3_mad(t, n, -sn_vec3_dot(t, n))) > least_along)) continue;
+    sn_vec3_store(in_plane(t, n), out[i]);
+    out[i][3] = given[i][3] < 0 ? -1.0f : 1.0f;
+  }
+}
+
 sn_status sn_mesh_tangents(sn_context *ctx, const sn_mesh *mesh, const float (*normals)[3], const float (*uvs)[2],
-                           float (*out)[4]) {
+                           const float (*given)[4], float (*out)[4]) {
   sn_arena scratch = sn_arena_new(ctx);
   int count = mesh->vertex_count;
   tangent_job j = {.mesh = mesh,
@@ -127,6 +140,7 @@ sn_status sn_mesh_tangents(sn_context *ctx, const sn_mesh *mesh, const float (*n
     sn_vec3_store(sn_vec3_length(sum) > 0 ? sum : any_tangent(n), out[i]);
     out[i][3] = j.hands[i][1] > j.hands[i][0] ? -1.0f : 1.0f;
   }
+  if (good && given) take_given(count, normals, given, out);
   sn_arena_free(&scratch);
   return good ? SN_OK : ctx->error.status;
 }

@@ -116,12 +116,13 @@ sn_status sn_lapack_syevd(sn_context *ctx, char uplo, int n, double *a, double *
   return finish(ctx, &scratch, good, info);
 }
 
-sn_status sn_lapack_gesvd(sn_context *ctx, int rows, int columns, double *a, double *s, double *u, double *vt) {
-  int least = rows < columns ? rows : columns;
+sn_status sn_lapack_gesvd(sn_context *ctx, const sn_svd *svd) {
+  int rows = svd->rows, columns = svd->columns, least = rows < columns ? rows : columns;
   size_t left = (size_t)rows * (size_t)least, right = (size_t)least * (size_t)columns;
   double size = 0;
-  if (!all_finite(a, (size_t)rows * (size_t)columns)) return SN_NOT_CONVERGED;
-  if (LAPACKE_dgesvd_work(LAPACK_COL_MAJOR, 'S', 'S', rows, columns, a, rows, s, u, rows, vt, least, &size, -1) != 0)
+  if (!all_finite(svd->a, (size_t)rows * (size_t)columns)) return SN_NOT_CONVERGED;
+  if (LAPACKE_dgesvd_work(LAPACK_COL_MAJOR, 'S', 'S', rows, columns, svd->a, rows, svd->s, svd->u, rows, svd->vt,
+                          least, &size, -1) != 0)
     return SN_NOT_CONVERGED;
   sn_arena scratch = sn_arena_new(ctx);
   double *work = SN_NEW(ctx, &scratch, double, size),
@@ -129,49 +130,57 @@ sn_status sn_lapack_gesvd(sn_context *ctx, int rows, int columns, double *a, dou
   double *turned_u = SN_NEW(ctx, &scratch, double, left), *turned_vt = SN_NEW(ctx, &scratch, double, right);
   sn_status status = work && turned && turned_u && turned_vt ? SN_OK : ctx->error.status;
   if (status == SN_OK) {
-    transpose(rows, columns, a, turned);
-    lapack_int info = LAPACKE_dgesvd_work(LAPACK_COL_MAJOR, 'S', 'S', rows, columns, turned, rows, s, turned_u, rows,
-                                          turned_vt, least, work, (int)size);
-    transpose(least, rows, turned_u, u);
-    transpose(columns, least, turned_vt, vt);
+    transpose(rows, columns, svd->a, turned);
+    lapack_int info = LAPACKE_dgesvd_work(LAPACK_COL_MAJOR, 'S', 'S', rows, columns, turned, rows, svd->s, turned_u,
+                                          rows, turned_vt, least, work, (int)size);
+    transpose(least, rows, turned_u, svd->u);
+    transpose(columns, least, turned_vt, svd->vt);
     if (info != 0) status = SN_NOT_CONVERGED;
   }
   sn_arena_free(&scratch);
   return status;
 }
 
-static lapack_int invert_definite(int n, double *a, double norm, double *rcond, double *work, lapack_int *whole) {
+typedef struct inversion {
+  int n, work_size;
+  double *a, norm, *rcond, *work;
+  lapack_int *whole, *pivots;
+} inversion;
+
+static lapack_int invert_definite(const inversion *v) {
+  int n = v->n;
+  double *a = v->a;
   lapack_int info = LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'L', n, a, n);
-  if (info == 0) info = LAPACKE_dpocon_work(LAPACK_COL_MAJOR, 'L', n, a, n, norm, rcond, work, whole);
+  if (info == 0) info = LAPACKE_dpocon_work(LAPACK_COL_MAJOR, 'L', n, a, n, v->norm, v->rcond, v->work, v->whole);
   if (info == 0) info = LAPACKE_dpotri_work(LAPACK_COL_MAJOR, 'L', n, a, n);
   for (size_t c = 0; c < (size_t)n; c++)
     for (size_t r = 0; r < c; r++) a[c * (size_t)n + r] = a[r * (size_t)n + c];
   return info;
 }
 
-static lapack_int invert_general(int n, double *a, double norm, double *rcond, double *work, int work_size,
-                                 lapack_int *whole, lapack_int *pivots) {
-  lapack_int info = LAPACKE_dgetrf_work(LAPACK_COL_MAJOR, n, n, a, n, pivots);
-  if (info == 0) info = LAPACKE_dgecon_work(LAPACK_COL_MAJOR, '1', n, a, n, norm, rcond, work, whole);
-  if (info == 0) info = LAPACKE_dgetri_work(LAPACK_COL_MAJOR, n, a, n, pivots, work, work_size);
+static lapack_int invert_general(const inversion *v) {
+  int n = v->n;
+  lapack_int info = LAPACKE_dgetrf_work(LAPACK_COL_MAJOR, n, n, v->a, n, v->pivots);
+  if (info == 0) info = LAPACKE_dgecon_work(LAPACK_COL_MAJOR, '1', n, v->a, n, v->norm, v->rcond, v->work, v->whole);
+  if (info == 0) info = LAPACKE_dgetri_work(LAPACK_COL_MAJOR, n, v->a, n, v->pivots, v->work, v->work_size);
   return info;
 }
 
 sn_status sn_lapack_invert(sn_context *ctx, bool definite, int n, double *a, double *rcond) {
   enum { condition_work = 4, blocks = 64 }; // per row: dgecon needs 4 numbers, dgetri is best with a block of columns
-  int work_size = blocks * n;
   *rcond = 0;
   if (!all_finite(a, (size_t)n * (size_t)n)) return SN_NOT_CONVERGED;
   _Static_assert(blocks >= condition_work, "work for the condition number");
   sn_arena scratch = sn_arena_new(ctx);
-  double *work = SN_NEW(ctx, &scratch, double, work_size);
-  lapack_int *whole = SN_NEW(ctx, &scratch, lapack_int, n), *pivots = SN_NEW(ctx, &scratch, lapack_int, n), info = 0;
-  bool good = work && whole && pivots;
+  inversion v = {.n = n, .work_size = blocks * n, .a = a, .rcond = rcond};
+  v.work = SN_NEW(ctx, &scratch, double, v.work_size);
+  v.whole = SN_NEW(ctx, &scratch, lapack_int, n), v.pivots = SN_NEW(ctx, &scratch, lapack_int, n);
+  bool good = v.work && v.whole && v.pivots;
+  lapack_int info = 0;
   if (good) {
     transpose_square(n, a);
-    double norm = LAPACKE_dlange_work(LAPACK_COL_MAJOR, '1', n, n, a, n, work);
-    info = definite ? invert_definite(n, a, norm, rcond, work, whole)
-                    : invert_general(n, a, norm, rcond, work, work_size, whole, pivots);
+    v.norm = LAPACKE_dlange_work(LAPACK_COL_MAJOR, '1', n, n, a, n, v.work);
+    info = (definite ? invert_definite : invert_general)(&v);
     transpose_square(n, a);
   }
   return finish(ctx, &scratch, good, info);

@@ -31,7 +31,11 @@ sn_status sn_lapack_syev(sn_context *ctx, char uplo, int n, double *a, double *v
 sn_status sn_lapack_syevd(sn_context *ctx, char uplo, int n, double *a, double *values);
 
 // a = u diag(s) vt, a of rows x columns (overwritten), s of the smaller of both, u of rows x smaller, vt smaller x columns.
-sn_status sn_lapack_gesvd(sn_context *ctx, int rows, int columns, double *a, double *s, double *u, double *vt);
+typedef struct sn_svd {
+  int rows, columns;
+  double *a, *s, *u, *vt;
+} sn_svd;
+sn_status sn_lapack_gesvd(sn_context *ctx, const sn_svd *svd);
 
 // a <- a^-1 (n x n) and the reciprocal of its condition number in the 1-norm. Definite: symmetric, by Cholesky.
 sn_status sn_lapack_invert(sn_context *ctx, bool definite, int n, double *a, double *rcond);

@@ -37,9 +37,7 @@ double sn_rbf_kernel_value(sn_rbf_kernel kernel, double distance, double width) 
 }
 
 static double distance_between(int dims, const double *a, const double *b) {
-  double sum = 0;
-  for (int d = 0; d < dims; d++) sum += (a[d] - b[d]) * (a[d] - b[d]);
-  return sqrt(sum);
+  return sqrt(sn_squared_distance(dims, a, b));
 }
 
 void sn_rbf_terms(const sn_rbf *rbf, const double *x, double *terms) {
@@ -89,7 +87,7 @@ static sn_status make_plane(sn_context *ctx, sn_arena *memory, const sn_rbf *rbf
       size_t at = (size_t)k * (size_t)dims + (size_t)d;
       spread[at] = rbf->centres[at] - mean[d];
     }
-  sn_status status = most > 0 ? sn_lapack_gesvd(ctx, n, dims, spread, s, u, vt) : SN_OK;
+  sn_status status = most > 0 ? sn_lapack_gesvd(ctx, &(sn_svd){n, dims, spread, s, u, vt}) : SN_OK;
   if (status == SN_NO_MEMORY) return status;
   if (status != SN_OK) return sn_fail(ctx, SN_NOT_CONVERGED, "the singular values of the poses were not found");
   int rank = 0;

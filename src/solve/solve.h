@@ -5,6 +5,13 @@
 
 #include <stdbool.h>
 
+// |a - b|^2.
+static inline double sn_squared_distance(int dims, const double *a, const double *b) {
+  double sum = 0;
+  for (int d = 0; d < dims; d++) sum += (a[d] - b[d]) * (a[d] - b[d]);
+  return sum;
+}
+
 // ---- least squares on the simplex --------------------------------------------------------------------------------
 
 enum { SN_SIMPLEX_MAX = 16 };

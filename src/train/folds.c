@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "base/team.h"
+#include "solve/solve.h"
 #include "train/pose_space.h"
 
 static sn_status fill_fold(sn_context *ctx, sn_arena *memory, int pose_count, const sn_folds *folds, int n) {
@@ -39,18 +40,12 @@ sn_status sn_folds_single(sn_context *ctx, sn_arena *memory, int pose_count, int
 
 // ---- clusters of similar poses --------------------------------------------------------------------------------------
 
-static double distance2(int dims, const double *a, const double *b) {
-  double sum = 0;
-  for (int d = 0; d < dims; d++) sum += (a[d] - b[d]) * (a[d] - b[d]);
-  return sum;
-}
-
 // Single linkage: the cluster of every row, for pairs nearer than `part` of the rms distance. Returns how many clusters.
 static int link_similar(int count, int dims, const double *rows, double part, int *queue, int *cluster) {
   double sum = 0;
   for (int a = 0; a < count; a++)
     for (int b = 0; b < a; b++)
-      sum += 2 * distance2(dims, rows + (size_t)a * (size_t)dims, rows + (size_t)b * (size_t)dims);
+      sum += 2 * sn_squared_distance(dims, rows + (size_t)a * (size_t)dims, rows + (size_t)b * (size_t)dims);
   double near2 = part * part * sum / ((double)count * count);
   int clusters = 0;
   for (int k = 0; k < count; k++) cluster[k] = -1;
@@ -61,7 +56,8 @@ static int link_similar(int count, int dims, const double *rows, double part, in
     for (int n = 0; n < queued; n++)
       for (int k = 0; k < count; k++) {
         if (cluster[k] >= 0) continue;
-        if (distance2(dims, rows + (size_t)queue[n] * (size_t)dims, rows + (size_t)k * (size_t)dims) >= near2)
+        if (sn_squared_distance(dims, rows + (size_t)queue[n] * (size_t)dims, rows + (size_t)k * (size_t)dims) >=
+            near2)
           continue;
         cluster[k] = clusters, queue[queued++] = k;
       }
@@ -103,13 +99,15 @@ static int close_gaps(int count, int *fold_of) {
   return next;
 }
 
-sn_status sn_folds_of_poses(sn_context *ctx, sn_arena *memory, int pose_count, int dims, const double *vectors,
-                            const int *clip_of, sn_folds *out) {
+sn_status sn_folds_of_poses(sn_context *ctx, sn_arena *memory, const sn_fold_poses *poses, sn_folds *out) {
+  int pose_count = poses->count, dims = poses->dims;
+  const int *clip_of = poses->clip_of;
   int *fold_of = SN_NEW(ctx, memory, int, pose_count);
   sn_status status = fold_of ? SN_OK : ctx->error.status;
   for (int first = 0, end; status == SN_OK && first < pose_count; first = end) {
     for (end = first + 1; end < pose_count && (!clip_of || clip_of[end] == clip_of[first]);) end++;
-    status = deal_clip(ctx, memory, end - first, dims, vectors + (size_t)first * (size_t)dims, fold_of + first);
+    status =
+      deal_clip(ctx, memory, end - first, dims, poses->vectors + (size_t)first * (size_t)dims, fold_of + first);
   }
   return status == SN_OK ? sn_folds_make(ctx, memory, pose_count, fold_of, close_gaps(pose_count, fold_of), out)
                          : status;
@@ -147,7 +145,8 @@ sn_status sn_folds_of_keys(sn_context *ctx, sn_arena *memory, const sn_examples 
       shape_vector(examples, keys->frames[k], points, row);
     clip_of[k] = clip_at(examples, keys->frames[k]);
   }
-  return status == SN_OK ? sn_folds_of_poses(ctx, memory, keys->count, dims, vectors, clip_of, out) : status;
+  return status == SN_OK ? sn_folds_of_poses(ctx, memory, &(sn_fold_poses){keys->count, dims, vectors, clip_of}, out)
+                         : status;
 }
 
 typedef struct run_job {

@@ -27,10 +27,13 @@ sn_status sn_folds_single(sn_context *ctx, sn_arena *memory, int pose_count, int
 
 // The cross-validation of everything that is chosen. Similar poses are held out together: poses of a clip nearer than a
 // quarter of its rms distance form a cluster (single linkage), and clusters are dealt to five folds at random; a clip
-// of fewer clusters is cut into five runs of frames. `vectors`: pose_count rows of `dims` numbers; `clip_of`: the clip
-// of every pose (NULL: one clip).
-sn_status sn_folds_of_poses(sn_context *ctx, sn_arena *memory, int pose_count, int dims, const double *vectors,
-                            const int *clip_of, sn_folds *out);
+// of fewer clusters is cut into five runs of frames.
+typedef struct sn_fold_poses {
+  int count, dims;
+  const double *vectors; // count * dims
+  const int *clip_of;    // NULL: one clip
+} sn_fold_poses;
+sn_status sn_folds_of_poses(sn_context *ctx, sn_arena *memory, const sn_fold_poses *poses, sn_folds *out);
 // The same for the frames of `keys`: clips of the examples, local rotations of the joints; without joints, where the vertices are.
 sn_status sn_folds_of_keys(sn_context *ctx, sn_arena *memory, const sn_examples *examples, const sn_keys *keys,
                            sn_folds *out);

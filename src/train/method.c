@@ -34,30 +34,6 @@ static const sn_method_common *common_of(const sn_method_spec *spec) {
   return (const sn_method_common *)(const void *)(spec->options.bytes + SN_METHOD_COMMON_OFFSET);
 }
 
-// The model packed instead of the model.
-static sn_status pack_model(sn_context *ctx, sn_model *model) {
-  sn_rt_model opened;
-  sn_model packed = {0};
-  sn_status status = sn_model_open(ctx, "model", model->bytes, model->size, &opened);
-  if (status == SN_OK) status = sn_model_pack(ctx, &opened, &packed);
-  sn_model_free(model);
-  *model = packed;
-  return status;
-}
-
-// The model with tangents instead of the model.
-static sn_status add_tangents(sn_context *ctx, const sn_examples *examples, sn_model *model) {
-  sn_rt_model opened;
-  sn_model with = {0};
-  sn_status status = sn_model_open(ctx, "model", model->bytes, model->size, &opened);
-  if (status == SN_OK)
-    status = sn_model_add_tangents(ctx, &opened, (const float(*)[2])examples->uvs,
-                                   (const float(*)[4])examples->tangents, &with);
-  sn_model_free(model);
-  *model = with;
-  return status;
-}
-
 static sn_status find_method(sn_context *ctx, const char *name, const sn_method **out) {
   const char *names[most_methods + 1] = {0};
   for (int k = 0; methods[k]; k++) {
@@ -112,6 +88,15 @@ static sn_status check_training(sn_context *ctx, const sn_method_spec *spec, con
   return SN_OK;
 }
 
+// What every method's options say of the file.
+static void describe_file(const sn_method_spec *spec, const sn_examples *examples, sn_model_desc *desc) {
+  const sn_method_common *common = common_of(spec);
+  if (common->pack) desc->weight_bits = SN_RT_PACKED_BITS;
+  if (common->tangents)
+    desc->uvs = (const float(*)[2])examples->uvs, desc->tangents = (const float(*)[4])examples->tangents;
+  desc->order = common->vertex_order;
+}
+
 bool sn_method_has_no_model(const sn_method_spec *spec) {
   return spec->method->has_no_model && spec->method->has_no_model(&spec->options);
 }
@@ -140,15 +125,15 @@ sn_status sn_train(sn_context *ctx, const sn_method_spec *spec, const sn_example
   sn_examples skinned = *examples;
   if (status == SN_OK && spec->method->wants_skin && !sn_method_needs_no_frames(spec))
     status = sn_skin_make(ctx, &skinned);
+  sn_plan plan = sn_plan_new(ctx, &skinned);
   if (status == SN_OK) {
-    status = spec->method->train(ctx, &spec->options, &skinned, keys, out, report);
+    status = spec->method->train(ctx, &spec->options, &skinned, keys, &plan, report);
     if (status == SN_BAD_INPUT) sn_fail_prefix(ctx, "%s: ", spec->text);
   }
+  describe_file(spec, examples, &plan.desc);
+  if (status == SN_OK) status = sn_plan_encode(ctx, &plan, &skinned, out);
+  sn_plan_free(&plan);
   if (!examples->made.influences) sn_skin_free(&skinned.made);
-  if (status == SN_OK && common_of(spec)->tangents) status = add_tangents(ctx, examples, out);
-  if (status == SN_OK && common_of(spec)->pack) status = pack_model(ctx, out);
-  if (status == SN_OK && common_of(spec)->vertex_order == SN_VERTEX_ORDER_BLOCKS)
-    status = sn_model_set_order(ctx, out, SN_VERTEX_ORDER_BLOCKS);
   report->seconds = sn_seconds() - start;
   return status == SN_OK ? sn_train_lacks(ctx, examples, keys, report) : status;
 }
@@ -162,14 +147,12 @@ static sn_status split_frames(sn_context *ctx, const sn_examples *examples, cons
 }
 
 sn_status sn_train_predict(sn_context *ctx, const sn_method_spec *spec, const sn_examples *examples,
-                           const sn_keys *keys, const sn_keys *wanted, sn_frames *out, sn_train_report *report) {
+                           const sn_keys *keys, const sn_keys *wanted, sn_frames *out) {
   SN_BLAS_SCOPE;
-  *out = (sn_frames){0}, *report = (sn_train_report){0};
+  *out = (sn_frames){0};
   sn_status status = check_training(ctx, spec, examples, keys);
-  double start = sn_seconds();
   sn_frames frames = {0};
   if (status == SN_OK) status = spec->method->predict(ctx, &spec->options, examples, keys, wanted, &frames);
-  report->seconds = sn_seconds() - start;
   if (status != SN_OK || !examples->source) {
     *out = frames;
     return status;

@@ -8,6 +8,7 @@
 #include "runtime/format.h"
 #include "solve/lapack.h"
 #include "solve/solve.h"
+#include "train/train.h"
 
 static sn_quat rotation_of(sn_affine a) {
   sn_mat3 r;
@@ -46,19 +47,17 @@ sn_status sn_turns_make(sn_context *ctx, sn_arena *memory, const sn_skeleton *sk
   return SN_OK;
 }
 
-sn_status sn_turns_section(sn_context *ctx, sn_arena *memory, const sn_turn *turns, int joint_count, void **bytes,
-                           size_t *size) {
-  sn_rt_reference *out = SN_NEW(ctx, memory, sn_rt_reference, joint_count);
-  if (!out) return ctx->error.status;
-  for (int n = 0; n < joint_count; n++) {
-    const sn_turn *t = turns + n;
-    out[n] =
-      (sn_rt_reference){(uint16_t)t->joint,
-                        t->parent < 0 ? SN_RT_NO_JOINT : (uint16_t)t->parent,
-                        {(float)t->reference.x, (float)t->reference.y, (float)t->reference.z, (float)t->reference.w}};
-  }
-  *bytes = out, *size = (size_t)joint_count * sizeof *out;
-  return SN_OK;
+static sn_rt_reference reference_of(const sn_turn *t) {
+  return (sn_rt_reference){
+    (uint16_t)t->joint,
+    t->parent < 0 ? SN_RT_NO_JOINT : (uint16_t)t->parent,
+    {(float)t->reference.x, (float)t->reference.y, (float)t->reference.z, (float)t->reference.w}};
+}
+
+sn_status sn_plan_references(sn_context *ctx, sn_plan *plan, const sn_turn *turns, int joint_count) {
+  sn_rt_reference *out = sn_plan_section(ctx, plan, SN_SECTION_JOINT_REFERENCE, (size_t)joint_count, sizeof *out);
+  for (int n = 0; out && n < joint_count; n++) out[n] = reference_of(turns + n);
+  return out ? SN_OK : ctx->error.status;
 }
 
 void sn_pose_vector(const sn_turn *turns, int joint_count, const sn_affine *pose, double *out) {
@@ -70,14 +69,13 @@ void sn_pose_vector(const sn_turn *turns, int joint_count, const sn_affine *pose
   }
 }
 
-sn_status sn_ranges_section(sn_context *ctx, sn_arena *memory, const sn_turn *turns, const sn_poses *poses,
-                            const sn_keys *keys, void **bytes, size_t *size) {
+sn_status sn_plan_ranges(sn_context *ctx, sn_plan *plan, const sn_turn *turns, const sn_poses *poses,
+                         const sn_keys *keys) {
   int joint_count = poses->joint_count;
-  void *references = NULL;
-  sn_rt_range *out = SN_NEW(ctx, memory, sn_rt_range, joint_count);
-  double *vector = SN_NEW(ctx, memory, double, 3 * joint_count);
-  sn_status status = sn_turns_section(ctx, memory, turns, joint_count, &references, size);
-  if (status != SN_OK || !out || !vector) return ctx->error.status;
+  sn_rt_range *out = SN_NEW(ctx, &plan->memory, sn_rt_range, joint_count);
+  double *vector = SN_NEW(ctx, &plan->memory, double, 3 * joint_count);
+  if (!out || !vector) return ctx->error.status;
+  for (int n = 0; n < joint_count; n++) out[n].reference = reference_of(turns + n);
   for (int k = -1; k < keys->count; k++) {
     sn_pose_vector(turns, joint_count, k < 0 ? NULL : sn_pose(poses, keys->frames[k]), vector);
     for (int n = 0; n < joint_count; n++)
@@ -86,8 +84,8 @@ sn_status sn_ranges_section(sn_context *ctx, sn_arena *memory, const sn_turn *tu
         out[n].low[c] = k < 0 ? x : fminf(out[n].low[c], x), out[n].high[c] = k < 0 ? x : fmaxf(out[n].high[c], x);
       }
   }
-  for (int n = 0; n < joint_count; n++) out[n].reference = ((const sn_rt_reference *)references)[n];
-  *bytes = out, *size = (size_t)joint_count * sizeof *out;
+  plan->sections[plan->section_count++] =
+    (sn_model_section){SN_RT_RANGE_NAME, out, (size_t)joint_count * sizeof *out, false};
   return SN_OK;
 }
 
@@ -124,7 +122,7 @@ static sn_status make_mahalanobis(sn_context *ctx, sn_arena *memory, int count, 
   out->numbers = SN_NEW(ctx, memory, double, (size_t)most *(size_t)dims);
   if (!a || !s || !u || !out->numbers) return ctx->error.status;
   for (size_t n = 0; n < (size_t)count * (size_t)dims; n++) a[n] = vectors[n] - mean[n % (size_t)dims];
-  sn_status status = sn_lapack_gesvd(ctx, count, dims, a, s, u, out->numbers);
+  sn_status status = sn_lapack_gesvd(ctx, &(sn_svd){count, dims, a, s, u, out->numbers});
   if (status == SN_NO_MEMORY) return status;
   if (status != SN_OK) {
     return sn_fail(ctx, SN_NOT_CONVERGED, "the covariance of the poses was not found");
@@ -136,17 +134,17 @@ static sn_status make_mahalanobis(sn_context *ctx, sn_arena *memory, int count, 
   return SN_OK;
 }
 
-sn_status sn_pose_metric_make(sn_context *ctx, sn_arena *memory, sn_distance kind, int count, int dims,
-                              const double *vectors, sn_pose_metric *out) {
-  *out = (sn_pose_metric){kind, dims, dims, NULL};
-  if (kind == SN_DISTANCE_EUCLID || dims == 0) {
+sn_status sn_pose_metric_make(sn_context *ctx, sn_arena *memory, int count, const double *vectors,
+                              sn_pose_metric *out) {
+  int dims = out->axes = out->dims;
+  if (out->kind == SN_DISTANCE_EUCLID || dims == 0) {
     out->kind = SN_DISTANCE_EUCLID;
     return SN_OK;
   }
   double *mean = SN_NEW(ctx, memory, double, dims);
   if (!mean) return ctx->error.status;
   mean_vector(count, dims, vectors, mean);
-  if (kind == SN_DISTANCE_MAHALANOBIS) return make_mahalanobis(ctx, memory, count, vectors, mean, out);
+  if (out->kind == SN_DISTANCE_MAHALANOBIS) return make_mahalanobis(ctx, memory, count, vectors, mean, out);
   out->numbers = SN_NEW(ctx, memory, double, dims);
   if (!out->numbers) return ctx->error.status;
   make_normalised(count, vectors, mean, out);

@@ -5,7 +5,7 @@
 #ifndef SINEW_TRAIN_POSE_SPACE_H
 #define SINEW_TRAIN_POSE_SPACE_H
 
-#include "sinew/scene.h"
+#include "sinew/train.h"
 
 // The local rotation of `joint` is relative to `parent` (-1: to the world). A skeleton's first root has no parent; other roots are
 // turned against the first, so that moving the whole character is no change of pose.
@@ -21,16 +21,13 @@ static const double sn_least_turn = 1e-3, sn_same_pose = 1e-3;
 sn_status sn_turns_make(sn_context *ctx, sn_arena *memory, const sn_skeleton *skeleton, const sn_poses *poses,
                         const sn_keys *keys, sn_turn **out);
 
-// The section joint.reference of a model: joint_count entries of format.h's sn_rt_reference.
-sn_status sn_turns_section(sn_context *ctx, sn_arena *memory, const sn_turn *turns, int joint_count, void **bytes,
-                           size_t *size);
+// The joints' references and the range of their pose vectors over the rest pose and the frames of `keys`, in the plan of a model.
+sn_status sn_plan_references(sn_context *ctx, sn_plan *plan, const sn_turn *turns, int joint_count);
+sn_status sn_plan_ranges(sn_context *ctx, sn_plan *plan, const sn_turn *turns, const sn_poses *poses,
+                         const sn_keys *keys);
 
 // The pose vector of a pose (skinning matrices; NULL: the rest pose): three numbers per joint, by joint.
 void sn_pose_vector(const sn_turn *turns, int joint_count, const sn_affine *pose, double *out);
-
-// The section joint.range of a model: joint_count entries of format.h's sn_rt_range, over the rest pose and the frames of `keys`.
-sn_status sn_ranges_section(sn_context *ctx, sn_arena *memory, const sn_turn *turns, const sn_poses *poses,
-                            const sn_keys *keys, void **bytes, size_t *size);
 
 // A distance between pose vectors of `dims` components: Euclidean between axes = metric applied to the vector.
 typedef enum sn_distance { SN_DISTANCE_EUCLID, SN_DISTANCE_NORMALISED, SN_DISTANCE_MAHALANOBIS } sn_distance;
@@ -41,10 +38,10 @@ typedef struct sn_pose_metric {
   double *numbers; // normalised: dims; Mahalanobis: axes * dims
 } sn_pose_metric;
 
-// From `count` pose vectors: deviations of the components, or their covariance, of which directions without spread are
-// left out.
-sn_status sn_pose_metric_make(sn_context *ctx, sn_arena *memory, sn_distance kind, int count, int dims,
-                              const double *vectors, sn_pose_metric *out);
+// Of a metric with its kind and dimensions, from `count` pose vectors: deviations of the components, or their covariance, of which
+// directions without spread are left out.
+sn_status sn_pose_metric_make(sn_context *ctx, sn_arena *memory, int count, const double *vectors,
+                              sn_pose_metric *out);
 void sn_pose_axes(const sn_pose_metric *metric, const double *vector, double *axes);
 
 #endif

@@ -3,6 +3,7 @@
 #ifndef SINEW_TRAIN_TRAIN_H
 #define SINEW_TRAIN_TRAIN_H
 
+#include "runtime/format.h"
 #include "sinew/train.h"
 
 // A group of every method's options.
@@ -13,8 +14,14 @@ extern const sn_option sn_method_common_table[];
 extern const sn_method sn_method_rigid, sn_method_lbs, sn_method_dqs, sn_method_cor, sn_method_psd,
   sn_method_eigenskin, sn_method_rotreg, sn_method_affine, sn_method_torque, sn_method_helpers;
 
-// desc->rest and desc->skin in the examples' order become a model in the order of the rest file.
-sn_status sn_train_build(sn_context *ctx, const sn_examples *examples, sn_model_desc desc, sn_model *out);
+// The plan of a linear blend of the examples' joints, without weights; it refers to the examples.
+sn_plan sn_plan_new(sn_context *ctx, const sn_examples *examples);
+void sn_plan_free(sn_plan *plan);
+// One more required section: of bytes in the plan's memory, or of zeroed ones (NULL: there is no memory).
+void sn_plan_add(sn_plan *plan, sn_rt_section_id id, const void *bytes, size_t size);
+void *sn_plan_section(sn_context *ctx, sn_plan *plan, sn_rt_section_id id, size_t count, size_t size);
+// The model, in the vertex order of the rest file.
+sn_status sn_plan_encode(sn_context *ctx, const sn_plan *plan, const sn_examples *examples, sn_model *out);
 
 // What every method with a skin on the joints asks of it.
 typedef enum sn_weights_source {
@@ -61,11 +68,11 @@ sn_status sn_free_weights(sn_context *ctx, const sn_skin_options *options, const
 
 // `lbs`, `dqs` and `cor` by sn_skin_options, without their own: what `psd` and `eigenskin` stand on. `report` may be NULL.
 sn_status sn_lbs_train(sn_context *ctx, const void *options, const sn_examples *examples, const sn_keys *keys,
-                       sn_model *out, sn_train_report *report);
+                       sn_plan *plan, sn_train_report *report);
 sn_status sn_dqs_train(sn_context *ctx, const void *options, const sn_examples *examples, const sn_keys *keys,
-                       sn_model *out, sn_train_report *report);
+                       sn_plan *plan, sn_train_report *report);
 sn_status sn_cor_train(sn_context *ctx, const void *options, const sn_examples *examples, const sn_keys *keys,
-                       sn_model *out, sn_train_report *report);
+                       sn_plan *plan, sn_train_report *report);
 
 // Joints whose rotations the training poses lack, worst first, in report->lacks.
 sn_status sn_train_lacks(sn_context *ctx, const sn_examples *examples, const sn_keys *keys, sn_train_report *report);

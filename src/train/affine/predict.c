@@ -54,9 +54,7 @@ double sn_control_width(const sn_control_data *data) {
 
 // k(c, c') - 1, which keeps its digits for wide kernels.
 static double kernel(const double *a, const double *b, int numbers, double width) {
-  double sum = 0;
-  for (int n = 0; n < numbers; n++) sum += (a[n] - b[n]) * (a[n] - b[n]);
-  return expm1(-sum / width);
+  return expm1(-sn_squared_distance(numbers, a, b) / width);
 }
 
 static void fill_kernel(const sn_control_data *data, double *out) {

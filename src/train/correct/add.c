@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/correct.h"
 #include "solve/lapack.h"
+#include "solve/solve.h"
 #include "runtime/packed.h"
 #include "runtime/pose_space.h"
 #include "runtime/vertex.h"
@@ -21,7 +21,7 @@ enum { most_known = 256 };
 
 typedef struct adder {
   sn_context *ctx;
-  sn_arena memory;
+  sn_plan plan; // what is added
   const sn_rt_model *model;
   const sn_examples *examples;
   const sn_keys *keys;      // the new poses
@@ -55,8 +55,8 @@ static sn_status check_model(const adder *a) {
 // The examples' joints and values by name.
 static sn_status find_inputs(adder *a) {
   const sn_rt_info *info = &a->model->info;
-  a->joint_of = SN_NEW(a->ctx, &a->memory, int, info->joint_count);
-  a->value_of = SN_NEW(a->ctx, &a->memory, int, info->value_count);
+  a->joint_of = SN_NEW(a->ctx, &a->plan.memory, int, info->joint_count);
+  a->value_of = SN_NEW(a->ctx, &a->plan.memory, int, info->value_count);
   if (!a->joint_of || !a->value_of) return a->ctx->error.status;
   for (uint32_t j = 0; j < info->joint_count; j++) {
     a->joint_of[j] = sn_skeleton_find_near(&a->examples->skeleton, sn_rt_joint_name(a->model, j), (int)j);
@@ -89,11 +89,11 @@ static sn_status read_turns(adder *a) {
     sn_keys none = {0};
     sn_poses no_poses = {0};
     sn_status status = sn_model_skeleton(a->ctx, a->model, &skeleton);
-    if (status == SN_OK) status = sn_turns_make(a->ctx, &a->memory, &skeleton, &no_poses, &none, &a->turns);
+    if (status == SN_OK) status = sn_turns_make(a->ctx, &a->plan.memory, &skeleton, &no_poses, &none, &a->turns);
     sn_skeleton_free(&skeleton);
     return status;
   }
-  a->turns = SN_NEW(a->ctx, &a->memory, sn_turn, joint_count);
+  a->turns = SN_NEW(a->ctx, &a->plan.memory, sn_turn, joint_count);
   for (int n = 0; a->turns && n < joint_count; n++) {
     const float *q = references[n].rotation;
     a->turns[n] = (sn_turn){references[n].joint,
@@ -128,8 +128,8 @@ static sn_status measure_poses(adder *a) {
                         .value_count = (int)info->value_count,
                         .turns = a->turns};
   size_t dims = (size_t)sn_residuals_dims(&a->m);
-  sn_affine *pose = SN_NEW(a->ctx, &a->memory, sn_affine, info->joint_count);
-  a->m.vectors = SN_NEW(a->ctx, &a->memory, double, (size_t)a->m.pose_count *dims);
+  sn_affine *pose = SN_NEW(a->ctx, &a->plan.memory, sn_affine, info->joint_count);
+  a->m.vectors = SN_NEW(a->ctx, &a->plan.memory, double, (size_t)a->m.pose_count *dims);
   if (!pose || !a->m.vectors) return a->ctx->error.status;
   for (int p = 0; p < a->m.pose_count; p++)
     pose_vector(a, p ? a->keys->frames[p - 1] : -1, pose, a->m.vectors + (size_t)p * dims);
@@ -154,8 +154,8 @@ static int field_control(const adder *a, const sn_rt_field *f, uint32_t k) {
 // What spans the new pose space: what spans the model's own, and what moves in the new poses.
 static sn_status choose_controls(adder *a) {
   int all = a->m.joint_count + a->m.value_count;
-  bool *used = SN_NEW(a->ctx, &a->memory, bool, all);
-  a->controls = SN_NEW(a->ctx, &a->memory, int, all);
+  bool *used = SN_NEW(a->ctx, &a->plan.memory, bool, all);
+  a->controls = SN_NEW(a->ctx, &a->plan.memory, int, all);
   if (!used || !a->controls) return a->ctx->error.status;
   const sn_rt_field *fields = sn_rt_data(a->model, SN_SECTION_CORRECT_FIELDS);
   const sn_rt_terms *terms = sn_rt_data(a->model, SN_SECTION_CORRECT_TERMS);
@@ -183,11 +183,7 @@ static sn_status choose_controls(adder *a) {
 
 // ---- poses of the model -----------------------------------------------------------------------------------------
 
-static double distance(int dims, const double *x, const double *y) {
-  double sum = 0;
-  for (int d = 0; d < dims; d++) sum += (x[d] - y[d]) * (x[d] - y[d]);
-  return sqrt(sum);
-}
+static double distance(int dims, const double *x, const double *y) { return sqrt(sn_squared_distance(dims, x, y)); }
 
 // Centre c of a field as a pose: what the field does not know stays at rest.
 static void centre_pose(const adder *a, const sn_rt_field *f, uint32_t c, double *vector, double *out) {
@@ -219,9 +215,9 @@ static void keep_known(adder *a, const double *pose, double tolerance) {
 static sn_status gather_points(adder *a) {
   int dims = a->dims, news = a->keys->count;
   double largest = 0;
-  a->points = SN_NEW(a->ctx, &a->memory, double, (size_t)(most_known + news) * (size_t)dims);
-  double *pose = SN_NEW(a->ctx, &a->memory, double, dims),
-         *vector = SN_NEW(a->ctx, &a->memory, double, sn_residuals_dims(&a->m));
+  a->points = SN_NEW(a->ctx, &a->plan.memory, double, (size_t)(most_known + news) * (size_t)dims);
+  double *pose = SN_NEW(a->ctx, &a->plan.memory, double, dims),
+         *vector = SN_NEW(a->ctx, &a->plan.memory, double, sn_residuals_dims(&a->m));
   if (!a->points || !pose || !vector) return a->ctx->error.status;
   double *new_points = a->points + (size_t)(most_known * dims);
   sn_controls_vector(&a->m, 0, a->controls, a->control_count, pose);
@@ -252,7 +248,7 @@ static sn_status gather_points(adder *a) {
 // Widths: each pose's distance from its nearest, or what was asked for.
 static sn_status solve(adder *a) {
   int count = a->known + a->keys->count;
-  a->widths = SN_NEW(a->ctx, &a->memory, double, count);
+  a->widths = SN_NEW(a->ctx, &a->plan.memory, double, count);
   if (!a->widths) return a->ctx->error.status;
   sn_rbf_nearest(count, a->dims, a->points, a->widths);
   for (int p = 0; a->examples->sigmas && p < a->keys->count; p++) {
@@ -302,15 +298,15 @@ static void sum_normals(const adder *a, const float *values, float (*out)[3]) {
 
 static sn_status new_pose(adder *a, add_pose *out) {
   size_t n = a->model->info.vertex_count;
-  out->scratch = sn_arena_alloc(a->ctx, &a->memory, sn_rt_scratch_size(a->model), 1);
+  out->scratch = sn_arena_alloc(a->ctx, &a->plan.memory, sn_rt_scratch_size(a->model), 1);
   float(**arrays[])[3] = {&out->positions, &out->target,  &out->normals, &out->rest_normals,
                           &out->rest,      &out->centres, &out->added};
   for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++) {
-    *arrays[k] = sn_arena_alloc(a->ctx, &a->memory, n, sizeof **arrays[k]);
+    *arrays[k] = sn_arena_alloc(a->ctx, &a->plan.memory, n, sizeof **arrays[k]);
     if (!*arrays[k]) return a->ctx->error.status;
   }
-  out->joints = sn_arena_alloc(a->ctx, &a->memory, a->model->info.joint_count, sizeof *out->joints);
-  out->values = SN_NEW(a->ctx, &a->memory, float, a->model->info.value_count);
+  out->joints = sn_arena_alloc(a->ctx, &a->plan.memory, a->model->info.joint_count, sizeof *out->joints);
+  out->values = SN_NEW(a->ctx, &a->plan.memory, float, a->model->info.value_count);
   if (!out->scratch || !out->joints || !out->values) return a->ctx->error.status;
   sn_rt_get_rest(a->model,
                  &(sn_rt_rest){.positions = out->rest, .normals = out->rest_normals, .centres = out->centres}, NULL);
@@ -343,153 +339,52 @@ static sn_status measure(adder *a, add_pose *p, int f, float (*out)[6]) {
   return SN_OK;
 }
 
-// ---- sections ----------------------------------------------------------------------------------------------------------------
+// ---- the model -------------------------------------------------------------------------------------------------------
 
-// Entries of blocks: those of block b are start[b] .. start[b + 1] - 1.
-typedef struct entries {
-  uint32_t *start, count;
-  sn_rt_correct_entry *entries;
-  int16_t (*deltas)[6][SN_RT_LANES];
-} entries;
-
-static void copy_entries(const sn_model_section *start, const sn_model_section *from, const sn_model_section *deltas,
-                         uint32_t block, uint32_t basis, entries *to) {
-  const uint32_t *first = (const uint32_t *)start->bytes + block;
-  for (uint32_t e = first[0]; e < first[1]; e++, to->count++) {
-    to->entries[to->count] = ((const sn_rt_correct_entry *)from->bytes)[e];
-    to->entries[to->count].basis = (uint16_t)(to->entries[to->count].basis + basis);
-    memcpy(to->deltas[to->count], (const int16_t(*)[6][SN_RT_LANES])deltas->bytes + e, sizeof *to->deltas);
+// A vertex may go as far as the new poses ask.
+static float *longest_of(adder *a, const float (*deltas)[6]) {
+  size_t n = a->model->info.vertex_count;
+  float *out = SN_NEW(a->ctx, &a->plan.memory, float, n);
+  for (size_t i = 0; out && i < n; i++) {
+    for (size_t p = 0; p < (size_t)a->keys->count; p++) {
+      const float *d = deltas[p * n + i];
+      out[i] = fmaxf(out[i], sqrtf(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]));
+    }
+    out[i] /= SN_RT_FREE_PART;
   }
-}
-
-static sn_model_section section_of(const adder *a, sn_rt_section_id id) {
-  return (sn_model_section){.bytes = sn_rt_data(a->model, id), .size = sn_rt_size(a->model, id)};
-}
-
-// The entries of every block, old ones first.
-static sn_status grow_blocks(adder *a, const float (*deltas)[6], entries *out) {
-  const sn_rt_info *info = &a->model->info;
-  uint32_t bases = head_of(a) ? head_of(a)->basis_count : 0;
-  int(*vertices)[SN_RT_LANES] = sn_arena_alloc(a->ctx, &a->memory, info->block_count, sizeof *vertices);
-  if (!vertices) return a->ctx->error.status;
-  for (sn_rt_block b = {0}; sn_rt_next_block(a->model, &b);)
-    for (int l = 0; l < SN_RT_LANES; l++) vertices[b.block][l] = (int)b.vertex[l];
-  const sn_model_corrections added = {.basis_count = a->keys->count,
-                                      .row_count = (int)info->vertex_count,
-                                      .deltas = deltas,
-                                      .least = least * a->m.diagonal,
-                                      .least_normal = SN_LEAST_NORMAL};
-  sn_correct_sections more;
-  sn_status status =
-    sn_correct_encode(a->ctx, &a->memory, &added, (const int(*)[SN_RT_LANES])vertices, info->block_count, &more);
-  if (status != SN_OK) return status;
-  const sn_model_section start = section_of(a, SN_SECTION_CORRECT_START),
-                         old = section_of(a, SN_SECTION_CORRECT_ENTRIES),
-                         old_deltas = section_of(a, SN_SECTION_CORRECT_DELTAS);
-  size_t all = more.head.entry_count + (head_of(a) ? head_of(a)->entry_count : 0);
-  out->start = SN_NEW(a->ctx, &a->memory, uint32_t, (size_t)info->block_count + 1);
-  out->entries = SN_NEW(a->ctx, &a->memory, sn_rt_correct_entry, all);
-  out->deltas = sn_arena_alloc(a->ctx, &a->memory, all, sizeof *out->deltas);
-  if (!out->start || !out->entries || !out->deltas) return a->ctx->error.status;
-  for (uint32_t b = 0; b < info->block_count; b++) {
-    if (start.bytes) copy_entries(&start, &old, &old_deltas, b, 0, out);
-    copy_entries(more.blocks, more.blocks + 1, more.blocks + 2, b, bases, out);
-    out->start[b + 1] = out->count;
-  }
-  return SN_OK;
-}
-
-// `size` bytes of a section of the model, then `more` of our own.
-static void *grown(adder *a, sn_rt_section_id id, const void *more, size_t more_size, size_t *size) {
-  size_t own = sn_rt_size(a->model, id);
-  uint8_t *out = SN_NEW(a->ctx, &a->memory, uint8_t, own + more_size);
-  if (out && own) memcpy(out, sn_rt_data(a->model, id), own);
-  if (out && more_size) memcpy(out + own, more, more_size);
-  *size = own + more_size;
   return out;
 }
 
-static sn_status grow_spaces(adder *a, const entries *g, sn_model_section *out) {
-  int count = a->known + a->keys->count, joint_count = 0;
-  size_t centres = (size_t)count * (size_t)a->dims, mix = (size_t)a->keys->count * (size_t)count;
-  uint16_t *controls = SN_NEW(a->ctx, &a->memory, uint16_t, a->control_count);
-  double *numbers = SN_NEW(a->ctx, &a->memory, double, centres + (size_t)count + mix);
-  sn_rt_correct_head *head = SN_NEW(a->ctx, &a->memory, sn_rt_correct_head, 1);
-  if (!controls || !numbers || !head) return a->ctx->error.status;
-  if (head_of(a)) *head = *head_of(a);
-  for (int k = 0; k < a->control_count; k++) {
-    int number = a->controls[k] - a->m.joint_count;
-    joint_count += number < 0;
-    if (number < 0)
-      for (number = 0; a->turns[number].joint != a->controls[k];) number++;
-    controls[k] = (uint16_t)number;
-  }
-  memcpy(numbers, a->points, centres * sizeof *numbers);
-  memcpy(numbers + centres, a->widths, (size_t)count * sizeof *numbers);
-  memcpy(numbers + centres + count, a->rbf.mix + (size_t)a->known * (size_t)count, mix * sizeof *numbers);
-  sn_rt_field field = {.kernel = SN_RT_KERNEL_GAUSS,
-                       .mixed = 1,
-                       .first_joint = (uint32_t)(sn_rt_size(a->model, SN_SECTION_CORRECT_JOINTS) / sizeof *controls),
-                       .joint_count = (uint32_t)joint_count,
-                       .value_count = (uint32_t)(a->control_count - joint_count),
-                       .axis_count = (uint32_t)a->dims,
-                       .centre_count = (uint32_t)count,
-                       .first_basis = head->basis_count,
-                       .basis_count = (uint32_t)a->keys->count,
-                       .first_number = (uint32_t)(sn_rt_size(a->model, SN_SECTION_CORRECT_NUMBERS) / 8)};
-  head->field_count++, head->basis_count += (uint32_t)a->keys->count, head->entry_count = g->count;
-  if (head->basis_count > 65535)
-    return sn_fail(a->ctx, SN_BAD_INPUT, "%u poses are too many for a model", head->basis_count);
-  out[0] = (sn_model_section){"correct.head", head, sizeof *head, true};
-  out[1] = (sn_model_section){.name = "correct.fields", .required = true};
-  out[1].bytes = grown(a, SN_SECTION_CORRECT_FIELDS, &field, sizeof field, &out[1].size);
-  out[2] = (sn_model_section){.name = "correct.joints", .required = true};
-  out[2].bytes =
-    grown(a, SN_SECTION_CORRECT_JOINTS, controls, (size_t)a->control_count * sizeof *controls, &out[2].size);
-  out[3] = (sn_model_section){.name = "correct.numbers", .required = true};
-  out[3].bytes =
-    grown(a, SN_SECTION_CORRECT_NUMBERS, numbers, (centres + (size_t)count + mix) * sizeof *numbers, &out[3].size);
-  return out[1].bytes && out[2].bytes && out[3].bytes ? SN_OK : a->ctx->error.status;
-}
-
-// A vertex may go as far as the new poses ask.
-static sn_status grow_limits(adder *a, const float (*deltas)[6], sn_model_section *out) {
-  const sn_rt_info *info = &a->model->info;
-  *out = (sn_model_section){.name = "correct.limits", .required = true};
-  float *limits = grown(a, SN_SECTION_CORRECT_LIMITS, NULL, 0, &out->size);
-  if (!limits) return a->ctx->error.status;
-  for (sn_rt_block b = {0}; sn_rt_next_block(a->model, &b);)
-    for (int l = 0; l < SN_RT_LANES; l++) {
-      float longest = 0;
-      for (int p = 0; p < a->keys->count; p++) {
-        const float *d = deltas[(size_t)p * info->vertex_count + b.vertex[l]];
-        longest = fmaxf(longest, sqrtf(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]));
-      }
-      limits[b.block * SN_RT_LANES + (size_t)l] += longest / SN_RT_FREE_PART;
-    }
-  out->bytes = limits;
-  return SN_OK;
-}
-
 static sn_status write(adder *a, const float (*deltas)[6], sn_model *out) {
-  entries g = {0};
-  sn_model_section sections[9];
-  int count = 7;
-  sn_status status = grow_blocks(a, deltas, &g);
-  if (status == SN_OK) status = grow_spaces(a, &g, sections);
-  sections[4] = (sn_model_section){"correct.start", g.start, ((size_t)a->model->info.block_count + 1) * 4, true};
-  sections[5] = (sn_model_section){"correct.entries", g.entries, g.count * sizeof *g.entries, true};
-  sections[6] = (sn_model_section){"correct.deltas", g.deltas, g.count * sizeof *g.deltas, true};
-  if (status == SN_OK && sn_rt_data(a->model, SN_SECTION_CORRECT_LIMITS))
-    status = grow_limits(a, deltas, &sections[count++]);
-  if (status == SN_OK && a->model->info.joint_count > 0 && !sn_rt_data(a->model, SN_SECTION_JOINT_REFERENCE)) {
-    void *bytes;
-    size_t size;
-    status = sn_turns_section(a->ctx, &a->memory, a->turns, (int)a->model->info.joint_count, &bytes, &size);
-    sections[count++] = (sn_model_section){"joint.reference", bytes, size, true};
-  }
-  sn_rt_correct kind = head_of(a) ? a->model->info.correct : SN_RT_CORRECT_RBF;
-  return status == SN_OK ? sn_model_replace(a->ctx, a->model, kind, sections, count, out) : status;
+  int count = a->known + a->keys->count, joint_count = (int)a->model->info.joint_count;
+  sn_pose_field field = {.joint_count = a->control_count,
+                         .joints = a->controls,
+                         .metric = {.axes = a->dims, .dims = a->dims},
+                         .kernel = SN_RBF_GAUSS,
+                         .mixed = true,
+                         .centre_count = count,
+                         .basis_count = a->keys->count,
+                         .terms = count,
+                         .centres = a->points,
+                         .widths = a->widths,
+                         .mix = a->rbf.mix + (size_t)a->known * (size_t)count};
+  const sn_corrections added = {.field_count = 1, .basis_count = a->keys->count, .fields = &field};
+  sn_model_corrections *c = &a->plan.corrections;
+  *c = (sn_model_corrections){.kind = SN_RT_CORRECT_RBF,
+                              .field_count = 1,
+                              .basis_count = a->keys->count,
+                              .row_count = a->m.vertex_count,
+                              .deltas = deltas,
+                              .least = least * a->m.diagonal,
+                              .least_normal = SN_LEAST_NORMAL};
+  sn_status status = sn_pose_spaces_encode(a->ctx, &a->plan.memory, &added, &a->m, c->pose_spaces);
+  bool limited = head_of(a) && sn_rt_data(a->model, SN_SECTION_CORRECT_LIMITS);
+  if (limited) c->limits = longest_of(a, deltas);
+  if (status == SN_OK && limited && !c->limits) status = a->ctx->error.status;
+  if (status == SN_OK && joint_count > 0 && !sn_rt_data(a->model, SN_SECTION_JOINT_REFERENCE))
+    status = sn_plan_references(a->ctx, &a->plan, a->turns, joint_count);
+  if (status != SN_OK) return status;
+  return sn_model_add_corrections(a->ctx, a->model, c, a->plan.sections, a->plan.section_count, out);
 }
 
 static sn_status run(adder *a, sn_model *out) {
@@ -503,7 +398,7 @@ static sn_status run(adder *a, sn_model *out) {
   if (status == SN_OK) status = gather_points(a);
   if (status == SN_OK) status = solve(a);
   if (status == SN_OK) status = new_pose(a, &pose);
-  float(*deltas)[6] = sn_arena_alloc(a->ctx, &a->memory, (size_t)a->keys->count * n, sizeof *deltas);
+  float(*deltas)[6] = sn_arena_alloc(a->ctx, &a->plan.memory, (size_t)a->keys->count * n, sizeof *deltas);
   if (status == SN_OK && !deltas) status = a->ctx->error.status;
   if (status == SN_OK) a->m.diagonal = sn_points_diagonal((const float(*)[3])pose.rest, (int)n);
   for (int p = 0; status == SN_OK && p < a->keys->count; p++)
@@ -516,9 +411,9 @@ static sn_status run(adder *a, sn_model *out) {
 
 static sn_status add(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples, const sn_keys *keys,
                      sn_model *out) {
-  adder a = {.ctx = ctx, .memory = sn_arena_new(ctx), .model = model, .examples = examples, .keys = keys};
+  adder a = {.ctx = ctx, .plan = sn_plan_new(ctx, examples), .model = model, .examples = examples, .keys = keys};
   sn_status status = run(&a, out);
-  sn_arena_free(&a.memory);
+  sn_plan_free(&a.plan);
   return status;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// From a model and examples to corrections: blends inverted, poses merged, pose spaces solved, sections written.
+// From the plan of a model and examples to corrections: blends inverted, poses merged, pose spaces solved, then described.
 #include "train/correct/correct.h"
 
 #include <math.h>
@@ -136,14 +136,7 @@ static sn_regression regression_of(sn_corrector *c) {
 
 static sn_status make_fields(sn_corrector *c, sn_corrections *out) {
   const sn_correct_options *o = c->options;
-  return (o->components > 0 ? sn_eigenskin_fields
-          : o->weighted     ? sn_weighted_fields
-                            : sn_psd_fields)(c->ctx, &c->memory, o, &c->residuals, c->joints, c->joint_count, out);
-}
-
-static sn_status write(sn_corrector *c, const sn_corrections *corrections, const sn_model *base, sn_model *out) {
-  return sn_correct_write(c->ctx, c->options, c->examples, c->keys, &c->residuals, (const float(*)[2])c->ranges,
-                          corrections, base->desc, out);
+  return (o->components > 0 ? sn_eigenskin_fields : o->weighted ? sn_weighted_fields : sn_psd_fields)(c, out);
 }
 
 // ---- rate and distortion -----------------------------------------------------------------------------------------------------
@@ -152,32 +145,44 @@ typedef struct rated {
   sn_corrector *c;
   sn_regression *r;
   sn_fields *fields;
-  const sn_model *base;
+  sn_plan *plan;
   int patches;
 } rated;
 
-static sn_status build_rated(void *user, sn_field_limits *limits, sn_model *out, sn_rate *rate) {
+// Bytes of the model and, where it is limited, its time.
+static sn_status measure_rate(const rated *w, sn_rate *rate) {
+  sn_context *ctx = w->c->ctx;
+  const sn_limits *l = &w->c->report->limits;
+  sn_model bytes = {0};
+  sn_rt_model model;
+  sn_status status = sn_plan_encode(ctx, w->plan, w->c->examples, &bytes);
+  if (status == SN_OK && l->ratio_of) status = sn_model_open(ctx, "model", bytes.bytes, bytes.size, &model);
+  if (status == SN_OK && l->ratio_of) status = l->ratio_of(ctx, &model, w->c->examples, &rate->ratio);
+  rate->bytes = (double)bytes.size;
+  sn_model_free(&bytes);
+  return status;
+}
+
+static sn_status describe_rated(void *user, bool measured, sn_field_limits *limits, sn_rate *rate) {
   rated *w = user;
   sn_corrector *c = w->c;
   const sn_residuals *m = &c->residuals;
   sn_corrections corrections;
-  sn_rt_model model;
   bool exact = m->joint_count == 0 && !(limits->bytes > 0);
   sn_status status = SN_OK;
   if (!exact && !w->fields) status = sn_fields_find(w->r, (const float(*)[3])c->examples->rest.positions, &w->fields);
   if (status == SN_OK)
     status = exact ? sn_shapes_make(w->r, &corrections) : sn_fields_make(w->fields, limits, &corrections);
   if (status == SN_OK) status = sn_corrections_limit(c, &corrections);
-  if (status == SN_OK) status = write(c, &corrections, w->base, out);
-  if (exact) *limits = (sn_field_limits){0, (double)out->size};
-  double squared = w->r->score + limits->lost;
-  *rate = (sn_rate){.bytes = (double)out->size, .fields = corrections.basis_count};
+  if (status == SN_OK) status = sn_correct_describe(c, &corrections, w->plan);
+  if (status != SN_OK) return status;
+  double squared = w->r->score + (exact ? 0 : limits->lost);
+  *rate = (sn_rate){.fields = corrections.basis_count, .cross_validated = enveloping_error(c, squared)};
   rate->rms_pct_diag = 100 * sqrt(squared / m->vertex_count / fmax(m->pose_count - 1, 1)) / m->diagonal;
   w->patches = corrections.field_count;
-  rate->cross_validated = enveloping_error(c, squared);
-  if (status != SN_OK || !c->report->limits.ratio_of) return status;
-  status = sn_model_open(c->ctx, "model", out->bytes, out->size, &model);
-  return status == SN_OK ? c->report->limits.ratio_of(c->ctx, &model, c->examples, &rate->ratio) : status;
+  if (measured) status = measure_rate(w, rate);
+  if (exact) *limits = (sn_field_limits){0, rate->bytes};
+  return status;
 }
 
 // The base, the corrections, what cross-validation found, what was not kept.
@@ -210,10 +215,10 @@ static void report_learned(const sn_corrector *c, const rated *w, const sn_rate 
              rate->cross_validated, enveloping_error(c, r->uncorrected), enveloping_error(c, r->score));
 }
 
-static sn_status regress(sn_corrector *c, const sn_model *base, sn_model *out) {
+static sn_status regress(sn_corrector *c, sn_plan *plan) {
   const sn_residuals *m = &c->residuals;
   sn_regression r = regression_of(c);
-  rated w = {.c = c, .r = &r, .base = base};
+  rated w = {.c = c, .r = &r, .plan = plan};
   sn_status status = find_rigid(c);
   if (status == SN_OK) status = sn_regression_choose(&r);
   if (status == SN_OK) status = sn_regression_solve(&r);
@@ -223,7 +228,7 @@ static sn_status regress(sn_corrector *c, const sn_model *base, sn_model *out) {
     fmax(lost, floor * floor * m->pose_count * m->vertex_count),
     field_bytes * m->vertex_count * (c->options->components ? c->options->components : most_fields) + free_bytes};
   if (m->joint_count == 0 && !c->options->components) usual = (sn_field_limits){0}; // shapes of values are exact
-  if (status == SN_OK) status = sn_rate_choose(c->ctx, build_rated, &w, usual, out, c->report);
+  if (status == SN_OK) status = sn_rate_choose(c->ctx, describe_rated, &w, usual, c->report);
   if (status != SN_OK) return status;
   if (r.undecided)
     sn_corrector_note(
@@ -237,11 +242,12 @@ static sn_status regress(sn_corrector *c, const sn_model *base, sn_model *out) {
   return SN_OK;
 }
 
-// The residual of `base` at the poses of the keys, and the controls.
-static sn_status prepare(sn_corrector *c, const sn_model *base) {
+// The residual of the plan's model at the poses of the keys, and the controls.
+static sn_status prepare(sn_corrector *c, const sn_plan *plan) {
   sn_context *ctx = c->ctx;
   sn_status status = sn_turns_make(ctx, &c->memory, &c->examples->skeleton, &c->examples->poses, c->keys, &c->turns);
-  if (status == SN_OK) status = sn_model_open(ctx, "model", base->bytes, base->size, &c->model);
+  if (status == SN_OK) status = sn_plan_encode(ctx, plan, c->examples, &c->base);
+  if (status == SN_OK) status = sn_model_open(ctx, "model", c->base.bytes, c->base.size, &c->model);
   if (status == SN_OK) status = check_options(ctx, c->options, &c->model, c->examples->values.count);
   if (status == SN_OK) status = check_sigmas(ctx, c->options, c->examples);
   if (status == SN_OK) status = sn_residuals_measure(c);
@@ -253,14 +259,13 @@ static sn_status prepare(sn_corrector *c, const sn_model *base) {
   return SN_OK;
 }
 
-static sn_status run(sn_corrector *c, const sn_model *base, sn_model *out) {
+static sn_status run(sn_corrector *c, sn_plan *plan) {
   sn_corrections corrections;
-  sn_status status = prepare(c, base);
-  bool local = c->options->space == SN_SPACE_LOCAL;
-  if (status == SN_OK) status = local ? regress(c, base, out) : make_fields(c, &corrections);
-  if (status == SN_OK && !local) status = write(c, &corrections, base, out);
-  sn_skin_free(&c->residuals.skin);
-  return status;
+  sn_status status = prepare(c, plan);
+  if (status == SN_OK) status = sn_correct_describe_inputs(c, plan);
+  if (status != SN_OK || c->options->space == SN_SPACE_LOCAL) return status == SN_OK ? regress(c, plan) : status;
+  status = make_fields(c, &corrections);
+  return status == SN_OK ? sn_correct_describe(c, &corrections, plan) : status;
 }
 
 static sn_corrector start(sn_context *ctx, const sn_correct_options *options, const sn_examples *examples,
@@ -273,38 +278,42 @@ static sn_corrector start(sn_context *ctx, const sn_correct_options *options, co
                         .memory = sn_arena_new(ctx)};
 }
 
-static sn_status try_setting(sn_corrector *c, const bool *held, sn_correct_setting *setting, double *squared) {
+static void finish(sn_corrector *c) {
+  sn_skin_free(&c->residuals.skin);
+  sn_model_free(&c->base);
+}
+
+static sn_status try_setting(sn_corrector *c, sn_correct_trial *trial) {
   sn_regression r = regression_of(c);
-  if (!held) {
+  if (!trial->held) {
     sn_status status = sn_regression_choose(&r);
-    *setting = (sn_correct_setting){r.ridges, r.score, r.uncorrected};
+    trial->setting = (sn_correct_setting){r.ridges, r.score, r.uncorrected};
     return status;
   }
   bool *poses = SN_NEW(c->ctx, &c->memory, bool, c->residuals.pose_count);
   if (!poses) return c->ctx->error.status;
-  for (int k = 0; k < c->keys->count; k++) poses[c->pose_of[k]] |= held[k];
+  for (int k = 0; k < c->keys->count; k++) poses[c->pose_of[k]] |= trial->held[k];
   poses[0] = false;
-  r.ridges = setting->ridges;
-  return sn_regression_held_out(&r, poses, squared);
+  r.ridges = trial->setting.ridges;
+  return sn_regression_held_out(&r, poses, &trial->squared);
 }
 
 sn_status sn_correct_try(sn_context *ctx, const sn_correct_options *options, const sn_examples *examples,
-                         const sn_keys *keys, const sn_model *base, const bool *held, sn_correct_setting *setting,
-                         double *squared) {
+                         const sn_keys *keys, const sn_plan *plan, sn_correct_trial *trial) {
   sn_train_report ignored = {0};
   sn_corrector c = start(ctx, options, examples, keys, &ignored);
-  sn_status status = prepare(&c, base);
-  if (status == SN_OK) status = try_setting(&c, held, setting, squared);
-  sn_skin_free(&c.residuals.skin);
+  sn_status status = prepare(&c, plan);
+  if (status == SN_OK) status = try_setting(&c, trial);
+  finish(&c);
   sn_arena_free(&c.memory);
   return status;
 }
 
-sn_status sn_correct_model(sn_context *ctx, const sn_correct_options *options, const sn_examples *examples,
-                           const sn_keys *keys, const sn_model *base, sn_model *out, sn_train_report *report) {
-  *out = (sn_model){0};
+sn_status sn_correct_plan(sn_context *ctx, const sn_correct_options *options, const sn_examples *examples,
+                          const sn_keys *keys, sn_plan *plan, sn_train_report *report) {
   sn_corrector c = start(ctx, options, examples, keys, report);
-  sn_status status = run(&c, base, out);
-  sn_arena_free(&c.memory);
+  sn_status status = run(&c, plan);
+  finish(&c);
+  sn_arena_join(&plan->memory, &c.memory);
   return status;
 }

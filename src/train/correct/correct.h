@@ -32,10 +32,10 @@ typedef struct sn_correct_options {
 extern const sn_option sn_correct_option_table[]; // all but `weighted` (of psd) and `components` (of eigenskin)
 sn_correct_options sn_correct_options_default(void);
 
-// Adds the correct slot to `base`, a model of the same examples without corrections (any drive with the examples' joints,
-// either blend). report->note has merged poses and of vertices where the blend could not be inverted.
-sn_status sn_correct_model(sn_context *ctx, const sn_correct_options *options, const sn_examples *examples,
-                           const sn_keys *keys, const sn_model *base, sn_model *out, sn_train_report *report);
+// Adds the correct slot to a plan of the same examples without corrections (any drive with the examples' joints, either
+// blend). report->note has merged poses and of vertices where the blend could not be inverted.
+sn_status sn_correct_plan(sn_context *ctx, const sn_correct_options *options, const sn_examples *examples,
+                          const sn_keys *keys, sn_plan *plan, sn_train_report *report);
 
 // The ridge of every clip, by its number: clips differ in how well functions of single joints explain them. Clips
 // beyond share the last.
@@ -50,11 +50,17 @@ typedef struct sn_correct_setting {
   double cross_validated, uncorrected;
 } sn_correct_setting;
 
-// With `held` NULL: the setting that cross-validation chooses on a base. Otherwise the squared error on the keys that
-// are held out, of corrections with this setting that are learned from the others.
+// The trial of a plan without corrections. With `held` NULL: `setting` becomes the one that cross-validation chooses. Otherwise
+// `squared` becomes the squared error on the keys that are held out, of corrections with this setting that are learned from the
+// others.
+typedef struct sn_correct_trial {
+  const bool *held;
+  sn_correct_setting setting;
+  double squared;
+} sn_correct_trial;
+
 sn_status sn_correct_try(sn_context *ctx, const sn_correct_options *options, const sn_examples *examples,
-                         const sn_keys *keys, const sn_model *base, const bool *held, sn_correct_setting *setting,
-                         double *squared);
+                         const sn_keys *keys, const sn_plan *plan, sn_correct_trial *trial);
 
 // ---- parts -------------------------------------------------------------------------------------------------------------
 
@@ -141,31 +147,14 @@ typedef struct sn_corrections {
   int control_count;
 } sn_corrections;
 
-sn_status sn_psd_fields(sn_context *ctx, sn_arena *memory, const sn_correct_options *options, const sn_residuals *m,
-                        const int *joints, int joint_count, sn_corrections *out);
-sn_status sn_weighted_fields(sn_context *ctx, sn_arena *memory, const sn_correct_options *options,
-                             const sn_residuals *m, const int *joints, int joint_count, sn_corrections *out);
-sn_status sn_eigenskin_fields(sn_context *ctx, sn_arena *memory, const sn_correct_options *options,
-                              const sn_residuals *m, const int *joints, int joint_count, sn_corrections *out);
-
 // What a vertex is given at a pose of the clip.
 void sn_corrections_at(const sn_corrections *c, int pose_count, int pose, int vertex, float out[6]);
 
-// The pose space of `joints` over `count` of the poses (indices `poses`), interpolating data whose gram matrix is
-// given; `rbf` gets the cardinal functions. Centres and widths of the field are those of rbf.
-sn_status sn_field_make(sn_context *ctx, sn_arena *memory, const sn_correct_options *options, const sn_residuals *m,
-                        const int *joints, int joint_count, const int *poses, int count, const double *gram,
-                        sn_pose_field *field, sn_rbf *rbf);
-// The widths and cardinal functions of a field that has its metric and centres; `sigmas`: of every centre, NULL: none.
-sn_status sn_field_solve(sn_context *ctx, sn_arena *memory, const sn_correct_options *options, const double *sigmas,
-                         const double *gram, sn_pose_field *field, sn_rbf *rbf);
 // gram[a * count + b] = sum over the vertices of the positions' displacements at poses a and b.
 void sn_residuals_gram(sn_context *ctx, const float (*deltas)[6], int vertex_count, int count, double *gram);
 
-// The model of `base` with the sections joint.reference and joint.range, the values (`ranges`) and the corrections,
-// quantised to 16 bits.
-sn_status sn_correct_write(sn_context *ctx, const sn_correct_options *options, const sn_examples *examples,
-                           const sn_keys *keys, const sn_residuals *m, const float (*ranges)[2],
-                           const sn_corrections *corrections, const sn_model_desc *base, sn_model *out);
+// The pose spaces as the sections of sn_model_corrections (write.c).
+sn_status sn_pose_spaces_encode(sn_context *ctx, sn_arena *memory, const sn_corrections *c, const sn_residuals *m,
+                                sn_model_section sections[5]);
 
 #endif

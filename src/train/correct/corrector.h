@@ -4,6 +4,7 @@
 #define SINEW_TRAIN_CORRECT_CORRECTOR_H
 
 #include "train/correct/correct.h"
+#include "train/train.h"
 
 typedef struct sn_corrector {
   sn_context *ctx;
@@ -12,6 +13,7 @@ typedef struct sn_corrector {
   const sn_keys *keys;
   sn_train_report *report;
   sn_arena memory;
+  sn_model base; // without corrections
   sn_rt_model model;
   sn_residuals residuals;
   sn_turn *turns;
@@ -44,7 +46,30 @@ void sn_poses_merge(sn_corrector *c);
 // Poses of long clips are similar to each other: thins them out evenly.
 void sn_poses_thin(sn_corrector *c);
 
+// The published pose spaces: one for all joints (published.c), by each vertex's weights, by principal components.
+sn_status sn_psd_fields(sn_corrector *c, sn_corrections *out);
+sn_status sn_weighted_fields(sn_corrector *c, sn_corrections *out);
+sn_status sn_eigenskin_fields(sn_corrector *c, sn_corrections *out);
+
+// What a pose space interpolates: data at `count` of the poses, whose gram matrix is given, by the rotations of these joints.
+typedef struct sn_pose_data {
+  const int *joints, *poses;
+  int joint_count, count;
+  const double *gram;
+} sn_pose_data;
+
+// The pose space, and its cardinal functions in `rbf`. Centres and widths of the field are those of rbf.
+sn_status sn_field_make(sn_corrector *c, const sn_pose_data *data, sn_pose_field *field, sn_rbf *rbf);
+// The widths and cardinal functions of a field that has its metric and centres; `sigmas`: of every centre, NULL: none.
+sn_status sn_field_solve(sn_corrector *c, const double *sigmas, const double *gram, sn_pose_field *field,
+                         sn_rbf *rbf);
+
 // Limits of displacement (limits.c) by what the vertices are given at the training poses, before the blend or after it.
 sn_status sn_corrections_limit(sn_corrector *c, sn_corrections *out);
+
+// The values and the joints' references and ranges in the plan of the model, where it has none; then the corrections in place of
+// any before (write.c).
+sn_status sn_correct_describe_inputs(sn_corrector *c, sn_plan *plan);
+sn_status sn_correct_describe(sn_corrector *c, const sn_corrections *corrections, sn_plan *plan);
 
 #endif

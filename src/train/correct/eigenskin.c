@@ -8,6 +8,7 @@
 
 #include "solve/lapack.h"
 #include "solve/solve.h"
+#include "train/correct/corrector.h"
 #include "train/correct/psd.h"
 
 // Which joints every pose moves, as bits over the joints of the pose space.
@@ -18,10 +19,8 @@ typedef struct motion {
 } motion;
 
 static double joint_angle(const sn_residuals *m, int pose, int joint) {
-  double sum = 0;
-  const double *at = sn_control_at(m, pose, joint), *rest = sn_control_at(m, 0, joint);
-  for (int c = 0; c < sn_control_dims(m, joint); c++) sum += (at[c] - rest[c]) * (at[c] - rest[c]);
-  return sqrt(sum);
+  return sqrt(
+    sn_squared_distance(sn_control_dims(m, joint), sn_control_at(m, pose, joint), sn_control_at(m, 0, joint)));
 }
 
 // A joint moves where it rotates by more than a hundredth of its largest rotation.
@@ -54,9 +53,9 @@ static bool within(const motion *o, int pose, int other) {
 }
 
 typedef struct builder {
+  sn_corrector *c;
   sn_context *ctx;
   sn_arena *memory;
-  const sn_correct_options *options;
   const sn_residuals *m;
   const int *joints;
   int joint_count;
@@ -78,7 +77,7 @@ static sn_status add_components(builder *b, const int *poses, int count, const d
                                 sn_pose_field *field) {
   size_t n = (size_t)b->m->vertex_count, terms = (size_t)rbf->terms, p = (size_t)count;
   double *v = SN_NEW(b->ctx, b->memory, double, p *p), *values = SN_NEW(b->ctx, b->memory, double, p);
-  int most = b->options->components < count ? b->options->components : count;
+  int most = b->c->options->components < count ? b->c->options->components : count;
   field->mix = SN_NEW(b->ctx, b->memory, double, (size_t)most *terms);
   if (!v || !values || !field->mix) return b->ctx->error.status;
   memcpy(v, gram, p * p * sizeof *v);
@@ -149,8 +148,8 @@ static sn_status add_field(builder *b, int leader) {
   sn_residuals_gram(ctx, (const float(*)[6])data, m->vertex_count, count, gram);
   sn_pose_field *field = b->out->fields + b->out->field_count++;
   sn_rbf rbf;
-  sn_status status =
-    sn_field_make(ctx, b->memory, b->options, m, joints, joint_count, poses, count, gram, field, &rbf);
+  const sn_pose_data of = {joints, poses, joint_count, count, gram};
+  sn_status status = sn_field_make(b->c, &of, field, &rbf);
   if (status == SN_OK) status = add_components(b, poses, count, gram, &rbf, field);
   if (status == SN_OK) status = all_axes(b, field, &axes);
   if (status == SN_OK) {
@@ -176,17 +175,15 @@ static int find_leaders(const builder *b, int *leaders) {
   return count;
 }
 
-sn_status sn_eigenskin_fields(sn_context *ctx, sn_arena *memory, const sn_correct_options *options,
-                              const sn_residuals *m, const int *joints, int joint_count, sn_corrections *out) {
+sn_status sn_eigenskin_fields(sn_corrector *c, sn_corrections *out) {
+  sn_context *ctx = c->ctx;
+  sn_arena *memory = &c->memory;
+  const sn_residuals *m = &c->residuals;
+  int joint_count = c->joint_count, most = c->options->components;
   size_t all = (size_t)m->pose_count * (size_t)m->vertex_count;
   *out = (sn_corrections){.vertex_count = m->vertex_count};
-  builder b = {.ctx = ctx,
-               .memory = memory,
-               .options = options,
-               .m = m,
-               .joints = joints,
-               .joint_count = joint_count,
-               .out = out};
+  builder b = {
+    .c = c, .ctx = ctx, .memory = memory, .m = m, .joints = c->joints, .joint_count = joint_count, .out = out};
   b.motion.words = (joint_count + 63) / 64;
   b.motion.bits = SN_NEW(ctx, memory, uint64_t, (size_t)m->pose_count * (size_t)b.motion.words);
   int *leaders = SN_NEW(ctx, memory, int, m->pose_count);
@@ -194,12 +191,12 @@ sn_status sn_eigenskin_fields(sn_context *ctx, sn_arena *memory, const sn_correc
   b.left = sn_arena_alloc(ctx, memory, all, sizeof *b.left);
   if (!b.motion.bits || !leaders || !out->fields || !b.left) return ctx->error.status;
   memcpy(b.left, m->deltas, all * sizeof *b.left);
-  find_motion(m, joints, joint_count, &b.motion);
+  find_motion(m, c->joints, joint_count, &b.motion);
   int count = find_leaders(&b, leaders), bases = 0;
   for (int k = 0; k < count; k++) {
     int centres = 0;
     for (int p = 0; p < m->pose_count; p++) centres += within(&b.motion, p, leaders[k]);
-    bases += centres < options->components ? centres : options->components;
+    bases += centres < most ? centres : most;
   }
   out->deltas = sn_arena_alloc(ctx, memory, (size_t)bases * (size_t)m->vertex_count, sizeof *out->deltas);
   sn_status status = out->deltas ? SN_OK : ctx->error.status;

@@ -71,14 +71,18 @@ static int gather_alpha(const sn_regression *r, const patch *p, int set, int fir
   return count;
 }
 
+typedef struct set_weights {
+  const double *numbers; // rank * columns
+  int rank, columns;
+} set_weights;
+
 // Adds the weights of a set's vertices to their columns of z.
-static void scatter_weights(const sn_regression *r, const patch *p, int set, const double *weights, int columns,
-                            int rank, double *z) {
-  for (int k = 0; k < rank; k++)
+static void scatter_weights(const sn_regression *r, const patch *p, int set, const set_weights *w, double *z) {
+  for (int k = 0; k < w->rank; k++)
     for (int v = 0, at = 0; v < p->count; v++) {
       if (r->set_of[p->vertices[v]] != set) continue;
       for (int c = 0; c < 3; c++)
-        z[(size_t)k * 3 * (size_t)p->count + (size_t)(3 * v + c)] = weights[k * columns + at++];
+        z[(size_t)k * 3 * (size_t)p->count + (size_t)(3 * v + c)] = w->numbers[k * w->columns + at++];
     }
 }
 
@@ -104,7 +108,7 @@ static sn_status find_needs(sn_context *ctx, sn_arena *memory, const builder *b,
       if (variance == 0 || t->rank == 0) continue;
       cblas_dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, t->rank, columns, poses, variance, t->features, t->rank,
                   alpha, columns, 0, weights, columns);
-      scatter_weights(r, p, set, weights, columns, t->rank, at);
+      scatter_weights(r, p, set, &(set_weights){weights, t->rank, columns}, at);
     }
   }
   for (int k = 0; k < r->control_count; k++) {

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "solve/solve.h"
 #include "train/correct/corrector.h"
 
 int sn_controls_dims(const sn_residuals *m, const int *controls, int count) {
@@ -23,7 +24,7 @@ static double pose_distance(const sn_residuals *m, int p, int q, const int *cont
   double sum = 0;
   for (int k = 0; k < count; k++) {
     const double *a = sn_control_at(m, p, controls[k]), *b = sn_control_at(m, q, controls[k]);
-    for (int c = 0; c < sn_control_dims(m, controls[k]); c++) sum += (a[c] - b[c]) * (a[c] - b[c]);
+    sum += sn_squared_distance(sn_control_dims(m, controls[k]), a, b);
   }
   return sqrt(sum);
 }

@@ -9,25 +9,20 @@
 
 // The rest mesh itself, for values without a skeleton.
 static sn_status train_still(sn_context *ctx, const void *options, const sn_examples *examples, const sn_keys *keys,
-                             sn_model *out, sn_train_report *report) {
+                             sn_plan *plan, sn_train_report *report) {
   (void)options, (void)keys, (void)report;
-  sn_skin skin = {0};
-  sn_model_desc desc = sn_model_desc_default();
-  sn_status status = sn_skin_new(ctx, examples->rest.vertex_count, 1, &skin);
-  for (int i = 0; status == SN_OK && i < skin.vertex_count; i++) skin.weights[i] = 1;
-  desc.rest = &examples->rest, desc.skin = &skin, desc.palette_count = 1;
-  if (status == SN_OK) status = sn_train_build(ctx, examples, desc, out);
-  sn_skin_free(&skin);
+  sn_status status = sn_skin_new(ctx, examples->rest.vertex_count, 1, &plan->skin);
+  for (int i = 0; status == SN_OK && i < plan->skin.vertex_count; i++) plan->skin.weights[i] = 1;
+  plan->desc.palette_count = 1;
   return status;
 }
 
 static sn_status train_base(sn_context *ctx, const sn_psd_options *o, const sn_skin_options *skin,
-                            const sn_examples *examples, const sn_keys *keys, sn_model *out) {
-  *out = (sn_model){0};
+                            const sn_examples *examples, const sn_keys *keys, sn_plan *plan) {
   return (examples->skeleton.joint_count == 0 ? train_still
           : o->blend == SN_RT_BLEND_LINEAR    ? sn_lbs_train
           : o->blend == SN_RT_BLEND_DUALQUAT  ? sn_dqs_train
-                                              : sn_cor_train)(ctx, skin, examples, keys, out, NULL);
+                                              : sn_cor_train)(ctx, skin, examples, keys, plan, NULL);
 }
 
 // ---- the base --------------------------------------------------------------------------------------------------------------
@@ -39,16 +34,14 @@ typedef struct trial {
 } trial;
 
 // The corrections of a base that is learned from these keys alone; see sn_correct_try.
-static sn_status try_base(sn_context *ctx, const trial *t, const sn_keys *keys, const bool *held,
-                          sn_correct_setting *setting, double *squared) {
+static sn_status try_base(sn_context *ctx, const trial *t, const sn_keys *keys, sn_correct_trial *correct) {
+  const sn_examples *examples = &t->sample->examples;
   sn_skin_options skin = t->options->skin;
-  sn_model base;
+  sn_plan plan = sn_plan_new(ctx, examples);
   skin.base = 1 + (int)t->kind;
-  sn_status status = train_base(ctx, t->options, &skin, &t->sample->examples, keys, &base);
-  if (status == SN_OK)
-    status = sn_correct_try(ctx, &t->options->correct, &t->sample->examples, &t->sample->keys, &base, held, setting,
-                            squared);
-  sn_model_free(&base);
+  sn_status status = train_base(ctx, t->options, &skin, examples, keys, &plan);
+  if (status == SN_OK) status = sn_correct_try(ctx, &t->options->correct, examples, &t->sample->keys, &plan, correct);
+  sn_plan_free(&plan);
   return status;
 }
 
@@ -58,19 +51,19 @@ static sn_status validate_base(sn_context *ctx, sn_arena *memory, const trial *t
   int count = t->sample->keys.count;
   bool *held = SN_NEW(ctx, memory, bool, count);
   int *frames = SN_NEW(ctx, memory, int, count);
-  sn_correct_setting setting;
-  sn_status status = held && frames ? try_base(ctx, t, &t->sample->keys, NULL, &setting, NULL) : ctx->error.status;
-  *score = 0;
+  sn_correct_trial correct = {0};
+  sn_status status = held && frames ? try_base(ctx, t, &t->sample->keys, &correct) : ctx->error.status;
+  *score = 0, correct.held = held;
   for (int f = 0; status == SN_OK && f < folds->fold_count; f++) {
     const sn_fold *fold = folds->folds + f;
     sn_keys keys = {.count = fold->outside_count, .frames = frames};
-    double squared = 0;
     for (int n = 0; n < fold->count; n++) {
       held[fold->poses[n]] = n >= fold->outside_count;
       if (n < fold->outside_count) frames[n] = t->sample->keys.frames[fold->poses[n]];
     }
-    status = try_base(ctx, t, &keys, held, &setting, &squared);
-    *score += squared;
+    correct.squared = 0;
+    status = try_base(ctx, t, &keys, &correct);
+    *score += correct.squared;
   }
   return status;
 }
@@ -112,19 +105,16 @@ static sn_status choose_base(sn_context *ctx, const sn_psd_options *o, const sn_
 }
 
 sn_status sn_psd_train(sn_context *ctx, const void *options, const sn_examples *examples, const sn_keys *keys,
-                       sn_model *out, sn_train_report *report) {
+                       sn_plan *plan, sn_train_report *report) {
   sn_psd_options own = *(const sn_psd_options *)options;
   const sn_psd_options *o = &own;
   sn_skin_options skin = o->skin;
-  sn_model base = {0};
   if (examples->sculpted) own.correct.space = SN_SPACE_WHOLE;
   bool chosen = examples->skeleton.joint_count > 0 && skin.weights == SN_WEIGHTS_FIT &&
                 o->correct.space == SN_SPACE_LOCAL && o->blend != SN_RT_BLEND_CENTRES && examples->values.count == 0;
   sn_status status = chosen ? choose_base(ctx, o, examples, keys, report, &skin.base) : SN_OK;
-  if (status == SN_OK) status = train_base(ctx, o, &skin, examples, keys, &base);
-  if (status == SN_OK) status = sn_correct_model(ctx, &o->correct, examples, keys, &base, out, report);
-  sn_model_free(&base);
-  return status;
+  if (status == SN_OK) status = train_base(ctx, o, &skin, examples, keys, plan);
+  return status == SN_OK ? sn_correct_plan(ctx, &o->correct, examples, keys, plan, report) : status;
 }
 
 const sn_option sn_psd_option_table[] = {

@@ -16,6 +16,6 @@ extern const sn_option sn_psd_option_table[];
 
 // Trains the skinning underneath and adds the corrections.
 sn_status sn_psd_train(sn_context *ctx, const void *options, const sn_examples *examples, const sn_keys *keys,
-                       sn_model *out, sn_train_report *report);
+                       sn_plan *plan, sn_train_report *report);
 
 #endif

@@ -6,7 +6,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "train/correct/correct.h"
+#include "solve/solve.h"
+#include "train/correct/corrector.h"
 
 static const double child_part = 0.01;  // of a vertex's weight on a joint, for its children's rotations
 static const double same_pose = 1e-2;   // of the largest distance: poses nearer than that are one to a group
@@ -14,9 +15,9 @@ static const double same_weights = 0.5; // between the roots of the weights of v
 enum { most_groups = 128 };
 
 typedef struct weighting {
+  sn_corrector *c;
   sn_context *ctx;
   sn_arena *memory;
-  const sn_correct_options *options;
   const sn_residuals *m;
   const int *joints;
   int joint_count, group_count;
@@ -42,12 +43,6 @@ static void find_roots(const weighting *w, const int *parents, int i, double *ou
   for (int k = 0; k < w->joint_count; k++) out[k] = sum > 0 ? sqrt(out[k] / sum) : sqrt(1.0 / w->joint_count);
 }
 
-static double distance2(int dims, const double *x, const double *y) {
-  double sum = 0;
-  for (int d = 0; d < dims; d++) sum += (x[d] - y[d]) * (x[d] - y[d]);
-  return sum;
-}
-
 // The vertex farthest from all leaders leads the next group.
 static sn_status find_groups(weighting *w) {
   size_t n = (size_t)w->m->vertex_count, width = (size_t)w->joint_count;
@@ -63,7 +58,8 @@ static sn_status find_groups(weighting *w) {
   do {
     w->leaders[w->group_count] = next;
     for (size_t i = 0; i < n; i++) {
-      double d = distance2((int)width, w->roots + i * width, w->roots + (size_t)w->leaders[w->group_count] * width);
+      double d =
+        sn_squared_distance((int)width, w->roots + i * width, w->roots + (size_t)w->leaders[w->group_count] * width);
       if (d < apart[i]) apart[i] = d, w->group_of[i] = w->group_count;
       if (apart[i] > apart[next]) next = (int)i;
     }
@@ -86,22 +82,22 @@ static sn_status find_centres(const weighting *w, int g, sn_pose_field *field, i
   if (!centres) return w->ctx->error.status;
   for (int p = 0; p < m->pose_count; p++)
     sn_controls_vector(m, p, field->joints, field->joint_count, centres + (size_t)p * width);
-  sn_status status =
-    sn_pose_metric_make(w->ctx, w->memory, SN_DISTANCE_NORMALISED, m->pose_count, dims, centres, &field->metric);
+  field->metric = (sn_pose_metric){.kind = SN_DISTANCE_NORMALISED, .dims = dims};
+  sn_status status = sn_pose_metric_make(w->ctx, w->memory, m->pose_count, centres, &field->metric);
   if (status != SN_OK) return status;
   for (int k = 0, d = 0; k < w->joint_count; k++)
     for (int c = 0; roots[k] > same_pose && c < 3; c++, d++)
       field->metric.numbers[d] =
-        roots[k] * (w->options->distance == SN_DISTANCE_NORMALISED ? field->metric.numbers[d] : 1);
+        roots[k] * (w->c->options->distance == SN_DISTANCE_NORMALISED ? field->metric.numbers[d] : 1);
   for (int p = 0; p < m->pose_count; p++) {
     double *row = centres + (size_t)p * width;
     for (int d = 0; d < dims; d++) row[d] *= field->metric.numbers[d];
-    largest = fmax(largest, distance2(dims, centres, row));
+    largest = fmax(largest, sn_squared_distance(dims, centres, row));
   }
   for (int p = 0; p < m->pose_count; p++) {
     const double *row = centres + (size_t)p * width;
     for (of[p] = 0; of[p] < count; of[p]++)
-      if (distance2(dims, row, centres + (size_t)of[p] * width) <= same_pose * same_pose * largest) break;
+      if (sn_squared_distance(dims, row, centres + (size_t)of[p] * width) <= same_pose * same_pose * largest) break;
     if (of[p] == count) memmove(centres + (size_t)count++ * width, row, width * sizeof *row);
   }
   field->centres = centres, field->centre_count = field->basis_count = count;
@@ -133,7 +129,7 @@ static sn_status add_group(const weighting *w, int g, int *of, int *members, flo
   if (!gram) return w->ctx->error.status;
   average(w, g, of, (int)count, members, deltas);
   sn_residuals_gram(w->ctx, (const float(*)[6])deltas, (int)n, (int)count, gram);
-  status = sn_field_solve(w->ctx, w->memory, w->options, NULL, gram, field, &rbf);
+  status = sn_field_solve(w->c, NULL, gram, field, &rbf);
   size_t numbers = count * (size_t)field->terms;
   if (status == SN_OK) field->mix = SN_NEW(w->ctx, w->memory, double, numbers);
   if (status == SN_OK && !field->mix) status = w->ctx->error.status;
@@ -144,10 +140,12 @@ static sn_status add_group(const weighting *w, int g, int *of, int *members, flo
   return status;
 }
 
-sn_status sn_weighted_fields(sn_context *ctx, sn_arena *memory, const sn_correct_options *o, const sn_residuals *m,
-                             const int *joints, int joint_count, sn_corrections *out) {
+sn_status sn_weighted_fields(sn_corrector *c, sn_corrections *out) {
+  sn_context *ctx = c->ctx;
+  sn_arena *memory = &c->memory;
+  const sn_residuals *m = &c->residuals;
   *out = (sn_corrections){.vertex_count = m->vertex_count};
-  weighting w = {ctx, memory, o, m, joints, joint_count, .out = out};
+  weighting w = {c, ctx, memory, m, c->joints, c->joint_count, .out = out};
   sn_status status = find_groups(&w);
   if (status != SN_OK) return status;
   size_t all = (size_t)m->pose_count * (size_t)m->vertex_count;

@@ -2,10 +2,9 @@
 // The published pose space (Murtagh 2008; Lewis and others 2000): radial basis functions of all rotations, centred at
 // the training poses.
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "train/correct/correct.h"
+#include "train/correct/corrector.h"
 
 typedef struct gram_job {
   const float (*deltas)[6];
@@ -31,16 +30,11 @@ void sn_residuals_gram(sn_context *ctx, const float (*deltas)[6], int vertex_cou
     }
 }
 
-static int compare_doubles(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
 static double median(sn_context *ctx, sn_arena *memory, int count, const double *values) {
   double *sorted = SN_NEW(ctx, memory, double, count);
   if (!sorted) return 0;
   memcpy(sorted, values, (size_t)count * sizeof *sorted);
-  qsort(sorted, (size_t)count, sizeof *sorted, compare_doubles);
+  sn_sort_doubles(sorted, (size_t)count);
   return sorted[count / 2];
 }
 
@@ -48,14 +42,15 @@ static double median(sn_context *ctx, sn_arena *memory, int count, const double 
 static const double first_power = 3.5;
 
 // Widths to begin with: one for all from the typical distance between neighbours, or each pose's own.
-static sn_status first_widths(sn_context *ctx, sn_arena *memory, const sn_correct_options *o, int count, int axes,
-                              const double *centres, double *widths) {
-  sn_rbf_nearest(count, axes, centres, widths);
+static sn_status first_widths(sn_corrector *c, const sn_pose_field *field, double *widths) {
+  const sn_correct_options *o = c->options;
+  int count = field->centre_count;
+  sn_rbf_nearest(count, field->metric.axes, field->centres, widths);
   bool own = o->sigma == SN_SIGMA_POSE || (o->kernel == SN_RBF_BSPLINE && o->sigma == SN_SIGMA_AUTO);
   double same = o->sigma > 0                  ? o->sigma
                 : o->kernel == SN_RBF_SHEPARD ? first_power
-                                              : median(ctx, memory, count, widths);
-  if (same == 0) return ctx->error.status;
+                                              : median(c->ctx, &c->memory, count, widths);
+  if (same == 0) return c->ctx->error.status;
   for (int k = 0; !own && k < count; k++) widths[k] = same;
   return SN_OK;
 }
@@ -63,17 +58,19 @@ static sn_status first_widths(sn_context *ctx, sn_arena *memory, const sn_correc
 // Kernel weights are stored in 16 bits: where they are far larger than the displacements they add up to, that shows.
 static const double most_amplified = 40;
 
-sn_status sn_field_solve(sn_context *ctx, sn_arena *memory, const sn_correct_options *o, const double *sigmas,
-                         const double *gram, sn_pose_field *field, sn_rbf *rbf) {
+sn_status sn_field_solve(sn_corrector *c, const double *sigmas, const double *gram, sn_pose_field *field,
+                         sn_rbf *rbf) {
+  sn_context *ctx = c->ctx;
+  const sn_correct_options *o = c->options;
   int count = field->centre_count, axes = field->metric.axes;
-  double *widths = SN_NEW(ctx, memory, double, count);
+  double *widths = SN_NEW(ctx, &c->memory, double, count);
   *rbf = (sn_rbf){0};
   if (!widths) return ctx->error.status;
   sn_rbf_linear linear = !o->linear ? SN_RBF_NO_LINEAR : o->cardinal ? SN_RBF_LINEAR_TWO_STEP : SN_RBF_LINEAR;
   if (o->kernel == SN_RBF_THINPLATE) linear = SN_RBF_LINEAR;
   const sn_rbf problem = {
     .kernel = o->kernel, .linear = linear, .count = count, .dims = axes, .centres = field->centres, .widths = widths};
-  sn_status status = first_widths(ctx, memory, o, count, axes, field->centres, widths);
+  sn_status status = first_widths(c, field, widths);
   if (status == SN_OK && !(o->sigma > 0) && o->kernel != SN_RBF_THINPLATE && count > 1) {
     status =
       sn_rbf_choose_widths(ctx, &problem, gram, o->cardinal || o->components > 0 ? INFINITY : most_amplified, widths);
@@ -92,10 +89,11 @@ sn_status sn_field_solve(sn_context *ctx, sn_arena *memory, const sn_correct_opt
   return status;
 }
 
-sn_status sn_field_make(sn_context *ctx, sn_arena *memory, const sn_correct_options *o, const sn_residuals *m,
-                        const int *joints, int joint_count, const int *poses, int count, const double *gram,
-                        sn_pose_field *field, sn_rbf *rbf) {
-  int dims = sn_controls_dims(m, joints, joint_count);
+sn_status sn_field_make(sn_corrector *c, const sn_pose_data *data, sn_pose_field *field, sn_rbf *rbf) {
+  sn_context *ctx = c->ctx;
+  sn_arena *memory = &c->memory;
+  const sn_residuals *m = &c->residuals;
+  int joint_count = data->joint_count, count = data->count, dims = sn_controls_dims(m, data->joints, joint_count);
   *rbf = (sn_rbf){0};
   *field = (sn_pose_field){.joint_count = joint_count, .centre_count = count};
   field->joints = SN_NEW(ctx, memory, int, joint_count);
@@ -103,18 +101,19 @@ sn_status sn_field_make(sn_context *ctx, sn_arena *memory, const sn_correct_opti
   double *centres = SN_NEW(ctx, memory, double, (size_t)count *(size_t)dims);
   double *sigmas = m->sigmas ? SN_NEW(ctx, memory, double, count) : NULL;
   if (!field->joints || !vectors || !centres || (m->sigmas && !sigmas)) return ctx->error.status;
-  memcpy(field->joints, joints, (size_t)joint_count * sizeof *joints);
+  memcpy(field->joints, data->joints, (size_t)joint_count * sizeof *field->joints);
   for (int k = 0; k < count; k++)
-    sn_controls_vector(m, poses[k], joints, joint_count, vectors + (size_t)k * (size_t)dims);
-  sn_status status = sn_pose_metric_make(ctx, memory, o->distance, count, dims, vectors, &field->metric);
+    sn_controls_vector(m, data->poses[k], data->joints, joint_count, vectors + (size_t)k * (size_t)dims);
+  field->metric = (sn_pose_metric){.kind = c->options->distance, .dims = dims};
+  sn_status status = sn_pose_metric_make(ctx, memory, count, vectors, &field->metric);
   if (status != SN_OK) return status;
   for (int k = 0; k < count; k++) {
     sn_pose_axes(&field->metric, vectors + (size_t)k * (size_t)dims,
                  centres + (size_t)k * (size_t)field->metric.axes);
-    if (sigmas) sigmas[k] = m->sigmas[poses[k]];
+    if (sigmas) sigmas[k] = m->sigmas[data->poses[k]];
   }
   field->centres = centres;
-  return sn_field_solve(ctx, memory, o, sigmas, gram, field, rbf);
+  return sn_field_solve(c, sigmas, data->gram, field, rbf);
 }
 
 static bool any_delta(const float (*deltas)[6], int count) {
@@ -160,8 +159,10 @@ static sn_status weight_bases(sn_context *ctx, sn_arena *memory, const sn_residu
   return SN_OK;
 }
 
-sn_status sn_psd_fields(sn_context *ctx, sn_arena *memory, const sn_correct_options *options, const sn_residuals *m,
-                        const int *joints, int joint_count, sn_corrections *out) {
+sn_status sn_psd_fields(sn_corrector *c, sn_corrections *out) {
+  sn_context *ctx = c->ctx;
+  sn_arena *memory = &c->memory;
+  const sn_residuals *m = &c->residuals;
   *out = (sn_corrections){.field_count = 1, .vertex_count = m->vertex_count};
   out->fields = SN_NEW(ctx, memory, sn_pose_field, 1);
   int *poses = SN_NEW(ctx, memory, int, m->pose_count);
@@ -170,10 +171,10 @@ sn_status sn_psd_fields(sn_context *ctx, sn_arena *memory, const sn_correct_opti
   for (int p = 0; p < m->pose_count; p++) poses[p] = p;
   sn_residuals_gram(ctx, (const float(*)[6])m->deltas, m->vertex_count, m->pose_count, gram);
   sn_rbf rbf;
-  sn_status status =
-    sn_field_make(ctx, memory, options, m, joints, joint_count, poses, m->pose_count, gram, out->fields, &rbf);
+  const sn_pose_data data = {c->joints, poses, c->joint_count, m->pose_count, gram};
+  sn_status status = sn_field_make(c, &data, out->fields, &rbf);
   if (status == SN_OK) {
-    status = (options->cardinal ? cardinal_bases : weight_bases)(ctx, memory, m, &rbf, out->fields, out);
+    status = (c->options->cardinal ? cardinal_bases : weight_bases)(ctx, memory, m, &rbf, out->fields, out);
   }
   out->basis_count = out->fields->basis_count;
   sn_rbf_free(&rbf);

@@ -9,7 +9,7 @@ enum { curve_count = 8, step_count = 3 };
 
 typedef struct curve {
   sn_context *ctx;
-  sn_rate_build build;
+  sn_rate_describe describe;
   void *user;
   const sn_limits *limits;
   sn_field_limits limits_of[curve_count];
@@ -25,10 +25,8 @@ static bool is_accepted(const sn_limits *l, const sn_rate *r) {
 }
 
 static sn_status try_rate(const curve *c, sn_field_limits limits, sn_rate *rate, sn_field_limits *spent) {
-  sn_model model = {0};
-  sn_status status = c->build(c->user, &limits, &model, rate);
+  sn_status status = c->describe(c->user, true, &limits, rate);
   if (spent) *spent = limits;
-  sn_model_free(&model);
   return status;
 }
 
@@ -89,17 +87,17 @@ static sn_status fail(const curve *c) {
                  l->error, most->rms_pct_diag, most->bytes);
 }
 
-sn_status sn_rate_choose(sn_context *ctx, sn_rate_build build, void *user, sn_field_limits usual, sn_model *out,
+sn_status sn_rate_choose(sn_context *ctx, sn_rate_describe describe, void *user, sn_field_limits usual,
                          sn_train_report *report) {
   const sn_limits *l = &report->limits;
-  curve c = {.ctx = ctx, .build = build, .user = user, .limits = l};
+  curve c = {.ctx = ctx, .describe = describe, .user = user, .limits = l};
   bool limited = l->bytes > 0 || l->time > 0 || l->error > 0;
-  if (!limited && !l->curve) return build(user, &usual, out, report->rates);
+  if (!limited && !l->curve) return describe(user, false, &usual, report->rates);
   sn_status status = make_curve(&c, usual);
   int chosen = status == SN_OK ? choose(&c) : 0;
   if (status == SN_OK && chosen < 0) return fail(&c);
   if (status == SN_OK && limited) status = refine(&c, chosen);
-  if (status == SN_OK) status = build(user, &c.limits_of[chosen], out, c.rates + chosen);
+  if (status == SN_OK) status = describe(user, true, &c.limits_of[chosen], c.rates + chosen);
   for (int k = 0; status == SN_OK && k < curve_count; k++) report->rates[k] = c.rates[k];
   report->rates[chosen].is_chosen = true, report->rate_count = curve_count;
   return status;

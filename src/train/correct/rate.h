@@ -5,12 +5,13 @@
 
 #include "train/correct/fields.h"
 
-// Builds the model with fields within `limits` (replaced by what they lose and take) and says what it costs.
-typedef sn_status (*sn_rate_build)(void *user, sn_field_limits *limits, sn_model *out, sn_rate *rate);
+// Describes the model with fields within `limits` (replaced by what they lose and take) and says what it costs: its bytes and
+// time only where they are `measured`, which takes an encoding.
+typedef sn_status (*sn_rate_describe)(void *user, bool measured, sn_field_limits *limits, sn_rate *rate);
 
 // The model that report->limits ask for: without any that of `usual`; within bytes and time the one with the least
 // error; with an error the smallest that reaches it. What was tried becomes report->rates, largest first.
-sn_status sn_rate_choose(sn_context *ctx, sn_rate_build build, void *user, sn_field_limits usual, sn_model *out,
+sn_status sn_rate_choose(sn_context *ctx, sn_rate_describe describe, void *user, sn_field_limits usual,
                          sn_train_report *report);
 
 #endif

@@ -194,8 +194,8 @@ static sn_status score_set(sn_context *ctx, sn_arena *memory, void *user, int in
 }
 
 static sn_status make_folds(sn_regression *r) {
-  return sn_folds_of_poses(r->ctx, r->memory, r->m->pose_count, sn_residuals_dims(r->m), r->m->vectors, r->m->clip_of,
-                           &r->folds);
+  const sn_fold_poses poses = {r->m->pose_count, sn_residuals_dims(r->m), r->m->vectors, r->m->clip_of};
+  return sn_folds_of_poses(r->ctx, r->memory, &poses, &r->folds);
 }
 
 static sn_status make_terms(sn_regression *r) {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Corrections as part of a model's description: pose spaces become sections, displacements stay as they are.
+// Corrections in the plan of a model: pose spaces become sections, displacements stay as they are.
 #include <math.h>
 #include <string.h>
 
 #include "runtime/format.h"
+#include "train/correct/corrector.h"
 #include "train/correct/terms.h"
 
 // What is rounding of single precision, of the diagonal.
@@ -127,8 +128,8 @@ static void encode_kernels(encoder *e, const sn_pose_field *f, sn_rt_field *to) 
   e->used.numbers = (size_t)(next - e->numbers);
 }
 
-static sn_status encode_fields(sn_context *ctx, sn_arena *memory, const sn_corrections *c, const sn_residuals *m,
-                               sn_model_section sections[5]) {
+sn_status sn_pose_spaces_encode(sn_context *ctx, sn_arena *memory, const sn_corrections *c, const sn_residuals *m,
+                                sn_model_section sections[5]) {
   sizes all = measure(c);
   encoder e = {.c = c, .m = m};
   e.fields = SN_NEW(ctx, memory, sn_rt_field, c->field_count), e.joints = SN_NEW(ctx, memory, uint16_t, all.joints);
@@ -152,66 +153,42 @@ static sn_status encode_fields(sn_context *ctx, sn_arena *memory, const sn_corre
   return SN_OK;
 }
 
-// ---- the model ----------------------------------------------------------------------------------------------------------------
+// ---- the plan -----------------------------------------------------------------------------------------------------------------
 
-static bool has_section(const sn_model_desc *desc, const char *name) {
-  for (int s = 0; s < desc->section_count; s++)
-    if (!strcmp(desc->sections[s].name, name)) return true;
+static bool has_section(const sn_plan *plan, const char *name) {
+  for (int s = 0; s < plan->section_count; s++)
+    if (!strcmp(plan->sections[s].name, name)) return true;
   return false;
 }
 
-static sn_status add_section(sn_context *ctx, sn_arena *memory, sn_model_section section, sn_model_desc *desc) {
-  sn_model_section *sections = SN_NEW(ctx, memory, sn_model_section, desc->section_count + 1);
-  if (!sections) return ctx->error.status;
-  if (desc->section_count) memcpy(sections, desc->sections, (size_t)desc->section_count * sizeof *sections);
-  sections[desc->section_count++] = section;
-  desc->sections = sections;
-  return SN_OK;
-}
-
-// The joints' references and ranges, where the description has none.
-static sn_status add_turns(sn_context *ctx, sn_arena *memory, const sn_turn *turns, const sn_examples *examples,
-                           const sn_keys *keys, sn_model_desc *desc) {
-  if (!desc->skeleton) return SN_OK;
-  const char *name = sn_rt_section_name(SN_SECTION_JOINT_REFERENCE);
-  void *bytes;
-  size_t size;
+sn_status sn_correct_describe_inputs(sn_corrector *c, sn_plan *plan) {
+  const sn_examples *e = c->examples;
+  const sn_turn *turns = c->residuals.turns;
+  plan->desc.value_count = c->residuals.value_count, plan->desc.value_ranges = (const float(*)[2])c->ranges;
+  plan->desc.value_names = (const char *const *)e->values.names;
   sn_status status = SN_OK;
-  if (!has_section(desc, name)) {
-    status = sn_turns_section(ctx, memory, turns, desc->skeleton->joint_count, &bytes, &size);
-    if (status == SN_OK) status = add_section(ctx, memory, (sn_model_section){name, bytes, size, true}, desc);
-  }
-  if (status != SN_OK || has_section(desc, SN_RT_RANGE_NAME)) return status;
-  status = sn_ranges_section(ctx, memory, turns, &examples->poses, keys, &bytes, &size);
-  return status == SN_OK ? add_section(ctx, memory, (sn_model_section){SN_RT_RANGE_NAME, bytes, size, false}, desc)
-                         : status;
+  if (!plan->desc.skeleton) return status;
+  if (!has_section(plan, sn_rt_section_name(SN_SECTION_JOINT_REFERENCE)))
+    status = sn_plan_references(c->ctx, plan, turns, e->skeleton.joint_count);
+  if (status != SN_OK || has_section(plan, SN_RT_RANGE_NAME)) return status;
+  return sn_plan_ranges(c->ctx, plan, turns, &e->poses, c->keys);
 }
 
-sn_status sn_correct_write(sn_context *ctx, const sn_correct_options *options, const sn_examples *examples,
-                           const sn_keys *keys, const sn_residuals *m, const float (*ranges)[2],
-                           const sn_corrections *corrections, const sn_model_desc *base, sn_model *out) {
-  *out = (sn_model){0};
-  sn_arena memory = sn_arena_new(ctx);
+sn_status sn_correct_describe(sn_corrector *c, const sn_corrections *corrections, sn_plan *plan) {
+  const sn_correct_options *options = c->options;
   double threshold = corrections->pruned ? 0 : options->threshold;
-  sn_model_corrections c = {.kind = options->components > 0 ? SN_RT_CORRECT_EIGEN : SN_RT_CORRECT_RBF,
-                            .forward = options->order == SN_ORDER_FORWARD,
-                            .field_count = corrections->field_count,
-                            .basis_count = corrections->basis_count,
-                            .row_count = corrections->vertex_count,
-                            .deltas = (const float(*)[6])corrections->deltas,
-                            .groups = corrections->groups,
-                            .rows = examples->source,
-                            .limits = corrections->limits,
-                            .limit_after = corrections->limit_after,
-                            .least = fmax(threshold / 100, noise) * m->diagonal,
-                            .least_normal = SN_LEAST_NORMAL};
-  sn_model_desc desc = *base;
-  desc.corrections = &c;
-  desc.value_count = m->value_count, desc.value_ranges = ranges;
-  desc.value_names = (const char *const *)examples->values.names;
-  sn_status status = add_turns(ctx, &memory, m->turns, examples, keys, &desc);
-  if (status == SN_OK) status = encode_fields(ctx, &memory, corrections, m, c.pose_spaces);
-  if (status == SN_OK) status = sn_model_build(ctx, &desc, out);
-  sn_arena_free(&memory);
-  return status;
+  plan->corrections =
+    (sn_model_corrections){.kind = options->components > 0 ? SN_RT_CORRECT_EIGEN : SN_RT_CORRECT_RBF,
+                           .forward = options->order == SN_ORDER_FORWARD,
+                           .field_count = corrections->field_count,
+                           .basis_count = corrections->basis_count,
+                           .row_count = corrections->vertex_count,
+                           .deltas = (const float(*)[6])corrections->deltas,
+                           .groups = corrections->groups,
+                           .rows = c->examples->source,
+                           .limits = corrections->limits,
+                           .limit_after = corrections->limit_after,
+                           .least = fmax(threshold / 100, noise) * c->residuals.diagonal,
+                           .least_normal = SN_LEAST_NORMAL};
+  return sn_pose_spaces_encode(c->ctx, &plan->memory, corrections, &c->residuals, plan->corrections.pose_spaces);
 }

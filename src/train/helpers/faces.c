@@ -453,41 +453,32 @@ static sn_status write_bones(const sn_face_solve *s, const int *new_of, written 
   return SN_OK;
 }
 
-static sn_status build(sn_face_solve *s, sn_skin *all, sn_model *out, sn_train_report *report) {
+static sn_status describe(sn_face_solve *s, sn_plan *plan, sn_train_report *report) {
   const sn_examples *e = s->examples;
   int *new_of = SN_NEW(s->ctx, s->memory, int, s->bone_count), bones;
   const char **names = SN_NEW(s->ctx, s->memory, const char *, s->shape_count);
   written w = {0};
   sn_turn *turns = NULL;
-  void *references = NULL;
-  size_t reference_size = 0;
   if (!new_of || !names) return s->ctx->error.status;
-  bones = sn_helper_number(all, 1, s->bone_count, new_of); // the still one is the joint, where there is one
+  bones = sn_helper_number(&plan->skin, 1, s->bone_count, new_of); // the still one is the joint, where there is one
   sn_status status = write_bones(s, new_of, &w);
-  if (status == SN_OK && e->skeleton.joint_count > 0)
-    status = sn_turns_make(s->ctx, s->memory, &e->skeleton, &e->poses, s->keys, &turns);
-  if (status == SN_OK && turns)
-    status = sn_turns_section(s->ctx, s->memory, turns, e->skeleton.joint_count, &references, &reference_size);
   if (status != SN_OK) return status;
   for (int f = 0; f < s->shape_count; f++) names[f] = e->values.names[s->values[f]];
-  const sn_model_section sections[] = {
-    {"drive.helpers", w.helpers, w.helper_count * sizeof *w.helpers, true},
-    {"drive.linear", w.numbers, w.number_count * sizeof *w.numbers, true},
-    {sn_rt_section_name(SN_SECTION_JOINT_REFERENCE), references, reference_size, true},
-  };
-  sn_model_desc desc = sn_model_desc_default();
-  desc.drive = SN_RT_DRIVE_HELPERS;
-  desc.rest = &e->rest, desc.skin = all, desc.palette_count = bones;
-  if (turns) desc.skeleton = &e->skeleton;
-  desc.value_count = s->shape_count, desc.value_names = names, desc.value_ranges = (const float(*)[2])s->ranges;
-  desc.sections = sections, desc.section_count = 2 + (turns != NULL);
+  plan->desc.drive = SN_RT_DRIVE_HELPERS, plan->desc.palette_count = bones;
+  plan->desc.value_count = s->shape_count, plan->desc.value_names = names;
+  plan->desc.value_ranges = (const float(*)[2])s->ranges;
+  sn_plan_add(plan, SN_SECTION_DRIVE_HELPERS, w.helpers, w.helper_count * sizeof *w.helpers);
+  sn_plan_add(plan, SN_SECTION_DRIVE_LINEAR, w.numbers, w.number_count * sizeof *w.numbers);
   snprintf(report->learned, sizeof report->learned,
            "%d shapes as %d bones with %zu numbers, and one that does not move", s->shape_count, bones - 1,
            w.number_count);
-  return sn_train_build(s->ctx, e, desc, out);
+  if (e->skeleton.joint_count == 0) return SN_OK;
+  status = sn_turns_make(s->ctx, s->memory, &e->skeleton, &e->poses, s->keys, &turns);
+  return status == SN_OK ? sn_plan_references(s->ctx, plan, turns, e->skeleton.joint_count) : status;
 }
 
-static sn_status solve(sn_face_solve *s, sn_skin *all, sn_model *out, sn_train_report *report) {
+static sn_status solve(sn_face_solve *s, sn_plan *plan, sn_train_report *report) {
+  sn_skin *all = &plan->skin;
   sn_status status = prepare(s, report);
   pass p = {.s = s, .all = all};
   if (status == SN_OK) status = sn_skin_new(s->ctx, s->examples->rest.vertex_count, s->options->influences, all);
@@ -496,7 +487,7 @@ static sn_status solve(sn_face_solve *s, sn_skin *all, sn_model *out, sn_train_r
     sn_helper_note(report, "no helpers: the values move no vertex");
     s->bone_count = 1;
     sn_skin_normalize(all); // all on bone 0
-    return build(s, all, out, report);
+    return describe(s, plan, report);
   }
   status = alternate(s, &p.least);
   for (int i = 0; status == SN_OK && i < all->vertex_count; i++) { // begin with those of a vertex of the sample
@@ -505,23 +496,19 @@ static sn_status solve(sn_face_solve *s, sn_skin *all, sn_model *out, sn_train_r
     memcpy(all->weights + (size_t)i * width, s->skin.weights + n * width, width * sizeof *all->weights);
   }
   if (status == SN_OK) status = run_pass(&p, weigh_range);
-  return status == SN_OK ? build(s, all, out, report) : status;
+  return status == SN_OK ? describe(s, plan, report) : status;
 }
 
 sn_status sn_faces_train(sn_context *ctx, const sn_face_options *options, const sn_examples *examples,
-                         const sn_keys *keys, sn_model *out, sn_train_report *report) {
+                         const sn_keys *keys, sn_plan *plan, sn_train_report *report) {
   if (examples->skeleton.joint_count > 1)
     return sn_fail(
       ctx, SN_BAD_INPUT,
       "method helpers takes values without a skeleton or with one joint, and this skeleton has %d joints: "
       "leave out `values`, or `skeleton`",
       examples->skeleton.joint_count);
-  sn_arena memory = sn_arena_new(ctx);
-  sn_skin all = {0};
-  sn_face_solve s = {.ctx = ctx, .memory = &memory, .examples = examples, .keys = keys, .options = options};
-  sn_status status = solve(&s, &all, out, report);
+  sn_face_solve s = {.ctx = ctx, .memory = &plan->memory, .examples = examples, .keys = keys, .options = options};
+  sn_status status = solve(&s, plan, report);
   sn_skin_free(&s.skin);
-  sn_skin_free(&all);
-  sn_arena_free(&memory);
   return status;
 }

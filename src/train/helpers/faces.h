@@ -51,6 +51,6 @@ sn_status sn_face_transforms(sn_face_solve *s, bool choose);
 
 // The method for examples with values, without a skeleton or with one joint.
 sn_status sn_faces_train(sn_context *ctx, const sn_face_options *options, const sn_examples *examples,
-                         const sn_keys *keys, sn_model *out, sn_train_report *report);
+                         const sn_keys *keys, sn_plan *plan, sn_train_report *report);
 
 #endif

@@ -243,12 +243,13 @@ static void write_driver(const sn_helper_solve *s, const sn_helper *h, int drive
   }
 }
 
-static sn_status write_helpers(const sn_helper_solve *s, written *w) {
-  size_t count = (size_t)s->helper_count;
-  *w = (written){0};
-  w->helpers = SN_NEW(s->ctx, s->memory, sn_rt_helper, count);
-  w->terms = SN_NEW(s->ctx, s->memory, sn_rt_terms, count * SN_HELPER_DRIVERS);
-  w->mix = sn_arena_alloc(s->ctx, s->memory, count * SN_HELPER_TERMS, sizeof *w->mix);
+static sn_status write_helpers(const sn_helper_solve *s, sn_plan *plan, written *w) {
+  size_t count = (size_t)s->helper_count, groups = 0;
+  for (size_t k = 0; k < count; k++) groups += (size_t)s->helpers[k].driver_count;
+  *w =
+    (written){.helpers = sn_plan_section(s->ctx, plan, SN_SECTION_DRIVE_HELPERS, count, sizeof *w->helpers),
+              .terms = sn_plan_section(s->ctx, plan, SN_SECTION_DRIVE_TERMS, groups, sizeof *w->terms),
+              .mix = sn_plan_section(s->ctx, plan, SN_SECTION_DRIVE_MIX, groups * SN_RT_QUADRATIC, sizeof *w->mix)};
   if (!w->helpers || !w->terms || !w->mix) return s->ctx->error.status;
   for (size_t k = 0; k < count; k++) {
     const sn_helper *h = s->helpers + k;
@@ -264,48 +265,31 @@ static sn_status write_helpers(const sn_helper_solve *s, written *w) {
   return SN_OK;
 }
 
-static sn_status build(sn_helper_solve *s, const sn_keys *keys, sn_model *out) {
+static sn_status describe(sn_helper_solve *s, const sn_keys *keys, sn_plan *plan) {
   written w;
-  void *references, *ranges;
-  size_t reference_size, range_size;
-  sn_status status = write_helpers(s, &w);
-  if (status == SN_OK)
-    status = sn_turns_section(s->ctx, s->memory, s->turns, s->joint_count, &references, &reference_size);
-  if (status == SN_OK)
-    status = sn_ranges_section(s->ctx, s->memory, s->turns, &s->examples->poses, keys, &ranges, &range_size);
-  if (status != SN_OK) return status;
-  const sn_model_section sections[] = {
-    {"drive.helpers", w.helpers, (size_t)s->helper_count * sizeof *w.helpers, true},
-    {"drive.terms", w.terms, w.group_count * sizeof *w.terms, true},
-    {"drive.mix", w.mix, w.row_count * sizeof *w.mix, true},
-    {sn_rt_section_name(SN_SECTION_JOINT_REFERENCE), references, reference_size, true},
-    {SN_RT_RANGE_NAME, ranges, range_size, false},
-  };
-  sn_model_desc desc = sn_model_desc_default();
-  desc.drive = SN_RT_DRIVE_HELPERS;
-  desc.rest = &s->examples->rest, desc.skeleton = &s->examples->skeleton, desc.skin = &s->skin;
-  desc.palette_count = s->joint_count + s->helper_count;
-  desc.sections = sections, desc.section_count = sizeof sections / sizeof *sections;
-  return sn_train_build(s->ctx, s->examples, desc, out);
+  plan->desc.drive = SN_RT_DRIVE_HELPERS;
+  plan->desc.palette_count = s->joint_count + s->helper_count;
+  plan->skin = s->skin, s->skin = (sn_skin){0};
+  sn_status status = write_helpers(s, plan, &w);
+  if (status == SN_OK) status = sn_plan_references(s->ctx, plan, s->turns, s->joint_count);
+  return status == SN_OK ? sn_plan_ranges(s->ctx, plan, s->turns, &s->examples->poses, keys) : status;
 }
 
 // ---- the method --------------------------------------------------------------------------------
 
-static sn_status build_without(sn_helper_solve *s, const char *why, sn_model *out, sn_train_report *report) {
-  sn_model_desc desc = sn_model_desc_default();
-  desc.rest = &s->examples->rest, desc.skeleton = &s->examples->skeleton, desc.skin = &s->base;
+static sn_status describe_without(sn_helper_solve *s, const char *why, sn_plan *plan, sn_train_report *report) {
   sn_helper_note(report, why);
-  return sn_train_build(s->ctx, s->examples, desc, out);
+  return sn_skin_copy_rows(s->ctx, &s->base, NULL, s->base.vertex_count, s->base.influences, &plan->skin);
 }
 
-static sn_status solve(sn_helper_solve *s, const sn_keys *keys, sn_model *out, sn_train_report *report) {
+static sn_status solve(sn_helper_solve *s, const sn_keys *keys, sn_plan *plan, sn_train_report *report) {
   if (s->helper_count == 0)
-    return build_without(s, "no helpers: cross-validation finds no use for them", out, report);
+    return describe_without(s, "no helpers: cross-validation finds no use for them", plan, report);
   sn_status status = prepare(s, keys);
   if (status != SN_OK) return status;
   double before = rms_residual(s);
   if (!(before > no_residual * s->diagonal))
-    return build_without(s, "no helpers: linear blending leaves no residual", out, report);
+    return describe_without(s, "no helpers: linear blending leaves no residual", plan, report);
   int *new_of = SN_NEW(s->ctx, s->memory, int, s->joint_count + s->helper_count);
   status = new_of ? alternate(s) : s->ctx->error.status;
   if (status != SN_OK) return status;
@@ -316,11 +300,11 @@ static sn_status solve(sn_helper_solve *s, const sn_keys *keys, sn_model *out, s
     if (new_of[s->joint_count + h] >= 0) s->helpers[new_of[s->joint_count + h] - s->joint_count] = s->helpers[h];
   s->helper_count = used_count - s->joint_count;
   if (s->helper_count == 0)
-    return build_without(s, "no helpers: no joint that moves explains the residual", out, report);
+    return describe_without(s, "no helpers: no joint that moves explains the residual", plan, report);
   snprintf(report->learned, sizeof report->learned,
            "%d helper joints; residual in training %.3g %% of the diagonal, %.3g %% without", s->helper_count,
            100 * after / s->diagonal, 100 * before / s->diagonal);
-  return build(s, keys, out);
+  return describe(s, keys, plan);
 }
 
 // The base and the number of helpers, both by cross-validation where there are poses to hold out.
@@ -337,22 +321,26 @@ static sn_status choose(sn_helper_solve *s, sn_skin_options *skin, const sn_keys
 }
 
 // Fewer helpers where the model is larger or slower than it may be.
-static bool has_fewer(sn_context *ctx, const sn_examples *examples, const sn_limits *l, const sn_model *model,
+static bool has_fewer(sn_context *ctx, const sn_examples *examples, const sn_limits *l, const sn_plan *plan,
                       int *helpers) {
+  sn_model model = {0};
   sn_rt_model opened;
   double ratio = 0;
-  if (sn_model_open(ctx, "model", model->bytes, model->size, &opened) != SN_OK) return false;
-  if (l->time > 0 && l->ratio_of && l->ratio_of(ctx, &opened, examples, &ratio) != SN_OK) return false;
   int less = 0;
   for (int k = 0; k < count_choices && choices[k] < *helpers; k++) less = choices[k];
-  if (less == 0 || (!(l->bytes > 0 && (double)model->size > l->bytes) && !(l->time > 0 && ratio > l->time)))
-    return false;
-  *helpers = less;
-  return true;
+  if (less == 0 || !(l->bytes > 0 || l->time > 0)) return false;
+  sn_status status = sn_plan_encode(ctx, plan, examples, &model);
+  if (status == SN_OK) status = sn_model_open(ctx, "model", model.bytes, model.size, &opened);
+  if (status == SN_OK && l->time > 0 && l->ratio_of) status = l->ratio_of(ctx, &opened, examples, &ratio);
+  bool fewer =
+    status == SN_OK && ((l->bytes > 0 && (double)model.size > l->bytes) || (l->time > 0 && ratio > l->time));
+  sn_model_free(&model);
+  if (fewer) *helpers = less;
+  return fewer;
 }
 
 static sn_status train(sn_context *ctx, const void *options, const sn_examples *examples, const sn_keys *keys,
-                       sn_model *out, sn_train_report *report) {
+                       sn_plan *plan, sn_train_report *report) {
   const sn_helper_options *o = options;
   sn_skin_options skin = o->skin;
   int vertices = examples->rest.vertex_count, helpers = o->helpers < vertices ? o->helpers : vertices;
@@ -361,7 +349,7 @@ static sn_status train(sn_context *ctx, const void *options, const sn_examples *
              o->helpers, helpers);
   if (examples->values.count > 0)
     return sn_faces_train(ctx, &(sn_face_options){helpers ? helpers : usual, skin.influences, o->numbers}, examples,
-                          keys, out, report);
+                          keys, plan, report);
   sn_arena memory = sn_arena_new(ctx);
   sn_helper_solve s = {.ctx = ctx,
                        .memory = &memory,
@@ -375,9 +363,10 @@ static sn_status train(sn_context *ctx, const void *options, const sn_examples *
     status = sn_train_skin(ctx, &(sn_skin_task){&skin, examples, SN_RT_BLEND_LINEAR, keys}, &s.base, NULL);
   helpers = s.helper_count;
   do {
-    sn_model_free(out), sn_skin_free(&s.skin), s.helper_count = helpers;
-    if (status == SN_OK) status = solve(&s, keys, out, report);
-  } while (status == SN_OK && o->helpers == 0 && has_fewer(ctx, examples, &report->limits, out, &helpers));
+    sn_plan_free(plan), sn_skin_free(&s.skin), s.helper_count = helpers;
+    *plan = sn_plan_new(ctx, examples);
+    if (status == SN_OK) status = solve(&s, keys, plan, report);
+  } while (status == SN_OK && o->helpers == 0 && has_fewer(ctx, examples, &report->limits, plan, &helpers));
   sn_skin_free(&s.base), sn_skin_free(&s.skin);
   sn_arena_free(&memory);
   return status;

@@ -25,14 +25,11 @@ static bool has_local_rotations(const sn_rotreg_rotations *rotations) {
 // The proxy bones' residual is corrected by the regression that all methods share, or, where training poses need to be met exactly
 // (section 8), by one pose space.
 static sn_status correct_residual(sn_context *ctx, bool meet, const sn_examples *examples, const sn_keys *keys,
-                                  sn_model *model, sn_train_report *report) {
+                                  sn_plan *plan, sn_train_report *report) {
   sn_correct_options correct = sn_correct_options_default();
-  sn_model base = *model;
   correct.bounded = !meet;
   if (meet) correct.space = SN_SPACE_WHOLE;
-  sn_status status = sn_correct_model(ctx, &correct, examples, keys, &base, model, report);
-  sn_model_free(&base);
-  return status;
+  return sn_correct_plan(ctx, &correct, examples, keys, plan, report);
 }
 
 static void note_polynomials(const sn_rotreg_reduced *r, sn_train_report *report) {
@@ -77,7 +74,7 @@ sn_status sn_rotreg_check_published(sn_context *ctx, const sn_rotreg_options *o)
 }
 
 sn_status sn_rotreg_train(sn_context *ctx, const void *options, const sn_examples *examples, const sn_keys *keys,
-                          sn_model *out, sn_train_report *report) {
+                          sn_plan *plan, sn_train_report *report) {
   const sn_rotreg_options *o = options;
   if (sn_rotreg_check_published(ctx, o) != SN_OK) return ctx->error.status;
   if (examples->rest.triangle_count == 0) {
@@ -92,7 +89,6 @@ sn_status sn_rotreg_train(sn_context *ctx, const void *options, const sn_example
   sn_status status = sn_rotreg_scene_make(ctx, examples, &scene);
   const sn_examples *near = sn_rotreg_scene_examples(&scene, examples);
   if (status == SN_OK) status = sn_rotreg_reduced_train(ctx, &memory, near, keys, &form, &reduced);
-  sn_rt_shade shade = o->shade == sn_rotreg_recompute ? SN_RT_SHADE_RECOMPUTE : SN_RT_SHADE_TRANSFORM;
   if (status == SN_OK && o->loads) {
     if (o->published) {
       note_polynomials(&reduced, report);
@@ -100,12 +96,13 @@ sn_status sn_rotreg_train(sn_context *ctx, const void *options, const sn_example
       note_torques(examples, &reduced, report);
     }
   }
-  const sn_rotreg_plan plan = {examples, keys, &reduced, o->loads, scene.far ? scene.centre : NULL, shade};
-  if (status == SN_OK) status = sn_rotreg_build(ctx, &memory, &plan, out);
+  const sn_rotreg_drive drive = {examples, keys, &reduced, o->loads, scene.far ? scene.centre : NULL};
+  if (o->shade == sn_rotreg_recompute) plan->desc.shade = SN_RT_SHADE_RECOMPUTE;
+  if (status == SN_OK) status = sn_rotreg_describe(ctx, &drive, plan);
+  plan->skin = reduced.skin;
   if (status == SN_OK && (o->psd || (!o->published && has_local_rotations(&reduced.rotations))))
-    status = correct_residual(ctx, o->psd, examples, keys, out, report);
+    status = correct_residual(ctx, o->psd, examples, keys, plan, report);
   sn_skin_free(&reduced.bones.skin);
-  sn_skin_free(&reduced.skin);
   sn_rotreg_scene_free(&scene);
   sn_arena_free(&memory);
   return status;

@@ -29,7 +29,7 @@ sn_status sn_rotreg_check_published(sn_context *ctx, const sn_rotreg_options *op
 
 // Trains the reduced form by sn_rotreg_options and builds its model.
 sn_status sn_rotreg_train(sn_context *ctx, const void *options, const sn_examples *examples, const sn_keys *keys,
-                          sn_model *out, sn_train_report *report);
+                          sn_plan *plan, sn_train_report *report);
 
 // The unreduced form (4.1, 4.2): trained, and evaluated at the frames of `wanted` in the examples' vertex order.
 sn_status sn_rotreg_full(sn_context *ctx, const void *options, const sn_examples *examples, const sn_keys *keys,

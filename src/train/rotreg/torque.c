@@ -18,14 +18,14 @@ static sn_status read_loads(sn_context *ctx, sn_arena *memory, const sn_torque_o
 }
 
 static sn_status train_torque(sn_context *ctx, const void *options, const sn_examples *examples, const sn_keys *keys,
-                              sn_model *out, sn_train_report *report) {
+                              sn_plan *plan, sn_train_report *report) {
   const sn_torque_options *o = options;
   sn_arena memory = sn_arena_new(ctx);
   sn_torque_loads loads;
   sn_status status = read_loads(ctx, &memory, o, examples, keys, &loads);
   sn_rotreg_options rotreg = o->rotreg;
   rotreg.loads = &loads;
-  if (status == SN_OK) status = sn_rotreg_train(ctx, &rotreg, examples, keys, out, report);
+  if (status == SN_OK) status = sn_rotreg_train(ctx, &rotreg, examples, keys, plan, report);
   sn_arena_free(&memory);
   return status;
 }

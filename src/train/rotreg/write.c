@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A trained rotational regression as the sections of a model file.
+// A trained rotational regression as the sections of a plan.
 #include "train/rotreg/write.h"
 
 #include <string.h>
@@ -10,17 +10,24 @@
 
 enum { lanes = SN_RT_LANES, rows = SN_RT_ROTREG_ROWS };
 
-static sn_status joint_section(sn_context *ctx, sn_arena *memory, const sn_rotreg_rotations *rotations,
-                               sn_model_section *out) {
-  sn_rt_rotreg_joint *to = SN_NEW(ctx, memory, sn_rt_rotreg_joint, rotations->joint_count);
-  if (!to) return ctx->error.status;
-  for (int j = 0; j < rotations->joint_count; j++) {
+static sn_status add_joints(sn_context *ctx, const sn_rotreg_rotations *rotations, sn_plan *plan) {
+  sn_rt_rotreg_joint *to =
+    sn_plan_section(ctx, plan, SN_SECTION_DRIVE_JOINTS, (size_t)rotations->joint_count, sizeof *to);
+  for (int j = 0; to && j < rotations->joint_count; j++) {
     to[j].base = (uint32_t)rotations->base[j];
     sn_vec3_store(rotations->reference[j], to[j].reference);
   }
-  *out = (sn_model_section){sn_rt_section_name(SN_SECTION_DRIVE_JOINTS), to,
-                            (size_t)rotations->joint_count * sizeof *to, true};
-  return SN_OK;
+  return to ? SN_OK : ctx->error.status;
+}
+
+static sn_status add_solve(sn_context *ctx, const sn_rotreg_reduced *r, sn_plan *plan) {
+  uint32_t joint_count = (uint32_t)r->rotations.joint_count, bones = (uint32_t)r->bones.bone_count;
+  size_t count = sn_rt_rotreg_solve_count(joint_count, bones), columns = 3 * (size_t)bones + 4 * (size_t)joint_count;
+  float *to = sn_plan_section(ctx, plan, SN_SECTION_DRIVE_SOLVE, count, sizeof *to);
+  for (size_t row = 0; to && row < 4 * (size_t)bones; row++)
+    for (size_t c = 0; c < columns; c++)
+      to[(row / rows * columns + c) * rows + row % rows] = (float)r->c[row * columns + c];
+  return to ? SN_OK : ctx->error.status;
 }
 
 static void store_predictor(const sn_rotreg_predictor *p, int lane, sn_rt_rotreg_block *to) {
@@ -37,29 +44,11 @@ static void store_predictor(const sn_rotreg_predictor *p, int lane, sn_rt_rotreg
     for (int m = 0; m < sn_rotreg_shear_terms; m++) to->tilt[c][m][lane] = (float)p->tilt[c][m];
 }
 
-static sn_status predictor_section(sn_context *ctx, sn_arena *memory, const sn_rotreg_reduced *r,
-                                   sn_model_section *out) {
+static sn_status add_predictors(sn_context *ctx, const sn_rotreg_reduced *r, sn_plan *plan) {
   size_t blocks = sn_rt_rotreg_blocks((uint32_t)r->bones.bone_count);
-  sn_rt_rotreg_block *to = SN_NEW(ctx, memory, sn_rt_rotreg_block, blocks);
-  if (!to) return ctx->error.status;
-  for (int k = 0; k < r->bones.bone_count; k++) {
-    store_predictor(&r->predictors[k], k % lanes, &to[k / lanes]);
-  }
-  *out = (sn_model_section){sn_rt_section_name(SN_SECTION_DRIVE_KEYS), to, blocks * sizeof *to, true};
-  return SN_OK;
-}
-
-static sn_status solve_section(sn_context *ctx, sn_arena *memory, const sn_rotreg_reduced *r, sn_model_section *out) {
-  uint32_t joint_count = (uint32_t)r->rotations.joint_count, bones = (uint32_t)r->bones.bone_count;
-  size_t count = sn_rt_rotreg_solve_count(joint_count, bones), columns = 3 * (size_t)bones + 4 * (size_t)joint_count;
-  float *to = SN_NEW(ctx, memory, float, count);
-  if (!to) return ctx->error.status;
-  for (size_t row = 0; row < 4 * (size_t)bones; row++)
-    for (size_t c = 0; c < columns; c++) {
-      to[(row / rows * columns + c) * rows + row % rows] = (float)r->c[row * columns + c];
-    }
-  *out = (sn_model_section){sn_rt_section_name(SN_SECTION_DRIVE_SOLVE), to, count * sizeof *to, true};
-  return SN_OK;
+  sn_rt_rotreg_block *to = sn_plan_section(ctx, plan, SN_SECTION_DRIVE_KEYS, blocks, sizeof *to);
+  for (int k = 0; to && k < r->bones.bone_count; k++) store_predictor(&r->predictors[k], k % lanes, &to[k / lanes]);
+  return to ? SN_OK : ctx->error.status;
 }
 
 // ---- torques --------------------------------------------------------------------------------------------------------
@@ -69,14 +58,12 @@ static void store_pair(const sn_torque_pair *pair, int lane, sn_rt_torque_block 
   for (int end = 0; end < 2; end++) store_predictor(&pair->ends[end], lane, &to->ends[end]);
 }
 
-static sn_status pair_section(sn_context *ctx, sn_arena *memory, const sn_rotreg_reduced *r, sn_model_section *out) {
+static sn_status add_pairs(sn_context *ctx, const sn_rotreg_reduced *r, sn_plan *plan) {
   size_t blocks = sn_rt_rotreg_blocks((uint32_t)r->bones.bone_count);
-  sn_rt_torque_block *to = SN_NEW(ctx, memory, sn_rt_torque_block, blocks);
-  if (!to) return ctx->error.status;
-  for (size_t b = 0; b < blocks; b++) memset(to[b].load, 0xff, sizeof to[b].load);
-  for (int k = 0; k < r->bones.bone_count; k++) store_pair(&r->torque.pairs[k], k % lanes, &to[k / lanes]);
-  *out = (sn_model_section){sn_rt_section_name(SN_SECTION_DRIVE_PAIRS), to, blocks * sizeof *to, true};
-  return SN_OK;
+  sn_rt_torque_block *to = sn_plan_section(ctx, plan, SN_SECTION_DRIVE_PAIRS, blocks, sizeof *to);
+  for (size_t b = 0; to && b < blocks; b++) memset(to[b].load, 0xff, sizeof to[b].load);
+  for (int k = 0; to && k < r->bones.bone_count; k++) store_pair(&r->torque.pairs[k], k % lanes, &to[k / lanes]);
+  return to ? SN_OK : ctx->error.status;
 }
 
 static bool is_used(const sn_rotreg_reduced *r, int joint) {
@@ -86,11 +73,10 @@ static bool is_used(const sn_rotreg_reduced *r, int joint) {
 }
 
 // A joint whose torque no bone follows gets no range.
-static sn_status range_section(sn_context *ctx, sn_arena *memory, const sn_rotreg_reduced *r,
-                               const sn_torque_loads *loads, sn_model_section *out) {
-  sn_rt_torque *to = SN_NEW(ctx, memory, sn_rt_torque, loads->joint_count);
-  if (!to) return ctx->error.status;
-  for (int j = 0; j < loads->joint_count; j++) {
+static sn_status add_torques(sn_context *ctx, const sn_rotreg_reduced *r, const sn_torque_loads *loads,
+                             sn_plan *plan) {
+  sn_rt_torque *to = sn_plan_section(ctx, plan, SN_SECTION_DRIVE_TORQUES, (size_t)loads->joint_count, sizeof *to);
+  for (int j = 0; to && j < loads->joint_count; j++) {
     if (!is_used(r, j)) continue;
     to[j].low = (float)loads->range[j][0], to[j].high = (float)loads->range[j][1];
     for (int k = 0; k < sn_torque_most_degree; k++) {
@@ -98,63 +84,40 @@ static sn_status range_section(sn_context *ctx, sn_arena *memory, const sn_rotre
       to[j].shear[k] = (float)r->torque.functions[j].shear[k];
     }
   }
-  size_t size = (size_t)loads->joint_count * sizeof *to;
-  *out = (sn_model_section){sn_rt_section_name(SN_SECTION_DRIVE_TORQUES), to, size, true};
-  return SN_OK;
+  return to ? SN_OK : ctx->error.status;
 }
 
-// What blending functions as published are without load.
-static sn_status offset_section(sn_context *ctx, sn_arena *memory, const sn_rotreg_reduced *r, int joint_count,
-                                sn_model_section *out) {
-  float *to = SN_NEW(ctx, memory, float, 2 * joint_count);
-  if (!to) return ctx->error.status;
-  for (int n = 0; n < 2 * joint_count; n++) to[n] = (float)r->torque.functions[n / 2].offset[n % 2];
-  size_t size = 2 * (size_t)joint_count * sizeof *to;
-  *out = (sn_model_section){sn_rt_section_name(SN_SECTION_DRIVE_OFFSETS), to, size, true};
-  return SN_OK;
+// What blending functions as published are without load; none where all are zero.
+static sn_status add_offsets(sn_context *ctx, const sn_rotreg_reduced *r, int joint_count, sn_plan *plan) {
+  int used = 0;
+  for (int n = 0; n < 2 * joint_count; n++) used += r->torque.functions[n / 2].offset[n % 2] != 0;
+  if (used == 0) return SN_OK;
+  float *to = sn_plan_section(ctx, plan, SN_SECTION_DRIVE_OFFSETS, 2 * (size_t)joint_count, sizeof *to);
+  for (int n = 0; to && n < 2 * joint_count; n++) to[n] = (float)r->torque.functions[n / 2].offset[n % 2];
+  return to ? SN_OK : ctx->error.status;
 }
 
-static bool has_offsets(const sn_rotreg_reduced *r, int joint_count) {
-  for (int n = 0; n < 2 * joint_count; n++)
-    if (r->torque.functions[n / 2].offset[n % 2] != 0) return true;
-  return false;
+// ---- the drive ------------------------------------------------------------------------------------------------------
+
+static sn_status add_centre(sn_context *ctx, const float *centre, sn_plan *plan) {
+  float *to = sn_plan_section(ctx, plan, SN_SECTION_DRIVE_CENTRE, 3, sizeof *to);
+  if (to) memcpy(to, centre, 3 * sizeof *to);
+  return to ? SN_OK : ctx->error.status;
 }
 
-// ---- the model ------------------------------------------------------------------------------------------------------
-
-static sn_status trained_range(sn_context *ctx, sn_arena *memory, const sn_examples *examples, const sn_keys *keys,
-                               sn_model_section *out) {
+sn_status sn_rotreg_describe(sn_context *ctx, const sn_rotreg_drive *drive, sn_plan *plan) {
+  const sn_examples *e = drive->examples;
+  const sn_rotreg_reduced *r = drive->reduced;
+  const sn_torque_loads *loads = drive->loads;
   sn_turn *turns;
-  void *bytes;
-  size_t size;
-  sn_status status = sn_turns_make(ctx, memory, &examples->skeleton, &examples->poses, keys, &turns);
-  if (status == SN_OK) status = sn_ranges_section(ctx, memory, turns, &examples->poses, keys, &bytes, &size);
-  if (status == SN_OK) *out = (sn_model_section){SN_RT_RANGE_NAME, bytes, size, false};
-  return status;
-}
-
-sn_status sn_rotreg_build(sn_context *ctx, sn_arena *memory, const sn_rotreg_plan *plan, sn_model *out) {
-  const sn_examples *examples = plan->examples;
-  const sn_rotreg_reduced *r = plan->reduced;
-  const sn_torque_loads *loads = plan->loads;
-  sn_model_section sections[7], range;
-  bool offsets = loads && has_offsets(r, loads->joint_count);
-  sn_status status = joint_section(ctx, memory, &r->rotations, &sections[0]);
-  if (status == SN_OK) status = solve_section(ctx, memory, r, &sections[1]);
-  if (status == SN_OK) status = (loads ? pair_section : predictor_section)(ctx, memory, r, &sections[2]);
-  if (status == SN_OK && loads) status = range_section(ctx, memory, r, loads, &sections[3]);
-  if (status == SN_OK && offsets) status = offset_section(ctx, memory, r, loads->joint_count, &sections[4]);
-  if (status == SN_OK) status = trained_range(ctx, memory, examples, plan->keys, &range);
-  if (status != SN_OK) return status;
-  sn_model_desc desc = sn_model_desc_default();
-  desc.drive = loads ? SN_RT_DRIVE_TORQUE : SN_RT_DRIVE_ROTREG, desc.shade = plan->shade;
-  desc.rest = &examples->rest, desc.skeleton = &examples->skeleton, desc.skin = &r->skin;
-  desc.palette_count = r->rotations.joint_count + r->bones.bone_count;
-  desc.section_count = 3 + (loads != NULL) + offsets, desc.sections = sections;
-  if (plan->centre) {
-    sections[desc.section_count++] =
-      (sn_model_section){sn_rt_section_name(SN_SECTION_DRIVE_CENTRE), plan->centre, 3 * sizeof *plan->centre, true};
-  }
-  sections[desc.section_count++] = range;
-  return sn_train_build(ctx, examples, desc, out);
+  plan->desc.drive = loads ? SN_RT_DRIVE_TORQUE : SN_RT_DRIVE_ROTREG;
+  plan->desc.palette_count = r->rotations.joint_count + r->bones.bone_count;
+  sn_status status = add_joints(ctx, &r->rotations, plan);
+  if (status == SN_OK) status = add_solve(ctx, r, plan);
+  if (status == SN_OK) status = (loads ? add_pairs : add_predictors)(ctx, r, plan);
+  if (status == SN_OK && loads) status = add_torques(ctx, r, loads, plan);
+  if (status == SN_OK && loads) status = add_offsets(ctx, r, loads->joint_count, plan);
+  if (status == SN_OK && drive->centre) status = add_centre(ctx, drive->centre, plan);
+  if (status == SN_OK) status = sn_turns_make(ctx, &plan->memory, &e->skeleton, &e->poses, drive->keys, &turns);
+  return status == SN_OK ? sn_plan_ranges(ctx, plan, turns, &e->poses, drive->keys) : status;
 }

@@ -6,54 +6,33 @@
 #include "train/train.h"
 
 // A blend of rigid motions needs the joints' references, to choose the signs of quaternions.
-static sn_status build(sn_context *ctx, const sn_skin_task *task, sn_skin *skin, sn_model *out) {
-  const sn_examples *examples = task->examples;
-  sn_arena scratch = sn_arena_new(ctx);
+static sn_status add_references(sn_context *ctx, const sn_examples *examples, const sn_keys *keys, sn_plan *plan) {
   sn_turn *turns;
-  void *references = NULL;
-  size_t size = 0;
-  float(*centres)[3] = NULL;
-  sn_status status = SN_OK;
-  if (task->blend == SN_RT_BLEND_CENTRES) {
-    centres = sn_arena_alloc(ctx, &scratch, (size_t)examples->rest.vertex_count, sizeof *centres);
-    sn_skin_normalize(skin);
-    status = centres ? sn_centres(ctx, &examples->rest, skin, centres) : ctx->error.status;
-  }
-  if (status == SN_OK)
-    status = sn_turns_make(ctx, &scratch, &examples->skeleton, &examples->poses, task->keys, &turns);
-  if (status == SN_OK)
-    status = sn_turns_section(ctx, &scratch, turns, examples->skeleton.joint_count, &references, &size);
-  if (status == SN_OK) {
-    sn_model_desc desc = sn_model_desc_default();
-    desc.rest = &examples->rest, desc.skeleton = &examples->skeleton, desc.skin = skin;
-    desc.blend = task->blend, desc.centres = (const float(*)[3])centres;
-    sn_model_section section = {"joint.reference", references, size, true};
-    desc.sections = &section, desc.section_count = 1;
-    status = sn_train_build(ctx, examples, desc, out);
-  }
-  sn_arena_free(&scratch);
-  return status;
-}
-
-static sn_status train(sn_context *ctx, const sn_skin_task *task, sn_model *out, sn_train_report *report) {
-  sn_skin skin = {0};
-  bool linear = task->blend == SN_RT_BLEND_DUALQUAT && task->options->weights == SN_WEIGHTS_LBS;
-  sn_skin_task fitted = *task;
-  if (linear) fitted.blend = SN_RT_BLEND_LINEAR; // whose score is not that of this blend
-  sn_status status = sn_train_skin(ctx, &fitted, &skin, linear ? NULL : report);
-  if (status == SN_OK) status = build(ctx, task, &skin, out);
-  sn_skin_free(&skin);
-  return status;
+  sn_status status = sn_turns_make(ctx, &plan->memory, &examples->skeleton, &examples->poses, keys, &turns);
+  return status == SN_OK ? sn_plan_references(ctx, plan, turns, examples->skeleton.joint_count) : status;
 }
 
 sn_status sn_dqs_train(sn_context *ctx, const void *options, const sn_examples *examples, const sn_keys *keys,
-                       sn_model *out, sn_train_report *report) {
-  return train(ctx, &(sn_skin_task){options, examples, SN_RT_BLEND_DUALQUAT, keys}, out, report);
+                       sn_plan *plan, sn_train_report *report) {
+  const sn_skin_options *o = options;
+  bool linear = o->weights == SN_WEIGHTS_LBS; // whose score is not that of this blend
+  const sn_skin_task task = {o, examples, linear ? SN_RT_BLEND_LINEAR : SN_RT_BLEND_DUALQUAT, keys};
+  plan->desc.blend = SN_RT_BLEND_DUALQUAT;
+  sn_status status = sn_train_skin(ctx, &task, &plan->skin, linear ? NULL : report);
+  return status == SN_OK ? add_references(ctx, examples, keys, plan) : status;
 }
 
 sn_status sn_cor_train(sn_context *ctx, const void *options, const sn_examples *examples, const sn_keys *keys,
-                       sn_model *out, sn_train_report *report) {
-  return train(ctx, &(sn_skin_task){options, examples, SN_RT_BLEND_CENTRES, keys}, out, report);
+                       sn_plan *plan, sn_train_report *report) {
+  float(*centres)[3] = sn_arena_alloc(ctx, &plan->memory, (size_t)examples->rest.vertex_count, sizeof *centres);
+  if (!centres) return ctx->error.status;
+  plan->desc.blend = SN_RT_BLEND_CENTRES, plan->desc.centres = (const float(*)[3])centres;
+  sn_status status =
+    sn_train_skin(ctx, &(sn_skin_task){options, examples, SN_RT_BLEND_CENTRES, keys}, &plan->skin, report);
+  if (status != SN_OK) return status;
+  sn_skin_normalize(&plan->skin);
+  status = sn_centres(ctx, &examples->rest, &plan->skin, centres);
+  return status == SN_OK ? add_references(ctx, examples, keys, plan) : status;
 }
 
 static const sn_option_group groups[] = {{sn_skin_option_table, 0}, SN_METHOD_COMMON, {0}};

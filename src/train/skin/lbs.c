@@ -45,54 +45,34 @@ sn_status sn_skin_make(sn_context *ctx, sn_examples *examples) {
   return SN_OK;
 }
 
-static sn_model_desc describe(const sn_examples *examples) {
-  sn_model_desc desc = sn_model_desc_default();
-  desc.rest = &examples->rest, desc.skeleton = &examples->skeleton;
-  return desc;
-}
-
 sn_status sn_lbs_train(sn_context *ctx, const void *options, const sn_examples *examples, const sn_keys *keys,
-                       sn_model *out, sn_train_report *report) {
-  sn_skin skin = {0};
-  const sn_skin_task task = {options, examples, SN_RT_BLEND_LINEAR, keys};
-  sn_status status = sn_train_skin(ctx, &task, &skin, report);
-  sn_model_desc desc = describe(examples);
-  desc.skin = &skin;
-  if (status == SN_OK) status = sn_train_build(ctx, examples, desc, out);
-  sn_skin_free(&skin);
-  return status;
+                       sn_plan *plan, sn_train_report *report) {
+  return sn_train_skin(ctx, &(sn_skin_task){options, examples, SN_RT_BLEND_LINEAR, keys}, &plan->skin, report);
 }
 
 // Extra joints have no prior.
 static sn_status train_halfway(sn_context *ctx, const sn_skin_options *o, const sn_examples *examples,
-                               const sn_keys *keys, sn_model *out) {
-  sn_model_desc desc = describe(examples);
-  sn_arena scratch = sn_arena_new(ctx);
+                               const sn_keys *keys, sn_plan *plan) {
   sn_poses palette = {0};
-  sn_skin skin = {0};
   sn_extra_joint *extra;
-  sn_status status = sn_halfway_joints(ctx, &examples->skeleton, &scratch, &extra, &desc.extra_count);
-  desc.extra = extra;
-  if (status == SN_OK) status = sn_halfway_palette(ctx, examples, &desc, keys, &palette);
-  if (status == SN_OK) status = sn_free_weights(ctx, o, examples, &palette, keys, &skin);
-  desc.skin = &skin;
-  if (status == SN_OK) status = sn_train_build(ctx, examples, desc, out);
-  sn_skin_free(&skin);
+  sn_status status = sn_halfway_joints(ctx, &examples->skeleton, &plan->memory, &extra, &plan->desc.extra_count);
+  plan->desc.extra = extra;
+  if (status == SN_OK) status = sn_halfway_palette(ctx, examples, &plan->desc, keys, &palette);
+  if (status == SN_OK) status = sn_free_weights(ctx, o, examples, &palette, keys, &plan->skin);
   sn_poses_free(&palette);
-  sn_arena_free(&scratch);
   return status;
 }
 
 static sn_status train(sn_context *ctx, const void *options, const sn_examples *examples, const sn_keys *keys,
-                       sn_model *out, sn_train_report *report) {
+                       sn_plan *plan, sn_train_report *report) {
   const sn_lbs_options *o = options;
   bool halfway = o->extra == extra_halfway;
   if (halfway && sn_skin_needs_no_frames(&o->skin)) {
     return sn_fail(ctx, SN_BAD_INPUT,
                    "extra joints need fitted weights; leave out weights=given and weights=skeleton");
   }
-  return halfway ? train_halfway(ctx, &o->skin, examples, keys, out)
-                 : sn_lbs_train(ctx, &o->skin, examples, keys, out, report);
+  return halfway ? train_halfway(ctx, &o->skin, examples, keys, plan)
+                 : sn_lbs_train(ctx, &o->skin, examples, keys, plan, report);
 }
 
 static const sn_option own[] = {

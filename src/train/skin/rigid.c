@@ -3,17 +3,9 @@
 #include "train/skin/base.h"
 
 static sn_status train_rigid(sn_context *ctx, const void *options, const sn_examples *examples, const sn_keys *keys,
-                             sn_model *out, sn_train_report *report) {
+                             sn_plan *plan, sn_train_report *report) {
   (void)options, (void)report;
-  sn_skin skin = {0};
-  sn_status status = sn_base_fit(ctx, &(sn_skin_task){.examples = examples, .keys = keys}, SN_BASE_RIGID, &skin);
-  if (status == SN_OK) {
-    sn_model_desc desc = sn_model_desc_default();
-    desc.rest = &examples->rest, desc.skeleton = &examples->skeleton, desc.skin = &skin;
-    status = sn_train_build(ctx, examples, desc, out);
-  }
-  sn_skin_free(&skin);
-  return status;
+  return sn_base_fit(ctx, &(sn_skin_task){.examples = examples, .keys = keys}, SN_BASE_RIGID, &plan->skin);
 }
 
 static const sn_option_group groups[] = {SN_METHOD_COMMON, {0}};

@@ -237,9 +237,6 @@ sn_status sn_gltf_skeleton(sn_context *ctx, const sn_gltf *gltf, sn_skeleton *sk
 bool sn_gltf_locked_joints(const sn_gltf *gltf, bool *out);
 sn_status sn_gltf_whiteness(sn_context *ctx, const sn_gltf *gltf, sn_arena *memory, float **out);
 
-// How many of those joints are nodes that carry parts without a skin.
-int sn_gltf_carrier_count(const sn_gltf *gltf);
-
 // What the flattened mesh looks like: base colour (linear) and texture of every part, texture coordinates of every vertex. Bytes of
 // images are the document's or the look's. `plain`: no part has a material.
 typedef struct sn_look_image {
@@ -279,6 +276,7 @@ typedef struct sn_clip_info {
 // What a document has, besides what the functions below tell: meshes and skins of all scenes, materials, textures.
 typedef struct sn_gltf_counts {
   int meshes, parts, skins, materials, textures;
+  int joints, carriers; // of sn_gltf_skeleton; how many of them are nodes that carry parts without a skin
 } sn_gltf_counts;
 
 sn_gltf_counts sn_gltf_count(const sn_gltf *gltf);

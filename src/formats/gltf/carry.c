@@ -103,12 +103,6 @@ sn_status sn_gltf_add_carriers(sn_context *ctx, sn_gltf *gltf) {
   return status;
 }
 
-int sn_gltf_carrier_count(const sn_gltf *gltf) {
-  int count = 0;
-  for (int j = 0; j < gltf->joint_count; j++) count += gltf->joints[j].skin < 0;
-  return count;
-}
-
 // ---- where they are at rest ------------------------------------------------------------------------------------------------
 
 void sn_gltf_skin_joints_above(const sn_gltf *gltf, int *out) {

@@ -208,9 +208,13 @@ static sn_gltf *new_document(sn_context *ctx, const char *name, const char *fold
 }
 
 sn_gltf_counts sn_gltf_count(const sn_gltf *gltf) {
+  int carriers = 0;
+  for (int j = 0; j < gltf->joint_count; j++) carriers += gltf->joints[j].skin < 0;
   return (sn_gltf_counts){.meshes = gltf->mesh_count,
                           .parts = gltf->part_count,
                           .skins = gltf->skin_count,
+                          .joints = gltf->joint_count,
+                          .carriers = carriers,
                           .materials = (int)json_array_size(json_object_get(gltf->json, "materials")),
                           .textures = (int)json_array_size(json_object_get(gltf->json, "textures"))};
 }

@@ -152,7 +152,10 @@ typedef struct sn_surface {
 } sn_surface;
 
 void sn_surface_free(sn_surface *surface);
-// A mesh, and what lies on it, in the axes and unit of `adjust`.
+// As sn_mesh_read, with what lies on it; texture coordinates alone of an .obj. Where `surface` fails, `out` is there all the same.
+sn_status sn_mesh_read_surface(sn_context *ctx, const char *path, const sn_choice *choice, sn_mesh *out,
+                               sn_surface *surface);
+// A mesh, and what lies on it (NULL: nothing), in the axes and unit of `adjust`.
 void sn_adjust_surface(const sn_adjust *adjust, sn_mesh *mesh, sn_surface *surface);
 // Texture coordinates and normals of the first sample of the chosen meshes, face sets as materials; normals in world space at t.
 sn_status sn_abc_surface(sn_context *ctx, sn_abc *abc, double t, sn_surface *out);

@@ -2,7 +2,6 @@
 // Do the frames belong to the poses? The file's own skin says where each frame should be. Where another reading of the files
 // (another rate, a shift in time, backwards, another clip, other axes, another unit) explains the frames far better, that is
 // what is wrong.
-#include "formats/common/adjust.h"
 #include "examples/load.h"
 
 #include <math.h>

@@ -180,16 +180,15 @@ typedef struct live_set {
   bool *accessors, *views;
 } live_set;
 
-static void mark(bool *set, int count, const json_t *value) {
-  if (!json_is_number(value)) return;
-  double index = json_number_value(value);
-  if (index >= 0 && index < count) set[(int)index] = true;
-}
-
-static void mark_all(bool *set, int count, const json_t *object) {
+// What the numbers at and below `json` name.
+static void mark(bool *set, int count, const json_t *json) {
+  double index = json_is_number(json) ? json_number_value(json) : -1;
   const char *key;
   json_t *value;
-  json_object_foreach((json_t *)object, key, value) mark(set, count, value);
+  size_t k;
+  if (index >= 0 && index < count) set[(int)index] = true;
+  json_object_foreach((json_t *)json, key, value) mark(set, count, value);
+  json_array_foreach(json, k, value) mark(set, count, value);
 }
 
 static void mark_view(live_set *live, const json_t *object) {
@@ -203,42 +202,38 @@ static void mark_sparse(live_set *live, const json_t *accessor) {
 }
 
 // Extensions may refer to anything by number: whatever a number in one could mean stays.
-static void mark_unknown(live_set *live, const json_t *json, bool inside) {
-  if (inside) mark(live->accessors, live->accessor_count, json), mark(live->views, live->view_count, json);
+static void mark_unknown(live_set *live, const json_t *json) {
   const char *key;
   json_t *value;
   size_t k;
   json_object_foreach((json_t *)json, key, value) {
-    mark_unknown(live, value, inside || strcmp(key, "extensions") == 0 || strcmp(key, "extras") == 0);
+    bool unknown = strcmp(key, "extensions") == 0 || strcmp(key, "extras") == 0;
+    if (unknown) mark(live->accessors, live->accessor_count, value), mark(live->views, live->view_count, value);
+    if (!unknown) mark_unknown(live, value);
   }
-  json_array_foreach(json, k, value) mark_unknown(live, value, inside);
+  json_array_foreach(json, k, value) mark_unknown(live, value);
 }
 
-static void mark_primitive(live_set *live, const json_t *primitive) {
-  mark(live->accessors, live->accessor_count, json_object_get(primitive, "indices"));
-  mark_all(live->accessors, live->accessor_count, json_object_get(primitive, "attributes"));
+// The accessors that `keys` of every object of a list name.
+static void mark_accessors(live_set *live, const json_t *list, const char *const *keys) {
   size_t k;
-  json_t *target;
-  json_array_foreach(json_object_get(primitive, "targets"), k, target) {
-    mark_all(live->accessors, live->accessor_count, target);
+  json_t *json;
+  json_array_foreach(list, k, json) {
+    for (int n = 0; keys[n]; n++) mark(live->accessors, live->accessor_count, json_object_get(json, keys[n]));
   }
 }
 
 static void mark_used(live_set *live, const json_t *root) {
-  size_t k, p;
-  json_t *json, *inner;
+  size_t k;
+  json_t *json;
   json_array_foreach(json_object_get(root, "meshes"), k, json) {
-    json_array_foreach(json_object_get(json, "primitives"), p, inner) mark_primitive(live, inner);
+    mark_accessors(live, json_object_get(json, "primitives"),
+                   (const char *[]){"indices", "attributes", "targets", NULL});
   }
-  json_array_foreach(json_object_get(root, "skins"), k, json) {
-    mark(live->accessors, live->accessor_count, json_object_get(json, "inverseBindMatrices"));
-  }
-  json_array_foreach(json_object_get(root, "animations"), k, json) {
-    json_array_foreach(json_object_get(json, "samplers"), p, inner)
-      mark_all(live->accessors, live->accessor_count, inner);
-  }
+  mark_accessors(live, json_object_get(root, "skins"), (const char *[]){"inverseBindMatrices", NULL});
+  mark_accessors(live, json_object_get(root, "animations"), (const char *[]){"samplers", NULL});
   json_array_foreach(json_object_get(root, "images"), k, json) mark_view(live, json);
-  mark_unknown(live, root, false);
+  mark_unknown(live, root);
   json_array_foreach(json_object_get(root, "accessors"), k, json) {
     if (k >= (size_t)live->accessor_count || !live->accessors[k]) continue;
     mark_view(live, json);
@@ -275,7 +270,7 @@ static void mark_pinned(bool *pinned, int count, const json_t *root) {
   live_set all = {.view_count = count, .views = pinned};
   size_t k;
   json_t *json;
-  mark_unknown(&all, root, false);
+  mark_unknown(&all, root);
   json_array_foreach(json_object_get(root, "images"), k, json) mark_view(&all, json);
   json_array_foreach(json_object_get(root, "accessors"), k, json) {
     mark_sparse(&all, json);

@@ -86,7 +86,7 @@ sn_status sn_gltf_add_carriers(sn_context *ctx, sn_gltf *gltf) {
   int count = 0;
   if (status == SN_OK) {
     sn_gltf_globals(gltf, gltf->nodes, job.globals);
-    sn_gltf_joint_of_node(gltf, job.joint);
+    sn_gltf_joint_of_node(gltf, job.joint, NULL);
     mark_moving(gltf, job.moves);
     count = find_carriers(gltf, &job);
   }

@@ -229,8 +229,9 @@ void sn_gltf_bind_carriers(sn_gltf *gltf, const int *skin_joint, const sn_affine
 void sn_gltf_skin_joints_above(const sn_gltf *gltf, int *out);
 sn_affine sn_gltf_rest_of_node(const sn_gltf *gltf, int node, int joint, const sn_affine *globals);
 
-// For every node the first joint it is, or -1; then that of the nearest node at or above it.
-void sn_gltf_joint_of_node(const sn_gltf *gltf, int *out);
+// For every node the first joint it is, or -1, and (`next` may be NULL) for every joint the next of its node; then the joint of the
+// nearest node at or above a node.
+void sn_gltf_joint_of_node(const sn_gltf *gltf, int *out, int *next);
 void sn_gltf_inherit_joints(const sn_gltf *gltf, int *joint_of_node);
 sn_affine sn_gltf_node_local(const gltf_node *node);
 // World transforms of all nodes; `nodes` may be an animated copy of gltf->nodes.

@@ -63,11 +63,11 @@ static void keep_part(gltf_builder *b, const sn_gltf_out *what, const gltf_part 
     if (!is_identity(&part->place)) bake_place(b, what->base, part, primitive);
   }
   if (what->posed) json_object_del(attributes, "TANGENT"), json_object_del(primitive, "targets");
-  if (what->normals) sn_gltf_add_normals(b, attributes, what->normals + first, count);
+  if (what->normals) sn_gltf_add_vectors(b, attributes, "NORMAL", what->normals + first, count);
   if (what->tangents && json_object_get(attributes, "NORMAL") && json_object_get(attributes, "TEXCOORD_0") &&
       !json_object_get(attributes, "TANGENT"))
     sn_gltf_put_floats(b, attributes, "TANGENT", what->tangents + first, count, 4);
-  if (what->colors) sn_gltf_add_colors(b, attributes, what->colors + first, count);
+  if (what->colors) sn_gltf_add_vectors(b, attributes, "COLOR_0", what->colors + first, count);
   sn_gltf_add_weights(b, attributes, what, first, count);
   if (what->morph_count > 0) sn_gltf_add_targets(b, primitive, what, first, count);
 }

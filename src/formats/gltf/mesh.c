@@ -313,7 +313,7 @@ sn_status sn_gltf_load_meshes(sn_context *ctx, sn_gltf *gltf) {
     sn_arena_free(&scratch);
     return ctx->error.status;
   }
-  sn_gltf_joint_of_node(gltf, joint_above);
+  sn_gltf_joint_of_node(gltf, joint_above, NULL);
   sn_gltf_inherit_joints(gltf, joint_above);
   for (int k = 0; k < gltf->part_count && status == SN_OK; k++) {
     status = load_part(ctx, gltf, &gltf->parts[k], joint_above);
@@ -382,9 +382,13 @@ sn_status sn_gltf_tangents(sn_context *ctx, const sn_gltf *gltf, sn_arena *memor
   return directions(ctx, gltf, memory, 4, (void **)out);
 }
 
-void sn_gltf_joint_of_node(const sn_gltf *gltf, int *out) {
+void sn_gltf_joint_of_node(const sn_gltf *gltf, int *out, int *next) {
   for (int k = 0; k < gltf->node_count; k++) out[k] = -1;
-  for (int j = gltf->joint_count - 1; j >= 0; j--) out[gltf->joints[j].node] = j;
+  for (int j = gltf->joint_count - 1; j >= 0; j--) {
+    int *first = &out[gltf->joints[j].node];
+    if (next) next[j] = *first;
+    *first = j;
+  }
 }
 
 // The joint above joint j: of the nearest node that is one, the joint of the same skin, else the first.
@@ -399,12 +403,7 @@ static sn_status fill_skeleton(sn_context *ctx, const sn_gltf *gltf, sn_skeleton
   int *joint_of_node = SN_NEW(ctx, &out->memory, int, gltf->node_count);
   int *next = SN_NEW(ctx, &out->memory, int, gltf->joint_count); // the next joint of the same node
   if (!joint_of_node || !next) return ctx->error.status;
-  for (int k = 0; k < gltf->node_count; k++) joint_of_node[k] = -1;
-  for (int j = gltf->joint_count - 1; j >= 0; j--) {
-    int node = gltf->joints[j].node;
-    next[j] = joint_of_node[node];
-    joint_of_node[node] = j;
-  }
+  sn_gltf_joint_of_node(gltf, joint_of_node, next);
   sn_gltf_inherit_joints(gltf, joint_of_node);
   for (int j = 0; j < gltf->joint_count; j++) {
     const gltf_joint *joint = &gltf->joints[j];

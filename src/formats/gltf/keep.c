@@ -14,16 +14,17 @@ static bool same_positions(const gltf_part *part, const sn_mesh *mesh) {
 // Values of an accessor with the vectors (its first three numbers) sent through `map`, as a new accessor.
 static void transformed(gltf_builder *b, const sn_gltf *base, json_t *object, const char *key, sn_mat3 map,
                         bool unit) {
-  gltf_object o = sn_gltf_object(b->ctx, b->status == SN_OK ? object : NULL, "attributes");
+  gltf_reader r = {b->ctx, b->status};
+  gltf_object o = sn_gltf_object(&r, object, "attributes");
   int index = sn_gltf_index(&o, key, base->accessor_count, false);
-  if (o.status != SN_OK) b->status = o.status;
+  b->status = r.status;
   if (index < 0) return;
   const gltf_accessor *accessor = &base->accessors[index];
   size_t width = (size_t)accessor->width, count = (size_t)accessor->count;
   if (width < 3 || width > 4) b->status = sn_fail(b->ctx, SN_BAD_FILE, "%s: %s is no vector", base->name, key);
   sn_arena scratch = sn_arena_new(b->ctx);
   float *values = GLTF_NEW(b, &scratch, float, count *width);
-  if (values) b->status = sn_gltf_floats(b->ctx, base, index, false, values);
+  if (values) sn_gltf_floats(&r, base, index, false, values), b->status = r.status;
   for (size_t i = 0; i < count && b->status == SN_OK; i++) {
     sn_vec3 v = sn_mat3_apply(map, sn_vec3_from(values + i * width));
     sn_vec3_store(unit ? sn_vec3_normalize(v, sn_vec3_make(0, 0, 1)) : v, values + i * width);

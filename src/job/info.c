@@ -148,7 +148,7 @@ static sn_status describe_skeleton(description *o, const sn_gltf *gltf) {
   }
   if (status != SN_OK) return status;
   json_t *joints = json_array();
-  int carriers = sn_gltf_carrier_count(gltf);
+  int carriers = sn_gltf_count(gltf).carriers;
   fprintf(o->text, "  %d joints, at most %d influences per vertex\n", skeleton.joint_count, skin.influences);
   if (carriers > 0) {
     fprintf(o->text, "  %d of them: nodes that carry parts without a skin\n", carriers);

@@ -7,12 +7,14 @@ folder of pages. Generated sets stand in for data that cannot be had.
 """
 import csv
 import functools
+import json
 import os
 import shutil
 import subprocess
 import tempfile
 from pathlib import Path
 
+import chart
 from measure import DATA, MEASURED, ROOT, compare_rows, files, gen, main, run
 
 PAGES = Path(os.environ.get("SINEW_FIGURES", ROOT / "docs/figures"))
@@ -153,16 +155,26 @@ EFFECTS = {"arm": ("F = 0.342, p = .711", "F = 0.426, p = .653"), "leg": ("F = 0
 # Name: method, frames, training frames.
 TORQUE_RUNS = {"its own examples": ("torque:published=1", "30", "all"), "frames between": ("torque:published=1", "60", "every:2"),
                "Sinew's torque, frames between": ("torque", "60", "every:2")}
+LIFT = ["leg", "--vertices", "3369", "--motion", "lift", "--square"]
+TORQUE_SETS = {"arm": ["arm", "--vertices", "1873"], "leg": ["leg", "--vertices", "3369"], "constructed leg, square": [*LIFT, "1"],
+               "constructed leg, linear": [*LIFT, "0"]}
+LENGTHS = {"arm": 0.794, "leg": 1.015}  # of the limbs in the rest pose, section V
+
+
+def extent(path):
+    """The largest extent of an OBJ file along an axis."""
+    points = [[float(x) for x in line.split()[1:4]] for line in open(path, encoding="utf-8") if line.startswith("v ")]
+    return max(max(axis) - min(axis) for axis in zip(*points))
 
 
 def torques(folder):
     rows = []
-    for name, vertices in (("arm", "1873"), ("leg", "3369")):
+    for name, words in TORQUE_SETS.items():
         for title, (spec, frames, keys) in TORQUE_RUNS.items():
-            gen(folder, "set", name, "--vertices", vertices, "--frames", frames)
+            gen(folder, "set", *words, "--frames", frames)
             anova = run(folder, "compare", "--method", spec, "--degrees", "all", "--rest", "set/rest.obj", *files("set"), "--torque", "set/torque.csv",
                         "--keys", keys)["anova"]
-            rows.append({"set": name, "run": title, **{k: anova[k] for k in ("cells", "effects", "post_hoc", "response")}})
+            rows.append({"set": name, "run": title, "length": extent(f"{folder}/set/rest.obj"), **{k: anova[k] for k in ("cells", "effects", "post_hoc", "response")}})
     return rows
 
 
@@ -172,21 +184,51 @@ def effect_text(row, which):
     return f"F = {effect['f']:.3g}, p = {effect['p']:.2g}{order}"
 
 
+def cell_mean(row, f_r, f_s):
+    return next(cell["mean"] for cell in row["cells"] if cell["levels"] == [f_r, f_s])
+
+
+def torque_level(row):
+    """Mean over the cells and its deviation over the vertices relative to it."""
+    mean = sum(cell["mean"] for cell in row["cells"]) / 9
+    return mean, sum(cell["sd"] for cell in row["cells"]) / 9 / mean
+
+
 def torques_table(rows):
     titles = list(TORQUE_RUNS)
     yield "| | the document | " + " | ".join(titles) + " |"
     yield "| --- |" + " --- |" * (1 + len(titles))
-    for name in CELLS:
+    for name in TORQUE_SETS:
         for k, (factor, which) in enumerate((("f_r", "first"), ("f_s", "second"))):
-            yield f"| {name}, {factor} | {EFFECTS[name][k]} | " + " | ".join(effect_text(r, which) for r in rows if r["set"] == name) + " |"
+            yield f"| {name}, {factor} | {EFFECTS[name][k] if name in EFFECTS else '-'} | " + " | ".join(effect_text(r, which) for r in rows if r["set"] == name) + " |"
     yield ""
-    yield "| cell mean: set, f_s, f_r | the document | " + " | ".join(f"{title} ({next(r['response'] for r in rows if r['run'] == title)})" for title in titles) + " |"
-    yield "| --- | ---: |" + " ---: |" * len(titles)
+    yield "| cell mean: set, f_s, f_r | the document | " + " | ".join(titles[:2]) + " |"
+    yield "| --- | ---: | ---: | ---: |"
     for name, means in CELLS.items():
         for s, f_s in enumerate(DEGREES):
             for r, f_r in enumerate(DEGREES):
-                ours = [cell["mean"] for row in rows if row["set"] == name for cell in row["cells"] if cell["levels"] == [f_r, f_s]]
+                ours = [cell_mean(row, f_r, f_s) * (LENGTHS[name] / row["length"]) ** 2 for row in rows if row["set"] == name][:2]
                 yield f"| {name}, {f_s}, {f_r} | {means[s][r]:.6f} | " + " | ".join(f"{mean:.4g}" for mean in ours) + " |"
+    yield ""
+    yield "| level | the document, as squared distances | the same, as distances | its own examples, squared distances |"
+    yield "| --- | ---: | ---: | ---: |"
+    for name, (mean, sd) in {"arm": (0.00291376, 0.002253318), "leg": (0.00473376, 0.003435639)}.items():
+        row = next(r for r in rows if r["set"] == name)
+        ours, spread = torque_level(row)
+        yield f"| {name}, error in % of the limb's length | {100 * mean ** 0.5 / LENGTHS[name]:.2f} (rms) | {100 * mean / LENGTHS[name]:.2f} (mean) | {100 * ours ** 0.5 / row['length']:.2f} (rms) |"
+        yield f"| {name}, deviation over the vertices / mean | {sd / mean:.2f} | {sd / mean:.2f} | {spread:.2f} |"
+
+
+def torques_picture(rows):
+    def gain(mean):  # of f_s of each degree over linear f_s, in percent
+        sums = [sum(mean(f_r, f_s) for f_r in DEGREES) for f_s in DEGREES]
+        return [100 * (1 - total / sums[0]) for total in sums[1:]]
+
+    series = {"leg, the document": gain(lambda f_r, f_s: CELLS["leg"][DEGREES.index(f_s)][DEGREES.index(f_r)])}
+    for row in rows:
+        if row["run"] == "its own examples" and row["set"] != "arm":
+            series[row["set"]] = gain(lambda f_r, f_s, row=row: cell_mean(row, f_r, f_s))
+    return chart.bars("Figure 6: how much smaller the error is than with a linear f_s", "% of the mean squared distance", ["quadratic f_s", "cubic f_s"], series)
 
 
 # ---- Le and Deng 2014 ----------------------------------------------------------------------------------------------------------
@@ -235,8 +277,20 @@ def le_table(rows):
         yield head + " | ".join(cells) + " |"
 
 
+# Pictures that are drawn from the numbers: file, numbers, function.
+PICTURES = {"figure-6-torque.svg": ("torques", torques_picture)}
+
+
+def draw_pictures():
+    for name, (numbers, picture) in PICTURES.items():
+        path = ROOT / f"docs/measurements/{numbers}.json"
+        if path.exists():
+            (PAGES / name).write_text(picture(json.loads(path.read_text())["rows"]))
+
+
 OURS = {**STUDY, "murtagh": (murtagh, murtagh_table), "le": (le, le_table), "wang": (wang, wang_table), "torques": (torques, torques_table)}
 MEASURED.update(OURS)
 
 if __name__ == "__main__":
     main(list(OURS), sorted(PAGES.glob("*.md")))
+    draw_pictures()

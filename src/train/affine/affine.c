@@ -13,13 +13,6 @@ static const double published_stiffness = 100, usual_stiffness = 10; // weight o
 static const double published_beta = 40, usual_beta = 16;            // kernel width; 40: published, appendix
 static const double published_rho = 0.01, usual_rho = 1e-4; // smoothness of weights; 0.01: published, section 3.1
 
-// What becomes the model's sections.
-typedef struct trained {
-  sn_rt_control head;
-  uint32_t *points;
-  float *frames, *centres, *map, *solve;
-} trained;
-
 // Rows and columns to strips of eight rows, column after column (the runtime's controls.c).
 static void store_strips(const double *matrix, size_t rows, size_t columns, float *out) {
   for (size_t first = 0; first < rows; first += SN_RT_STRIP) {
@@ -61,46 +54,37 @@ static uint32_t file_vertex(const sn_examples *examples, int i) {
   return (uint32_t)s;
 }
 
-static sn_status make_sections(sn_context *ctx, const sn_control_data *data, const double *map, sn_arena *memory,
-                               trained *out) {
+static sn_status build_model(sn_context *ctx, const sn_control_data *data, const double *map, sn_arena *memory,
+                             sn_model *out) {
   size_t bones = (size_t)data->bones->bones, frames = (size_t)data->bones->frames,
          points = (size_t)data->control_count;
   size_t rows = bones * (size_t)data->outputs, columns = 3 * bones + points;
-  out->head = (sn_rt_control){
+  sn_rt_control head = {
     .frames = (uint32_t)frames, .outputs = (uint32_t)data->outputs, .scale = (float)(1 / sn_control_width(data))};
-  if (data->options->stretch) out->head.flags |= SN_RT_CONTROL_STRETCH;
-  if (data->options->places != SN_PLACES_PREDICTED) out->head.flags |= SN_RT_CONTROL_POISSON;
-  out->points = SN_NEW(ctx, memory, uint32_t, points);
-  out->frames = SN_NEW(ctx, memory, float, 3 * points * frames);
-  out->centres = SN_NEW(ctx, memory, float, 3 * bones);
-  out->map = SN_NEW(ctx, memory, float, rows *(frames + 1));
-  out->solve = SN_NEW(ctx, memory, float, bones *columns);
-  if (!out->points || !out->frames || !out->centres || !out->map || !out->solve) return ctx->error.status;
-  for (size_t c = 0; c < points; c++) out->points[c] = file_vertex(data->examples, data->vertices[c]);
-  for (size_t n = 0; n < 3 * points * frames; n++) out->frames[n] = (float)data->controls[n];
-  for (size_t b = 0; b < bones; b++) sn_vec3_store(data->bones->centres[b], out->centres + 3 * b);
-  store_strips(map, rows, frames + 1, out->map);
-  if (data->solve) store_strips(data->solve, bones, columns, out->solve);
-  return SN_OK;
-}
-
-static sn_status build_model(sn_context *ctx, const sn_control_data *data, const trained *t, sn_model *out) {
-  size_t bones = (size_t)data->bones->bones, frames = (size_t)data->bones->frames,
-         points = (size_t)data->control_count;
-  size_t rows = bones * (size_t)data->outputs;
+  if (data->options->stretch) head.flags |= SN_RT_CONTROL_STRETCH;
+  if (data->solve) head.flags |= SN_RT_CONTROL_POISSON;
+  uint32_t *vertices = SN_NEW(ctx, memory, uint32_t, points);
+  float *places = SN_NEW(ctx, memory, float, 3 * points * frames), *centres = SN_NEW(ctx, memory, float, 3 * bones);
+  float *m = SN_NEW(ctx, memory, float, rows *(frames + 1)), *p = SN_NEW(ctx, memory, float, bones *columns);
+  if (!vertices || !places || !centres || !m || !p) return ctx->error.status;
+  for (size_t c = 0; c < points; c++) vertices[c] = file_vertex(data->examples, data->vertices[c]);
+  for (size_t n = 0; n < 3 * points * frames; n++) places[n] = (float)data->controls[n];
+  for (size_t b = 0; b < bones; b++) sn_vec3_store(data->bones->centres[b], centres + 3 * b);
+  store_strips(map, rows, frames + 1, m);
+  if (data->solve) store_strips(data->solve, bones, columns, p);
   sn_model_section sections[] = {
-    {"control.head", &t->head, sizeof t->head, true},
-    {"control.points", t->points, points * sizeof *t->points, true},
-    {"control.frames", t->frames, 3 * points * frames * sizeof *t->frames, true},
-    {"control.centres", t->centres, 3 * bones * sizeof *t->centres, true},
-    {"control.map", t->map, rows * (frames + 1) * sizeof *t->map, true},
-    {"control.solve", t->solve, bones * (3 * bones + points) * sizeof *t->solve, true},
+    {"control.head", &head, sizeof head, true},
+    {"control.points", vertices, points * sizeof *vertices, true},
+    {"control.frames", places, 3 * points * frames * sizeof *places, true},
+    {"control.centres", centres, 3 * bones * sizeof *centres, true},
+    {"control.map", m, rows * (frames + 1) * sizeof *m, true},
+    {"control.solve", p, bones * columns * sizeof *p, true},
   };
   sn_model_desc desc = sn_model_desc_default();
   desc.drive = SN_RT_DRIVE_CONTROLS;
   desc.rest = &data->examples->rest, desc.skin = &data->bones->skin;
   desc.palette_count = data->bones->bones, desc.control_count = data->control_count;
-  desc.sections = sections, desc.section_count = data->options->places != SN_PLACES_PREDICTED ? 6 : 5;
+  desc.sections = sections, desc.section_count = data->solve ? 6 : 5;
   return sn_train_build(ctx, data->examples, desc, out);
 }
 
@@ -134,7 +118,6 @@ static sn_status learn(sn_context *ctx, sn_control_data *data, sn_arena *memory,
                        sn_train_report *report) {
   const sn_control_bones *bones = data->bones;
   const sn_control_options *options = data->options;
-  trained result = {0};
   int *controls = NULL;
   data->outputs = sn_control_outputs(options);
   size_t count = (size_t)bones->bones, per_bone = (size_t)data->outputs;
@@ -157,8 +140,7 @@ static sn_status learn(sn_context *ctx, sn_control_data *data, sn_arena *memory,
   if (status == SN_OK && report) snprintf(report->note, sizeof report->note, "%d bones", bones->bones);
   if (status == SN_OK) status = note_still(ctx, data, report);
   if (status == SN_OK) status = sn_control_predictor(ctx, data, map);
-  if (status == SN_OK) status = make_sections(ctx, data, map, memory, &result);
-  return status == SN_OK ? build_model(ctx, data, &result, out) : status;
+  return status == SN_OK ? build_model(ctx, data, map, memory, out) : status;
 }
 
 // What the options leave open.

@@ -464,8 +464,7 @@ static sn_status build(sn_face_solve *s, sn_skin *all, sn_model *out, sn_train_r
   if (!new_of || !names) return s->ctx->error.status;
   bones = sn_helper_number(all, 1, s->bone_count, new_of); // the still one is the joint, where there is one
   sn_status status = write_bones(s, new_of, &w);
-  if (status == SN_OK && e->skeleton.joint_count > 0)
-    status = sn_turns_make(s->ctx, s->memory, &e->skeleton, &e->poses, s->keys, &turns);
+  if (status == SN_OK && e->skeleton.joint_count > 0) status = sn_turns_make(s->ctx, s->memory, e, s->keys, &turns);
   if (status == SN_OK && turns)
     status = sn_turns_section(s->ctx, s->memory, turns, e->skeleton.joint_count, &references, &reference_size);
   if (status != SN_OK) return status;

@@ -127,7 +127,7 @@ static sn_status trained_range(sn_context *ctx, sn_arena *memory, const sn_examp
   sn_turn *turns;
   void *bytes;
   size_t size;
-  sn_status status = sn_turns_make(ctx, memory, &examples->skeleton, &examples->poses, keys, &turns);
+  sn_status status = sn_turns_make(ctx, memory, examples, keys, &turns);
   if (status == SN_OK) status = sn_ranges_section(ctx, memory, turns, &examples->poses, keys, &bytes, &size);
   if (status == SN_OK) *out = (sn_model_section){SN_RT_RANGE_NAME, bytes, size, false};
   return status;

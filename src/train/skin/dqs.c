@@ -19,8 +19,7 @@ static sn_status build(sn_context *ctx, const sn_skin_task *task, sn_skin *skin,
     sn_skin_normalize(skin);
     status = centres ? sn_centres(ctx, &examples->rest, skin, centres) : ctx->error.status;
   }
-  if (status == SN_OK)
-    status = sn_turns_make(ctx, &scratch, &examples->skeleton, &examples->poses, task->keys, &turns);
+  if (status == SN_OK) status = sn_turns_make(ctx, &scratch, examples, task->keys, &turns);
   if (status == SN_OK)
     status = sn_turns_section(ctx, &scratch, turns, examples->skeleton.joint_count, &references, &size);
   if (status == SN_OK) {

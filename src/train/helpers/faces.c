@@ -473,7 +473,7 @@ static sn_status describe(sn_face_solve *s, sn_plan *plan, sn_train_report *repo
            "%d shapes as %d bones with %zu numbers, and one that does not move", s->shape_count, bones - 1,
            w.number_count);
   if (e->skeleton.joint_count == 0) return SN_OK;
-  status = sn_turns_make(s->ctx, s->memory, &e->skeleton, &e->poses, s->keys, &turns);
+  status = sn_turns_make(s->ctx, s->memory, e, s->keys, &turns);
   return status == SN_OK ? sn_plan_references(s->ctx, plan, turns, e->skeleton.joint_count) : status;
 }
 

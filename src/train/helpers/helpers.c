@@ -74,8 +74,7 @@ static sn_status prepare(sn_helper_solve *s, const sn_keys *keys) {
   sn_context *ctx = s->ctx;
   sn_turn *turns = NULL;
   sn_status status = choose_frames(s, keys);
-  if (status == SN_OK)
-    status = sn_turns_make(ctx, s->memory, &s->examples->skeleton, &s->examples->poses, keys, &turns);
+  if (status == SN_OK) status = sn_turns_make(ctx, s->memory, s->examples, keys, &turns);
   if (status == SN_OK) status = sn_near_new(ctx, s->memory, &s->examples->skeleton, &s->base, &s->near);
   if (status == SN_OK) status = sn_skin_new(ctx, s->examples->rest.vertex_count, s->influences, &s->skin);
   if (status != SN_OK) return status;

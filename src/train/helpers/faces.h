@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Blend shapes as bones (after Kavan and others 2024): M_h = I + sum_s v_s D_hs, linear in the values v, D_hs of few numbers. Errors
-// r_s of single shapes add up in mixtures: with v uniform in its range, of mean m and variance 1/12, the expected squared error is
-// sum_s |r_s|^2 / 12 + |sum_s m_s r_s|^2. Single shapes count as much: together 2 sum_s |r_s|^2 + 12 |sum_s m_s r_s|^2, and the
-// second is one more shape, the mean mixture.
+// Blend shapes as bones (after Kavan and others 2024): M_h = I + sum_s v_s D_hs, linear in the values v, D_hs of few numbers.
+// Errors r_s of single shapes add up in mixtures: with v uniform in its range, of mean m and variance 1/12, the expected squared
+// error is sum_s |r_s|^2 / 12 + |sum_s m_s r_s|^2. Single shapes count as much: together 2 sum_s |r_s|^2 + 12 |sum_s m_s r_s|^2,
+// and the second is one more shape, the mean mixture.
 #ifndef SINEW_TRAIN_HELPERS_FACES_H
 #define SINEW_TRAIN_HELPERS_FACES_H
 

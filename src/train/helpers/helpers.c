@@ -125,8 +125,8 @@ static sn_status alternate(sn_helper_solve *s) {
   sn_status status = rows && weights ? SN_OK : s->ctx->error.status;
   for (int round = 0; status == SN_OK && round < rounds; round++) {
     if (!sn_progress(s->ctx, "moving helpers", (double)round / rounds)) return s->ctx->error.status;
-    int left = s->helper_count - s->placed_count; // half of them, then half of the rest, then all
-    if (left > 0) status = sn_helpers_seed(s, round < rounds / 2 ? (left + 1) / 2 : left);
+    int left = s->helper_count - s->placed_count;
+    if (left > 0) status = sn_helpers_seed(s, round < SN_HELPER_HALVINGS ? (left + 1) / 2 : left);
     if (status == SN_OK) status = sn_helpers_weigh(s, false);
     sn_helpers_residuals(s, &s->skin);
     for (int n = 0; status == SN_OK && n < sweeps; n++) status = move_all(s, rows, weights);

@@ -11,6 +11,9 @@
 #include "train/pose_space.h"
 #include "train/train.h"
 
+enum {
+  SN_HELPER_HALVINGS = 3
+}; // rounds that place half of the helpers that are left, on the residual of those before
 enum { SN_HELPER_DRIVERS = 4, SN_HELPER_TERMS = SN_HELPER_DRIVERS * SN_RT_QUADRATIC };
 
 typedef struct sn_helper {

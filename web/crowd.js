@@ -33,9 +33,10 @@ export class Crowd {
   // view, in which depths are shorter.
   arrange(count) {
     const box = new THREE.Box3().setFromPoints(this.viewer.sample().map(p => new THREE.Vector3(...p))), size = box.getSize(new THREE.Vector3());
-    const { canvas } = this.viewer.stage, shape = Math.SQRT1_2 * (canvas.clientWidth || 1) / (canvas.clientHeight || 1);
+    const { canvas } = this.viewer.stage, shape = (canvas.clientWidth || 1) / (canvas.clientHeight || 1);
     const [across, back] = [size.x, size.z].map(s => 1.08 * Math.max(s, 0.25 * size.y)), out = new Float32Array(3 * count);
-    const columns = Math.min(count, Math.ceil(Math.sqrt(shape * count * back / across)));
+    let columns = 1;
+    while (columns < count && columns * across < 0.4 * shape * (Math.ceil(count / columns) * back + size.y)) columns++;
     for (let k = 0; k < count; k++) out[3 * k] = (k % columns - (columns - 1) / 2) * across, out[3 * k + 2] = -Math.floor(k / columns) * back;
     this.box = box;
     return out;

@@ -21,9 +21,7 @@ static int run(cli *c) {
   }
   if (sn_cli_given(c, "--bend") || sn_cli_given(c, "--twist")) options.angles = &angles;
   const char *folder = sn_cli_text(c, "-o"), *motion = sn_cli_text(c, "--motion");
-  if (!sn_gen_motion_named(motion, &options.motion)) {
-    return sn_cli_misuse("--motion %s: choose own, rom, mixed or extreme", motion);
-  }
+  sn_gen_motion_named(motion, &options.motion);
   if (!folder) folder = options.set;
   sn_examples examples;
   sn_status status = sn_gen_folder(&c->ctx, &options, folder, &examples);
@@ -54,7 +52,7 @@ static const cli_option options[] = {
   {"--bend", "DEGREES", "115", "bend of the last frame (elbow)", false},
   {"--twist", "DEGREES", "100", "twist of the last frame (elbow)", false},
   {"--targets", "N", "0", "expressions (face); 0: six", false},
-  {"--motion", "KIND", "own", "clip: own, rom (one joint and axis at a time), mixed or extreme", false},
+  {"--motion", "own|rom|mixed|extreme", "own", "clip; rom: one joint and axis at a time", false},
   {0},
 };
 

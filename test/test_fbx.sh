@@ -215,7 +215,7 @@ names=$("$SINEW" info bar/skeleton.glb | sed -n 's/^    \([^ ]*\) .*/\1/p')
 set -- $names
 expect 1 "give --map FILE" "$SINEW" eval bar.sinew --skeleton walk.bvh -o walk.pc2
 printf '%s Hips\n%s Spine\n' "$1" "$2" > names.txt
-expect 0 "joints have a partner" "$SINEW" eval bar.sinew --skeleton walk.bvh --map names.txt --fps 25 -o walk.pc2
+expect 0 "joints are matched" "$SINEW" eval bar.sinew --skeleton walk.bvh --map names.txt --fps 25 -o walk.pc2
 expect 1 "names.txt:1: the model has no joint called" bash -c "echo 'x Hips' > names.txt; '$SINEW' eval bar.sinew --skeleton walk.bvh --map names.txt -o walk.pc2"
 
 data=$SINEW_DATA/dembones-files

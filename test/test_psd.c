@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // psd and eigenskin: what they reproduce, what they generalise to, and the runtime that evaluates them.
-#include "train/correct/correct.h"
+#include "train/correct/corrector.h"
 #include "train_fixture.h"
 
 #include "psd_fixture.h"
@@ -119,13 +119,13 @@ static void cardinal_form_is_the_per_vertex_form(void **state) {
 static void bsplines_reach_twice_the_nearest_pose(void **state) {
   (void)state;
   sn_context ctx = sn_context_default();
-  sn_arena memory = sn_arena_new(&ctx);
   sn_correct_options o = sn_correct_options_default();
   o.kernel = SN_RBF_BSPLINE;
+  sn_corrector corrector = {.ctx = &ctx, .options = &o, .memory = sn_arena_new(&ctx)};
   double centres[3] = {0, 1, 3}, gram[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
   sn_pose_field field = {.centre_count = 3, .centres = centres, .metric = {.axes = 1}};
   sn_rbf rbf;
-  assert_ok(&ctx, sn_field_solve(&ctx, &memory, &o, NULL, gram, &field, &rbf));
+  assert_ok(&ctx, sn_field_solve(&corrector, NULL, gram, &field, &rbf));
   const double phi[3][3] = {
     {2.0 / 3, 1.0 / 6, 0.125 / 6}, {1.0 / 6, 2.0 / 3, 1.0 / 6}, {0, 0, 2.0 / 3}}; // [pose][centre]
   for (int k = 0; k < 3; k++) {
@@ -136,7 +136,7 @@ static void bsplines_reach_twice_the_nearest_pose(void **state) {
       assert_near(value, p == k, 1e-9);
     }
   }
-  sn_rbf_free(&rbf), sn_arena_free(&memory);
+  sn_rbf_free(&rbf), sn_arena_free(&corrector.memory);
 }
 
 static void eigenskin_with_all_components_is_psd_where_one_joint_moves(void **state) {

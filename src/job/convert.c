@@ -137,6 +137,8 @@ sn_status sn_job_convert(sn_context *ctx, const char *from, const char *to, cons
     if (memcmp(&adjust[0], &adjust[k], sizeof *adjust) == 0) continue;
     return sn_fail(ctx, SN_BAD_INPUT, "convert reads one file: give `scale`, `axes` and `offset` without its kind");
   }
+  if (sn_has_extension(from, ".sinew"))
+    return sn_fail(ctx, SN_UNSUPPORTED, "%s is a model: `sinew eval` plays a clip with it, as meshes or .glb", from);
   bool mesh = sn_is_scene(to) || sn_has_extension(to, ".obj");
   if (sn_is_document(from) && is_gltf(to) && c.choice.adjust.offset == 0) return convert_document(&c);
   if (sn_is_document(from) && sn_is_scene(to)) return convert_scene(&c);

@@ -100,11 +100,11 @@ void sn_adjust_text(const sn_adjust *given, sn_mat3 more, sn_file_kind kind, cha
   sn_mat3 linear = sn_mat3_mul(more, sn_adjust_linear(given));
   double scale = cbrt(fabs(sn_mat3_determinant(linear)));
   char axes[8];
-  int used = 0;
   axes_text(linear, axes);
   *out = '\0';
-  bool scaled = fabs(scale - 1) > 1e-6, turned = strcmp(axes, "xyz") != 0;
-  if (scaled) used = snprintf(out, size, "`scale` %s=%.6g", file_names[kind], scale);
+  bool turned = strcmp(axes, "xyz") != 0 || (given && sn_mat3_norm(given->axes) > 0);
+  bool scaled = fabs(scale - 1) > 1e-6 || (given && given->scale > 0);
+  int used = scaled ? snprintf(out, size, "`scale` %s=%.6g", file_names[kind], scale) : 0;
   if (turned) snprintf(out + used, size - (size_t)used, "%s`axes` %s=%s", scaled ? " " : "", file_names[kind], axes);
 }
 

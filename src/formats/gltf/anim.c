@@ -327,7 +327,7 @@ sn_status sn_gltf_poses_adjusted(sn_context *ctx, const sn_gltf *gltf, int clip,
   if (frame_count < 0) frame_count = sn_count_frames(ctx, info.name, seconds, fps, info.key_count);
   if (frame_count < 0) return sn_fail_prefix(ctx, "%s: clip ", gltf->name);
   if (clip >= 0 && frame_count > 1 && (frame_count - 1) / fps > seconds + 1 / fps) {
-    char late[128] = "";
+    char late[128] = "; give fewer frames, or their rate with `fps`";
     if (start > 0 && (frame_count - 1) / fps <= info.end + 1 / fps) {
       snprintf(late, sizeof late, "; its first key is at %g s: if the frames begin at 0, give `offset` skeleton=%g",
                info.start, -info.start);

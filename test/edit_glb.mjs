@@ -242,6 +242,11 @@ export const edits = {
       mesh.weights = [0], mesh.extras = { targetNames: ["grow"] };
     }
   },
+  // The first clip again under other names: k clips in all.
+  clips(doc, k) {
+    const [first] = doc.json.animations;
+    doc.json.animations = Array.from({ length: Number(k) }, (_, n) => ({ ...first, name: `clip ${n}` }));
+  },
   // Texture coordinates, a texture of two by two pixels, and a base colour.
   texture(doc, colour = 0.5) {
     const png = Buffer.from("iVBORw0KGgoAAAANSUhEUgAAAAIAAAACCAIAAAD91JpzAAAAF0lEQVR4nGP4////swoNBpuKZ////wcAP7AJG0FIHcUAAAAASUVORK5CYII=", "base64"), offset = doc.bin.length;

@@ -17,6 +17,15 @@ expect 0 "mahalanobis" "$SINEW" train --help all
 expect 0 "degree_r" "$SINEW" compare --help torque
 expect 2 "did you mean --frames?" "$SINEW" train --frame x
 expect 2 "needs a value" "$SINEW" train --rest
+expect 2 "needs a value" "$SINEW" train --json -o x.sinew
+expect 2 "train: -o MODEL.sinew is missing: model to write" "$SINEW" train --rest a --frames b
+expect 2 "a.obj belongs to no option" "$SINEW" rig a.obj -o x.glb
+expect 2 "--method rotreg:bones=" "$SINEW" train --bones 20 -o x.sinew
+expect 2 "options follow a colon" "$SINEW" train --method psd,blend=dualquat -o x.sinew
+expect 2 "ends in .html" "$SINEW" view a.sinew -o x.pdf
+expect 2 "--from needs the poses" "$SINEW" train --from a.sinew -o x.sinew
+expect 2 "goes with --cuda" "$SINEW" bench a.sinew --characters 5
+expect 0 "sinew rig --rest" "$SINEW" help rig
 expect 2 "is given twice" "$SINEW" train --rest a --rest b
 expect 2 "takes no value" "$SINEW" info --quiet=1 x
 expect 2 "not a number" "$SINEW" gen bar --frames many
@@ -108,6 +117,10 @@ expect 1 "frame 900 does not exist" "$SINEW" train "${data[@]}" --keys 0,900 -o 
 expect 1 "has no clip" "$SINEW" train "${data[@]}" --clip nothing -o no.sinew
 expect 1 "clip" "$SINEW" train "${data[@]}" --fps 15 -o no.sinew
 expect 1 "pair up" "$SINEW" train "${data[@]}" --frames set/frames.pc2 -o no.sinew
+expect 1 "there is no folder missing" "$SINEW" train "${data[@]}" -o no.sinew --json missing/report.json
+expect 1 "--scale frames=1" "$SINEW" train "${data[@]}" --scale frames=0.01 -o no.sinew
+printf 'a,b\n1,2\n' > table.csv
+expect 1 "not a kind of mesh" "$SINEW" info table.csv
 expect 1 "there is no folder missing/folder" "$SINEW" train "${data[@]}" -o missing/folder/no.sinew
 if [ -e /dev/full ] && [ "$(id -u)" = 0 ] && mkdir tiny && mount -t tmpfs -o size=16k tmpfs tiny 2>/dev/null; then
   expect 1 "No space left" "$SINEW" convert set/frames.pc2 tiny/f.pc2

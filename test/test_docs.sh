@@ -26,6 +26,7 @@ diff -u docs/measurements.md "$work/measurements.md" || fail "the tables changed
 mkdir "$work/figures" && cp docs/figures/*.md "$work/figures"
 SINEW_FIGURES=$work/figures python3 tools/documents.py --tables || fail "tools/documents.py"
 diff -ru -x '*.svg' -x '*.png' docs/figures "$work/figures" || fail "the tables changed: tools/documents.py --tables"
+for picture in "$work"/figures/*.svg; do cmp "$picture" "docs/figures/${picture##*/}" || fail "a picture changed: tools/documents.py --tables"; done
 # Every one of them has its numbers, with commit, processor and date.
 for name in $(cat docs/measurements.md docs/figures/*.md | sed -n 's/^<!-- measured \(.*\) -->$/\1/p'); do
   for about in commit processor date; do grep -q "\"$about\"" "docs/measurements/$name.json" || fail "docs/measurements/$name.json has no $about"; done

@@ -48,9 +48,9 @@ expect 1 "has no joint 'upperarm'" "$SINEW" export arm.sinew --skeleton named.gl
 expect 1 "joint 'forearm' is" "$SINEW" export arm.sinew --skeleton tall.glb "${to[@]}"
 expect 1 'choose json, three' "$SINEW" export arm.sinew --skeleton arm.glb --to maya -o no.json
 expect 1 'the name ends in .py' "$SINEW" export arm.sinew --skeleton arm.glb --to blender -o no.json
-expect 2 'Give --to' "$SINEW" export arm.sinew --skeleton arm.glb -o no.json
-expect 2 'Give --skeleton' "$SINEW" export arm.sinew "${to[@]}"
-expect 2 'Give -o' "$SINEW" export arm.sinew --skeleton arm.glb --to json
+expect 2 '--to TOOL is missing' "$SINEW" export arm.sinew --skeleton arm.glb -o no.json
+expect 2 '--skeleton FILE is missing' "$SINEW" export arm.sinew "${to[@]}"
+expect 2 '-o FILE is missing' "$SINEW" export arm.sinew --skeleton arm.glb --to json
 expect 1 'nowhere.glb' "$SINEW" export arm.sinew --skeleton nowhere.glb "${to[@]}"
 check test ! -e no.json
 finish

@@ -365,6 +365,50 @@ static void test_torque(void **state) {
 }
 
 // As far as it is told, to the last frame: forearm and hand at rest by half a turn, what the upper arm shows at rest.
+// A leg that lifts: thigh and foot follow, and muscles swell by (1 - s) x + s x^2 of a load x. So s does not matter where x is 0
+// or 1, between them a linear response swells more, and s = 1/2 is half way.
+static void test_square(void **state) {
+  (void)state;
+  sn_context ctx = sn_context_default();
+  sn_gen_options options = options_of("leg");
+  static const double squares[3] = {0, 0.5, 1};
+  sn_examples set[3];
+  options.vertices = 600, options.frames = 30, options.motion = SN_MOTION_LIFT;
+  for (int k = 0; k < 3; k++) {
+    options.square = &squares[k];
+    assert_ok(&ctx, sn_gen(&ctx, &options, &set[k]));
+  }
+  double least = 1;
+  int ends = 0;
+  for (int f = 0; f < 30; f++) {
+    double x = set[0].torques.values[3 * f + 1] / 150, apart = 0, off = 0;
+    for (int i = 0; i < 600; i++) {
+      sn_vec3 p[3];
+      for (int k = 0; k < 3; k++) p[k] = sn_vec3_from(sn_frame(&set[k].frames, f)[i]);
+      apart = fmax(apart, sn_vec3_distance(p[0], p[2]));
+      off = fmax(off, sn_vec3_distance(p[1], sn_vec3_scale(sn_vec3_add(p[0], p[2]), 0.5)));
+    }
+    ends += x == 0 || x == 1;
+    if (x == 0 || x == 1) assert_near(apart, 0, 0);
+    if (x > 0.1 && x < 0.9) {
+      least = fmin(least, apart / (x - x * x));
+      assert_below(off, 0.02 * apart);
+      assert_below(volume(&set[2].rest, sn_frame(&set[2].frames, f)),
+                   volume(&set[0].rest, sn_frame(&set[0].frames, f)));
+    }
+    const sn_affine *pose = sn_pose(&set[0].poses, f);
+    assert_near(sn_rotation_angle(sn_affine_linear(pose[0]), sn_mat3_identity()), 0, 1e-9);
+    assert_near(sn_rotation_angle(sn_affine_linear(pose[2]), sn_affine_linear(pose[1])), 0, 1e-7);
+  }
+  assert_true(ends >= 8);
+  assert_below(0.008, least); // the quadriceps swells by 16 mm under full load, less what bending takes off
+  const double wrong = 1.5;
+  sn_examples none;
+  options.square = &wrong;
+  assert_fails(&ctx, sn_gen(&ctx, &options, &none), "from 0 to 1");
+  for (int k = 0; k < 3; k++) sn_examples_free(&set[k]);
+}
+
 static void test_elbow_turns(void **state) {
   (void)state;
   sn_context ctx = sn_context_default();
@@ -493,11 +537,17 @@ static void test_write(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_defaults),          cmocka_unit_test(test_bar),
-    cmocka_unit_test(test_motions),           cmocka_unit_test(test_counts),
-    cmocka_unit_test(test_threads_and_seeds), cmocka_unit_test(test_torque),
-    cmocka_unit_test(test_elbow_turns),       cmocka_unit_test(test_refusals),
-    cmocka_unit_test(test_no_memory),         cmocka_unit_test(test_write),
+    cmocka_unit_test(test_defaults),
+    cmocka_unit_test(test_bar),
+    cmocka_unit_test(test_motions),
+    cmocka_unit_test(test_counts),
+    cmocka_unit_test(test_threads_and_seeds),
+    cmocka_unit_test(test_torque),
+    cmocka_unit_test(test_square),
+    cmocka_unit_test(test_elbow_turns),
+    cmocka_unit_test(test_refusals),
+    cmocka_unit_test(test_no_memory),
+    cmocka_unit_test(test_write),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

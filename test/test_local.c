@@ -202,7 +202,7 @@ static void coefficients_are_the_formula(void **state) {
   sn_keys all, none;
   sn_turn *turns;
   assert_ok(&ctx, sn_keys_parse(&ctx, "all", 60, 1, &all, &none));
-  assert_ok(&ctx, sn_turns_make(&ctx, &memory, &e.skeleton, &e.poses, &all, &turns));
+  assert_ok(&ctx, sn_turns_make(&ctx, &memory, &e, &all, &turns));
   const sn_rt_terms *terms = sn_rt_data(&t.model, SN_SECTION_CORRECT_TERMS);
   const sn_rt_field *fields = sn_rt_data(&t.model, SN_SECTION_CORRECT_FIELDS);
   const uint16_t *groups = sn_rt_data(&t.model, SN_SECTION_CORRECT_JOINTS);

@@ -64,7 +64,7 @@ static void errors_say_what_to_do(void **state) {
   assert_fails(&ctx, sn_options_parse(&ctx, groups, "count=9", &o), "from -2 to 8");
   assert_fails(&ctx, sn_options_parse(&ctx, groups, "count=1.5", &o), "whole number");
   assert_fails(&ctx, sn_options_parse(&ctx, groups, "count=", &o), "whole number");
-  assert_fails(&ctx, sn_options_parse(&ctx, groups, "width=0", &o), "or one of auto|wide");
+  assert_fails(&ctx, sn_options_parse(&ctx, groups, "width=0", &o), "or auto|wide");
   assert_fails(&ctx, sn_options_parse(&ctx, groups, "width=nan", &o), "number from");
   assert_fails(&ctx, sn_options_parse(&ctx, groups, "colour=pink", &o), "choose one of red|green|blue");
   assert_fails(&ctx, sn_options_parse(&ctx, groups, "loud=2", &o), "0 or 1");

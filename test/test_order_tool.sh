@@ -50,7 +50,7 @@ if "$SINEW" view packed.sinew "${clip[@]}" -o packed.html --quiet 2> log; then
 else
   grep -q "without the page" log || fail "view: $(cat log)"
 fi
-expect 2 "choose blocks or file" "$SINEW" pack plain.sinew --order joints -o no.sinew
+expect 2 "choose one of blocks|file" "$SINEW" pack plain.sinew --order joints -o no.sinew
 expect 1 "packed already" "$SINEW" pack blocks.sinew -o no.sinew
 [ ! -e no.sinew ] || fail "half-written output"
 finish

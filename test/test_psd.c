@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // psd and eigenskin: what they reproduce, what they generalise to, and the runtime that evaluates them.
+#include "train/correct/corrector.h"
 #include "train_fixture.h"
 
 #include "psd_fixture.h"
@@ -111,6 +112,31 @@ static void cardinal_form_is_the_per_vertex_form(void **state) {
                 "psd:space=whole,kernel=bspline,threshold=0,sigma=0.6,cardinal=0", "every:4", 2e-4);
   compare_specs("shoulder", "psd:space=whole,kernel=thinplate,threshold=0",
                 "psd:space=whole,kernel=thinplate,threshold=0,cardinal=0", "every:4", 2e-4);
+}
+
+// Poses at 0, 1 and 3 on a line: their B-splines reach 2, 2 and 4, twice the nearest pose. M4 is 2/3 at 0, 1/6 at one width and
+// (2 - t)^3 / 6 beyond it.
+static void bsplines_reach_twice_the_nearest_pose(void **state) {
+  (void)state;
+  sn_context ctx = sn_context_default();
+  sn_correct_options o = sn_correct_options_default();
+  o.kernel = SN_RBF_BSPLINE;
+  sn_corrector corrector = {.ctx = &ctx, .options = &o, .memory = sn_arena_new(&ctx)};
+  double centres[3] = {0, 1, 3}, gram[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+  sn_pose_field field = {.centre_count = 3, .centres = centres, .metric = {.axes = 1}};
+  sn_rbf rbf;
+  assert_ok(&ctx, sn_field_solve(&corrector, NULL, gram, &field, &rbf));
+  const double phi[3][3] = {
+    {2.0 / 3, 1.0 / 6, 0.125 / 6}, {1.0 / 6, 2.0 / 3, 1.0 / 6}, {0, 0, 2.0 / 3}}; // [pose][centre]
+  for (int k = 0; k < 3; k++) {
+    assert_near(field.widths[k], k < 2 ? 1 : 2, 1e-12);
+    for (int p = 0; p < 3; p++) {
+      double value = 0;
+      for (int c = 0; c < 3; c++) value += rbf.mix[k * rbf.terms + c] * phi[p][c];
+      assert_near(value, p == k, 1e-9);
+    }
+  }
+  sn_rbf_free(&rbf), sn_arena_free(&corrector.memory);
 }
 
 static void eigenskin_with_all_components_is_psd_where_one_joint_moves(void **state) {
@@ -579,6 +605,7 @@ int main(void) {
     cmocka_unit_test(what_cannot_be_is_refused),
     cmocka_unit_test(three_dual_quaternion_poses_beat_nine_linear_ones),
     cmocka_unit_test(singular_blends_are_named_and_bounded),
+    cmocka_unit_test(bsplines_reach_twice_the_nearest_pose),
     cmocka_unit_test(weighted_distances_need_fewer_poses),
     cmocka_unit_test(more_components_are_better),
     cmocka_unit_test(full_turns_are_continuous_with_a_state),

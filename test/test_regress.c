@@ -180,9 +180,8 @@ static void fields_keep_the_prediction(void **state) {
         float given[6];
         sn_corrections_at(&out, poses, p, i, given);
         for (int c = 0; c < 3; c++) {
-          double predicted = (double)d->deltas[p * vertices + i][c] - sn_regression_ridge(&r, (int)p) *
-                                                                        r.unit[r.set_of[i]] *
-                                                                        (double)r.alpha[p * vertices + i][c];
+          double predicted = (double)d->deltas[p * vertices + i][c] -
+                             sn_ridges[r.ridges.of[0]] * r.unit[r.set_of[i]] * (double)r.alpha[p * vertices + i][c];
           lost += (given[c] - predicted) * (given[c] - predicted);
         }
       }

@@ -51,6 +51,22 @@ static void test_partners(void **state) {
   sn_skeleton_free(&theirs);
 }
 
+// A bone without length differs by rounding from what a model holds of it.
+static void test_no_length(void **state) {
+  (void)state;
+  sn_context ctx = sn_context_default();
+  sn_skeleton ours, theirs;
+  const char *const names[] = {"leg", "foot", "target"};
+  chain(&ctx, 3, names, (const double[]){0, 1, 1}, 0, &ours);
+  chain(&ctx, 3, names, (const double[]){0, 1, 1 + 1e-7}, 0, &theirs);
+  assert_true(sn_skeletons_alike(&ours, &theirs));
+  sn_skeleton_free(&theirs);
+  chain(&ctx, 3, names, (const double[]){0, 1, 1.01}, 0, &theirs);
+  assert_false(sn_skeletons_alike(&ours, &theirs));
+  sn_skeleton_free(&theirs);
+  sn_skeleton_free(&ours);
+}
+
 // A quarter turn about z half way up: the same on a skeleton of twice the size with other frames.
 static void test_retarget(void **state) {
   (void)state;
@@ -80,6 +96,7 @@ static void test_retarget(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_partners), cmocka_unit_test(test_retarget)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_partners), cmocka_unit_test(test_no_length),
+                                     cmocka_unit_test(test_retarget)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

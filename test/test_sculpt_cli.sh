@@ -20,7 +20,7 @@ expect 1 "after the @ comes sigma" "$SINEW" train --method psd:space=whole --res
 # Sculpted poses alone are met by one pose space for all joints, and a width goes with it; beside frames it has to be asked for.
 "$SINEW" train --method psd --rest elbow/rest.obj "${clip[@]}" --pose "4=$(shape 4)@0.5" -o alone.sinew --quiet || fail "a sculpted pose with a width"
 expect 1 "space=whole" "$SINEW" train --method psd --rest elbow/rest.obj "${clip[@]}" --frames elbow/frames.pc2 --pose "4=$(shape 4)@0.5" -o no.sinew
-expect 1 "--pose FRAME=MESH" "$SINEW" train --from plain.sinew "${clip[@]}" -o no.sinew
+expect 2 "--pose FRAME=MESH" "$SINEW" train --from plain.sinew "${clip[@]}" -o no.sinew
 expect 2 "without --method" "$SINEW" train --from plain.sinew --method psd "${clip[@]}" --pose "8=$(shape 8)" -o no.sinew
 expect 1 "choose x, y or z" "$SINEW" train --from plain.sinew "${clip[@]}" --pose "8=$(shape 8)" --mirror up -o no.sinew
 expect 1 "not symmetric" "$SINEW" train --from plain.sinew "${clip[@]}" --pose "8=$(shape 8)" --mirror x -o no.sinew

@@ -83,6 +83,26 @@ grep -q '^squared distance of every vertex' printed.txt || fail "the response of
 grep -q 'as published: f_r = ' train.json
 "$SINEW" eval printed.sinew "${drive[@]}" -o printed.glb --quiet
 refused 'leave out psd=1' train --method torque:published=1,psd=1 "${examples[@]}" --torque set/torque.csv -o none.sinew
+# Constructed legs: a swelling that is quadratic in the torque is found by the analysis of variance, a linear one has nothing to find.
+for square in 0 1; do
+  "$SINEW" gen leg --vertices 1000 --frames 30 --motion lift --square $square -o lift --quiet
+  "$SINEW" compare --method torque:published=1 --degrees all --rest lift/rest.obj --frames lift/frames.pc2 --skeleton lift/skeleton.glb \
+    --torque lift/torque.csv --keys all --quiet --json lift$square.json
+done
+node - <<'JS'
+const fs = require('fs');
+const anova = s => JSON.parse(fs.readFileSync(`lift${s}.json`)).result.anova;
+const check = (ok, what) => { if (!ok) { console.error(what); process.exit(1); } };
+const p = [anova(0), anova(1)].map(a => a.effects.second.p);
+check(p[1] < 0.01, `a quadratic swelling is not found: p = ${p[1]}`);
+check(p[0] > 0.5, `a linear swelling is taken for another: p = ${p[0]}`);
+check(anova(1).post_hoc.second.order[2] === 'linear', `linear f_s is the worst: ${anova(1).post_hoc.second.order}`);
+// F of f_s from the cells, by hand: balanced cells of n values.
+const { cells, effects } = anova(1), n = cells[0].n, mean = list => list.reduce((a, b) => a + b, 0) / list.length;
+const levels = ['linear', 'quadratic', 'cubic'].map(l => mean(cells.filter(c => c.levels[1] === l).map(c => c.mean)));
+const between = 3 * n * levels.reduce((s, m) => s + (m - mean(levels)) ** 2, 0) / 2, within = mean(cells.map(c => c.sd ** 2));
+check(Math.abs(between / within / effects.second.f - 1) < 1e-6, `F = ${effects.second.f}, by hand ${between / within}`);
+JS
 "$SINEW" stats anova cells.csv --quiet --json anova.json
 node -e "
   const a = JSON.parse(require('fs').readFileSync('anova.json')).result.effects.second.f;

@@ -44,7 +44,7 @@ node "$src/test/edit_glb.mjs" site/character.glb site/tangents.glb tangents
 "$SINEW" train --method lbs:weights=given,tangents=1 --rest site/tangents.glb --skeleton site/tangents.glb -o site/tangents.sinew --quiet
 "$SINEW" pack site/character.sinew -o site/character-packed.sinew --quiet
 for name in character given dqs; do "$SINEW" eval site/$name.sinew --skeleton site/character.glb -o $name.pc2 --quiet; done
-"$SINEW" train --method affine --rest arm/rest.obj --frames arm/frames.pc2 --controls arm/controls.txt --quiet -o site/affine.sinew
+"$SINEW" train --method affine:stretch=1 --rest arm/rest.obj --frames arm/frames.pc2 --controls arm/controls.txt --quiet -o site/affine.sinew
 "$SINEW" pack site/affine.sinew -o site/affine-packed.sinew --quiet
 "$SINEW" pack site/affine.sinew --order blocks -o site/affine-blocks.sinew --quiet
 "$SINEW" pack site/character.sinew --order blocks -o site/character-blocks.sinew --quiet

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
+import { hostile } from './hostile_model.mjs';
 
 const dir = process.env.SINEW_WEB_DIR, at = join(dir, 'site/node_modules/sinew-skin');
 const core = await import(join(at, 'core.js')), { loadSinew, matchJoints, sanitiseName, webgpuRefuses } = core;
@@ -96,22 +97,27 @@ for (const k of [0, 1]) {
 }
 turned.dispose();
 
-// Hostile models: cut off anywhere, or with any byte changed, they are refused with a message; nothing traps.
-const good = readFileSync(join(dir, 'site/character.sinew'));
+// Hostile models: cut off anywhere, or with any byte changed, they are refused with a message; nothing traps. What opens answers everything.
+const hostileInput = ({ jointCount, controlCount, torqueCount, valueCount }) => ({ joints: new Float32Array(12 * jointCount), controls: new Float32Array(3 * controlCount), torques: new Float32Array(torqueCount), values: new Float32Array(valueCount) });
 let refused = 0, tried = 0;
 const attempt = async bytes => {
   tried++;
   try {
     const model = await loadSinew(bytes, { name: 'hostile' });
-    model.load({ joints: new Float32Array(12 * model.info.jointCount), controls: new Float32Array(3 * model.info.controlCount), torques: new Float32Array(model.info.torqueCount) });
-    model.evaluate();
+    model.load(hostileInput(model.info));
+    model.evaluate(), model.palette(), model.values(), model.rest(), model.bytes(), webgpuRefuses(model);
+    assert.ok(model.triangles.length === 3 * model.info.triangleCount && model.restControls.length === 3 * model.info.controlCount);
+    assert.ok([model.jointRest, model.order].every(list => list === null || list.length > 0));
+    for (let k = 0; k < model.info.valueCount; k++) model.valueRange(k);
+    for (let k = 0; k < model.info.torqueCount; k++) model.torqueRange(k);
     model.dispose();
   } catch (error) {
-    assert.match(error.message, /^hostile: \S+/);
+    assert.match(error.message, /^hostile: \S+/, error.stack);
     assert.ok(!(error.cause instanceof WebAssembly.RuntimeError), error.message);
     refused++;
   }
 };
+const good = readFileSync(join(dir, 'site/character.sinew'));
 for (let k = 0; k < 60; k++) await attempt(good.subarray(0, Math.floor(good.length * k / 60)));
 const sections = Array.from({ length: good.readUInt32LE(12) }, (_, n) => [16, 24].map(o => Number(good.readBigUInt64LE(128 + 40 * n + o))));
 const read = place => place < 128 + 40 * sections.length || sections.some(([at, size]) => place >= at && place < at + size);
@@ -123,19 +129,20 @@ for (let k = 0; k < 300; k++) {
   await attempt(bad);
 }
 assert.equal(refused, tried, `${tried - refused} of ${tried} hostile models were taken`); // every byte that is read is under a checksum
-// The same with checksums that fit: refused, or harmless. (Node 18 has no zlib.crc32.)
-const crcTable = Array.from({ length: 256 }, (_, n) => { for (let bit = 0; bit < 8; bit++) n = n & 1 ? n >>> 1 ^ 0xedb88320 : n >>> 1; return n; });
-const crc32 = bytes => ~bytes.reduce((crc, byte) => crc >>> 8 ^ crcTable[(crc ^ byte) & 255], -1) >>> 0;
-for (let k = 0; k < 300; k++) {
-  const bad = Buffer.from(good), count = bad.readUInt32LE(12), entry = 128 + 40 * (k % count), at = Number(bad.readBigUInt64LE(entry + 16)), size = Number(bad.readBigUInt64LE(entry + 24));
-  const place = at + (k * 2654435761 % Math.max(size, 1));
-  bad[place] ^= [255, 128, 1][k % 3];
-  bad.writeUInt32LE(crc32(bad.subarray(at, at + size)), entry + 32);
-  bad.writeUInt32LE(0, 124);
-  bad.writeUInt32LE(crc32(bad.subarray(0, 128 + 40 * count)), 124);
-  await attempt(bad);
+// The same with checksums that fit: refused, or harmless. Models of every kind, packed ones, helpers and values among them.
+for (const [name, rounds] of [['character', 300], ...['character-packed', 'affine', 'affine-blocks', 'dqs', 'helpers', 'face', 'tangents', 'terms'].map(other => [other, 100])]) {
+  const bytes = readFileSync(join(dir, `site/${name}.sinew`));
+  for (let k = 0; k < rounds; k++) await attempt(hostile(bytes, k));
 }
 assert.ok(refused < tried, 'checksums that fit are taken');
+// Input of another size, and none, is refused by name.
+const whole2 = await loadSinew(good), { jointCount } = whole2.info;
+for (const input of [undefined, {}, { joints: [] }, { joints: new Float32Array(12 * jointCount + 1) }, { joints: new Float32Array(12 * jointCount - 12) }]) {
+  assert.throws(() => whole2.load(input), new RegExp(`takes ${12 * jointCount} numbers as joints, not`));
+}
+assert.throws(() => whole2.bind([1, 2, 3]), /numbers as joints, not 3/);
+whole2.dispose();
+for (const source of [null, undefined, 42, {}, new Uint8Array(), new ArrayBuffer(200)]) await assert.rejects(loadSinew(source), error => /^[^:]+: \S+/.test(error.message));
 await assert.rejects(loadSinew('data:text/plain,not a model, but long enough to be one if it began like one'), /too few for a model/);
 
 assert.equal(sanitiseName('mixamorig:Left Arm.001'), 'mixamorigLeft_Arm001');

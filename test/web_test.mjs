@@ -233,6 +233,89 @@ await test('WebGPU crowds have the vertices of WebAssembly, helper joints too', 
   });
 });
 
+// Hostile models with checksums that fit, on the GPU: refused with a sentence, or evaluated to the end. What is finite in WebAssembly and moves
+// no further than the model is wide has the same vertices; the device survives all of them.
+await test('hostile models in WebGPU', () => {
+  extra['hostile_model.js'] = readFileSync(join(source, 'test/hostile_model.mjs'), 'utf8');
+  return withPage('empty.html', async page => {
+    const seen = await page.evaluate(async names => {
+      const { loadSinew, webgpuDevice, webgpuRefuses, SinewGpu } = await import('sinew-skin'), { hostile } = await import('./hostile_model.js'), device = await webgpuDevice();
+      if (!device) return null;
+      const out = { tried: 0, opened: 0, odd: [], lost: false };
+      device.lost.then(() => { out.lost = true; });
+      for (const name of names) {
+        const good = new Uint8Array(await (await fetch(`${name}.sinew`)).arrayBuffer());
+        for (let k = 0; k < 60 && !out.lost; k++, out.tried++) {
+          const model = await loadSinew(hostile(good, k)).catch(error => error);
+          if (model instanceof Error) { if (!/^model: \S+/.test(model.message)) out.odd.push(model.message); continue; }
+          const { info } = model, joints = Float32Array.from({ length: 12 * info.jointCount }, (_, n) => n % 12 % 5 === 0 ? 1 : 0);
+          const input = { joints, values: new Float32Array(info.valueCount), controls: model.restControls, torques: new Float32Array(info.torqueCount) };
+          const crowd = await SinewGpu.create(device, model, 2).catch(error => error);
+          if (crowd instanceof Error) { if (!webgpuRefuses(model, device)) out.odd.push(`${name} ${k}: ${crowd.message}`); model.dispose(); continue; }
+          crowd.write(0, input), crowd.write(1, input);
+          const { positions } = await crowd.read();
+          model.load(input);
+          const mine = model.evaluate().positions, size = Math.max(...model.rest().positions.map(Math.abs));
+          const tame = mine.every(x => Math.abs(x) <= 2 * size), off = positions[1].reduce((most, x, n) => Math.max(most, Math.abs(x - mine[n])), 0);
+          if (tame && !(off <= 1e-3 * size)) out.odd.push(`${name} ${k}: ${off / size} of the size off`);
+          out.opened++, crowd.dispose(), model.dispose();
+        }
+      }
+      return out;
+    }, ['given', 'dqs', 'character', 'affine', 'helpers', 'face', 'character-packed']);
+    if (!seen) return console.log('  skipped: this Chromium has no WebGPU');
+    assert.deepEqual([seen.odd, seen.lost], [[], false]);
+    assert.ok(seen.opened >= 50 && seen.opened < seen.tried, JSON.stringify(seen));
+    console.log(`  ${seen.tried} models, ${seen.opened} evaluated`);
+  });
+});
+
+// A device without enough limits, and one that is lost: a sentence, and WebAssembly goes on.
+await test('WebGPU without limits, and lost', () => {
+  extra['webgpu.html'] = readFileSync(join(dir, 'site/index.html'), 'utf8').replace(/<script type="module".*/, '').replace('three.module.js",', 'three.webgpu.js",\n  "three/webgpu": "./node_modules/three/build/three.webgpu.js",');
+  return withPage('webgpu.html', async page => {
+    const warned = [];
+    page.on('console', m => m.type() === 'warning' && warned.push(m.text()));
+    const seen = await page.evaluate(async () => {
+      const THREE = await import('three/webgpu'), { loadSinew, webgpuDevice, webgpuRefuses, skinCharacter, SinewMesh, SinewGpu } = await import('sinew-skin');
+      const { GLTFLoader } = await import('three/addons/loaders/GLTFLoader.js');
+      if (!await navigator.gpu?.requestAdapter()) return null;
+      const model = await loadSinew('given.sinew'), device = await webgpuDevice(), says = [];
+      const limited = over => new Proxy(device, { get: (target, key) => key === 'limits' ? { maxStorageBufferBindingSize: 1 << 27, maxBufferSize: 1 << 28, maxStorageBuffersPerShaderStage: 8, ...over } : typeof target[key] === 'function' ? target[key].bind(target) : target[key] });
+      for (const over of [{ maxStorageBufferBindingSize: 4096 }, { maxBufferSize: 4096 }, { maxStorageBuffersPerShaderStage: 4 }]) {
+        says.push(webgpuRefuses(model, limited(over)), await SinewGpu.create(limited(over), model).catch(error => error.message));
+        says.push(new SinewMesh(model, (await new GLTFLoader().loadAsync('character.glb')).scene, undefined, { renderer: { backend: { device: limited(over) } } }).backEnd);
+      }
+      says.push(await SinewGpu.create(limited({ maxBufferSize: model.info.bytes + 65536 }), model, 1e5).catch(error => error.message), await SinewGpu.create(device, model, 0).catch(error => error.message));
+      const crowd = await SinewGpu.create(device, model, 2);
+      for (const [k, input] of [[2, {}], [0, {}], [0, { joints: new Float32Array(7) }]]) try { crowd.write(k, input); } catch (error) { says.push(error.message); }
+      device.destroy(), await device.lost;
+      says.push(await crowd.read().catch(error => error.message));
+      // In a renderer whose device goes: the next update is WebAssembly's.
+      const renderer = new THREE.WebGPURenderer(), scene = new THREE.Scene(), gltf = await new GLTFLoader().loadAsync('character.glb');
+      await renderer.init();
+      renderer.setRenderTarget(new THREE.RenderTarget(64, 64));
+      const skin = skinCharacter(model, gltf, { renderer }), before = skin.backEnd, mixer = new THREE.AnimationMixer(gltf.scene);
+      scene.add(gltf.scene);
+      renderer.render(scene, new THREE.PerspectiveCamera());
+      mixer.clipAction(gltf.animations[0]).play();
+      renderer.backend.device.destroy(), await renderer.backend.device.lost, await 0;
+      const was = skin.meshes[0].geometry.attributes.position.array.slice();
+      mixer.setTime(0.3 * gltf.animations[0].duration), skin.update(true);
+      const moved = skin.meshes[0].geometry.attributes.position.array.some((x, k) => Math.abs(x - was[k]) > 1e-4);
+      return { says, before, after: skin.backEnd, moved };
+    });
+    if (!seen) return console.log('  skipped: this Chromium has no WebGPU');
+    const { says } = seen, needed = [/a buffer of \d+ bytes is needed, the WebGPU device allows 4096/, /a buffer of \d+ bytes is needed, the WebGPU device allows 4096/, /need 7 storage buffers, the WebGPU device allows 4/];
+    needed.forEach((wanted, k) => { assert.match(says[3 * k], wanted), assert.match(says[3 * k + 1], wanted), assert.equal(says[3 * k + 2], 'WebAssembly'); });
+    assert.match(says[9], /100000 characters: a buffer of \d+ bytes/), assert.match(says[10], /0 characters make no crowd/);
+    assert.match(says[11], /no character 2 among 2/), assert.match(says[12], /as joints, not none/), assert.match(says[13], /as joints, not 7/);
+    assert.match(says[14], /the WebGPU device was lost/);
+    assert.deepEqual([seen.before, seen.after, seen.moved], ['WebGPU', 'WebAssembly', true]);
+    assert.ok(warned.some(text => /sinew-skin: .*bytes is needed.*runs in WebAssembly/.test(text)) && warned.some(text => /sinew-skin: the WebGPU device was lost.*runs in WebAssembly/.test(text)), warned.join('\n'));
+  }, /[Dd]evice.*lost|A valid external Instance/);
+});
+
 // A character as people export them, in both renderers: three.js's own skinning of the same weights as the witness.
 async function foreign(page, gpu) {
   return page.evaluate(async gpu => {

@@ -5,14 +5,19 @@
 Results go to docs/measurements/NAME.json, with commit, processor and date, and from there into docs/figures/*.md. SINEW_FIGURES is another
 folder of pages. Generated sets stand in for data that cannot be had.
 """
+import array
 import csv
 import functools
+import json
+import math
 import os
+import struct
 import shutil
 import subprocess
 import tempfile
 from pathlib import Path
 
+import chart
 from measure import DATA, MEASURED, ROOT, compare_rows, files, gen, main, run
 
 PAGES = Path(os.environ.get("SINEW_FIGURES", ROOT / "docs/figures"))
@@ -68,10 +73,30 @@ FIGURES_13 = {"figure-13-bar": "bar", "figure-13-elbow": "elbow, 180° twist", "
 def study():
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([str(Path(os.environ.get("BUILD", ROOT / "build")) / "figures"), folder], check=True, stdout=subprocess.DEVNULL)
-        for name in ("figure-11.svg", "figure-6-u.svg"):
-            shutil.copy(f"{folder}/{name}", ROOT / "docs/figures" / name)
-        read = lambda name: list(csv.DictReader(open(f"{folder}/{name}", encoding="utf-8")))
-        return read("figure-11.csv"), read("figures-13-14.csv")
+        shutil.copy(f"{folder}/figure-6-u.svg", ROOT / "docs/figures/figure-6-u.svg")
+        return list(csv.DictReader(open(f"{folder}/figures-13-14.csv", encoding="utf-8")))
+
+
+# Sets and training frames: those of table 1 where a set stands for one of its examples.
+FIGURE_11 = {"bar": "every:20", "elbow": "every:20", "arm": "0,16,33,49", "shoulder": "every:6", "leg": "every:10", "athlete": "every:4"}
+FIGURE_11_METHODS = ["lbs", "rotreg:published=1", "rotreg"]
+
+
+def figure_11(folder):
+    rows = []
+    for name, keys in FIGURE_11.items():
+        gen(folder, "set", name)
+        for row in compare_rows(folder, FIGURE_11_METHODS, "--rest", "set/rest.obj", *files("set"), "--keys", keys):
+            test = row["test"]
+            rows.append({"set": name, "keys": keys, "method": row["spec"], "train ee": row["train"]["ee"], "test ee": test["ee"],
+                         "the same as ee": test["ee"] * test["std_pct_diag"] / test["rms_pct_diag"]})
+    return rows
+
+
+def figure_11_picture(rows):
+    column = lambda key: {m: [100 * float(r[key]) for r in rows if r["method"] == m] for m in FIGURE_11_METHODS}
+    return chart.bars("Figure 11: enveloping error on test frames (bars, deviation of the vertices) and training frames (dots)", "% of the best rigid prediction",
+                      list(FIGURE_11), column("test ee"), column("the same as ee"), column("train ee"))
 
 
 def figure_11_table(rows):
@@ -95,9 +120,9 @@ def figure_14_table(rows):
         yield f"| `{r['method']}` | {float(r['test ee']):.3f} | {float(r['rms of the frame shown']):.2f} |"
 
 
-STUDY = {"figure-11": (lambda folder: study()[0], figure_11_table),
-         "figure-13": (lambda folder: [r for r in study()[1] if r["figure"] in FIGURES_13], figure_13_table),
-         "figure-14": (lambda folder: [r for r in study()[1] if r["figure"] == "figure-14"], figure_14_table)}
+STUDY = {"figure-11": (figure_11, figure_11_table),
+         "figure-13": (lambda folder: [r for r in study() if r["figure"] in FIGURES_13], figure_13_table),
+         "figure-14": (lambda folder: [r for r in study() if r["figure"] == "figure-14"], figure_14_table)}
 
 # ---- Murtagh 2008, table 5.1 -------------------------------------------------------------------------------------------------
 
@@ -143,6 +168,147 @@ def murtagh_table(rows):
            f"{few[0]['ee']:.3f} with 3 on SSD |")
 
 
+# ---- Kim, Feng and Yu 2010 ---------------------------------------------------------------------------------------------------
+
+# Example: vertices, bones, training frames, frames; KB of M (dual quaternions, theirs), of P; the set that stands in.
+KIM = {
+    "Cylinder bulge": (2000, 50, 4, 40, 9.49, 10.66, 29.69, "cylinder"), "Cylinder bulge*": (2000, 100, 4, 40, 18.87, 23.55, 117.97, "cylinder"),
+    "Dragon leg": (2210, 100, 19, 86, 66.09, 82.50, 117.97, "leg"), "Muscle arm": (5256, 100, 5, 50, 22.02, 25.14, 117.97, "arm"),
+}
+# Title: options of `affine`. B to D are those of figures 6 and 7.
+KIM_SPECS = {"dual quaternions (B)": "published=1,stretch=0,poisson=0", "with Poisson (C)": "published=1,stretch=0", "affine bones (D)": "published=1",
+             "affine, linear CCA": "published=1,beta=1e6", "affine, weights not smoothed": "published=1,smooth=none", "Sinew": "", "Sinew, affine bones": "stretch=1"}
+
+
+def read_pc2(path):
+    """Frames of a PC2 file: a list of lists of points."""
+    data = Path(path).read_bytes()
+    points, frames = struct.unpack_from("<i", data, 16)[0], struct.unpack_from("<i", data, 28)[0]
+    numbers = array.array("f", data[32:32 + 12 * points * frames])
+    return [[tuple(numbers[3 * (f * points + i):3 * (f * points + i) + 3]) for i in range(points)] for f in range(frames)]
+
+
+def write_pc2(path, frames):
+    head = b"POINTCACHE2\0" + struct.pack("<iiffi", 1, len(frames[0]), 0, 1, len(frames))
+    Path(path).write_bytes(head + array.array("f", [x for frame in frames for point in frame for x in point]).tobytes())
+
+
+def even(count, frames):
+    return ",".join(str(round(k * (frames - 1) / (count - 1))) for k in range(count))
+
+
+def pulled(folder, bones, spec):
+    """Figure 6: the cylinder's control point goes on beyond the last training frame."""
+    truth = read_pc2(f"{folder}/far/frames.pc2")
+    points = [int(line) for line in Path(f"{folder}/far/controls.txt").read_text().splitlines() if not line.startswith("#")]
+    write_pc2(f"{folder}/points.pc2", [[frame[i] for i in points] for frame in truth])
+    run(folder, "train", "--method", f"affine:bones={bones}{spec and ','}{spec}", "--rest", "far/rest.obj", "--frames", "far/frames.pc2", "--controls",
+        "far/controls.txt", "--keys", even(4, 40), "-o", "far.sinew")
+    run(folder, "eval", "far.sinew", "--controls", "points.pc2", "-o", "far.pc2")
+    ours, beyond = read_pc2(f"{folder}/far.pc2"), range(40, 50)
+    low, high = ([f(p[k] for p in truth[0]) for k in range(3)] for f in (min, max))
+    size = math.dist(low, high)
+    squares = [math.dist(a, b) ** 2 for f in beyond for a, b in zip(ours[f], truth[f])]
+    width = lambda frame: max(p[2] for p in frame) - min(p[2] for p in frame)
+    return {"rms": 100 * (sum(squares) / len(squares)) ** 0.5 / size, "control": 100 * max(math.dist(ours[f][i], truth[f][i]) for f in beyond for i in points) / size,
+            "bulge": 100 * ((width(ours[49]) - width(truth[0])) / (width(truth[49]) - width(truth[0])) - 1)}
+
+
+def kim(folder):
+    rows = []
+    gen(folder, "far", "cylinder", "--frames", "50")
+    for name, (vertices, bones, keys, frames, *_, kind) in KIM.items():
+        gen(folder, "set", kind, "--vertices", str(vertices), "--frames", str(frames))
+        specs = [f"affine:bones={bones}{spec and ','}{spec}" for spec in KIM_SPECS.values()]
+        words = ["--rest", "set/rest.obj", "--frames", "set/frames.pc2", "--controls", "set/controls.txt"]
+        found = compare_rows(folder, specs, *words, "--keys", even(keys, frames))
+        models = {}
+        for title, row in zip(KIM_SPECS, found):
+            keep = lambda m: {k: m[k] for k in ("rms_pct_diag", "max_pct_diag", "std_pct_diag")}
+            models[title] = {"train": keep(row["train"]), "test": keep(row["test"]), "us": row["us_per_frame"], "bytes": row["bytes"]}
+        for title in ("dual quaternions (B)", "affine bones (D)"):
+            run(folder, "train", "--method", specs[list(KIM_SPECS).index(title)], *words, "--keys", even(keys, frames), "-o", "set.sinew")
+            sections = run(folder, "info", "set.sinew")["sections"]
+            models[title]["kb"] = [(sections["control.map"] + sections["control.frames"]) / 1024, sections.get("control.solve", 0) / 1024]
+        row = {"name": name, "models": models}
+        if kind == "cylinder":
+            row["pulled"] = {title: pulled(folder, bones, spec) for title, spec in KIM_SPECS.items()}
+        rows.append(row)
+    return rows
+
+
+def kim_size_table(rows):
+    yield "| Table 1 | vertices, bones, training frames, frames | M, KB: theirs, dual quaternions | ours | theirs, affine | ours | P, KB: theirs | ours |"
+    yield "| --- | --- |" + " ---: |" * 6
+    for row in rows:
+        vertices, bones, keys, frames, dual, affine, solve, _ = KIM[row["name"]]
+        kb = [row["models"][title]["kb"] for title in ("dual quaternions (B)", "affine bones (D)")]
+        yield (f"| {row['name']} | {vertices:,}, {bones}, {keys}, {frames} | {dual} | {kb[0][0]:.2f} | {affine} | {kb[1][0]:.2f} | {solve} | {kb[1][1]:.2f} |")
+
+
+def kim_pulled_table(rows):
+    yield "| | " + " | ".join(f"{row['name']}: rms, % | control point off by, % | width of the bulge, off by %" for row in rows if "pulled" in row) + " |"
+    yield "| --- |" + " ---: |" * (3 * sum("pulled" in row for row in rows))
+    for title in KIM_SPECS:
+        cells = [f"{m['rms']:.3f} | {m['control']:.3f} | {m['bulge']:+.1f}" for row in rows if "pulled" in row for m in [row["pulled"][title]]]
+        yield f"| {title} | " + " | ".join(cells) + " |"
+
+
+def kim_error_table(rows):
+    yield "| | " + " | ".join(f"{row['name']}: test rms, % | largest, %" for row in rows) + " |"
+    yield "| --- |" + " ---: |" * (2 * len(rows))
+    for title in KIM_SPECS:
+        yield f"| {title} | " + " | ".join(f"{m['rms_pct_diag']:.3f} | {m['max_pct_diag']:.2f}" for row in rows for m in [row["models"][title]["test"]]) + " |"
+
+
+def kim_smooth_table(rows):
+    yield "| | frames | rms, % | deviation over the vertices, % | largest, % |"
+    yield "| --- | --- | ---: | ---: | ---: |"
+    for row in rows[2:]:
+        for title in ("affine, weights not smoothed", "affine bones (D)"):
+            for kind in ("train", "test"):
+                m = row["models"][title][kind]
+                yield f"| {row['name']}, {title} | {kind} | {m['rms_pct_diag']:.3f} | {m['std_pct_diag']:.3f} | {m['max_pct_diag']:.2f} |"
+
+
+KIM_TIMED = ("dual quaternions (B)", "with Poisson (C)", "affine bones (D)", "Sinew")
+
+
+def kim_speed_table(rows):
+    yield "| | " + " | ".join(f"{title}, fps" for title in KIM_TIMED) + " | affine / dual quaternions |"
+    yield "| --- |" + " ---: |" * (1 + len(KIM_TIMED))
+    for row in rows:
+        us = [row["models"][title]["us"] for title in KIM_TIMED]
+        yield f"| {row['name']} | " + " | ".join(f"{1e6 / u:,.0f}" for u in us) + f" | {us[0] / us[2]:.2f} |"
+
+
+def kim_speed_picture(rows):
+    series = {title: [1e6 / row["models"][title]["us"] for row in rows] for title in KIM_TIMED}
+    return chart.bars("Figure 10: frames per second, one processor core, positions and normals", "frames per second", [row["name"] for row in rows], series)
+
+
+def kim_pulled_picture(rows):
+    rows = [row for row in rows if "pulled" in row]
+    series = {title: [row["pulled"][title]["rms"] for row in rows] for title in KIM_SPECS}
+    return chart.bars("Figure 6: the control point pulled beyond the training frames", "rms error, % of the diagonal", [row["name"] for row in rows], series)
+
+
+# Heading, what is to be seen, table.
+KIM_TABLES = [
+    ("Table 1: sizes", "What M counts is not printed; ours is M with the training control points. P is the same matrix; leg and arm have four control points here, and clusters may be fewer.", kim_size_table),
+    ("Figure 6: pulled beyond the training frames", "Frames 40 to 49 of `gen cylinder --frames 50`, which go on where the training ends.", kim_pulled_table),
+    ("Figures 7 and 8: error between the training frames", "B, C and D are the figures' letters. Theirs are pictures.", kim_error_table),
+    ("Figures 8 and 9: smoothed weights", "Theirs are pictures; the claim is that errors are distributed more evenly.", kim_smooth_table),
+    ("Figure 10: frames per second", "Theirs: bars without numbers, a few hundred on a GeForce 8800 GTX, with drawing: not comparable but for the ratio.", kim_speed_table),
+]
+
+
+def kim_table(rows):
+    for heading, seen, table in KIM_TABLES:
+        picture = {kim_pulled_table: "kim-6.svg", kim_speed_table: "kim-10.svg"}.get(table)
+        yield from [f"## {heading}", "", seen, "", *table(rows), "", *([f"![{heading}]({picture})", ""] if picture else [])]
+
+
 # ---- Kim, Park and Jung, figures 5 and 6 -------------------------------------------------------------------------------------
 
 DEGREES = ("linear", "quadratic", "cubic")
@@ -153,16 +319,26 @@ EFFECTS = {"arm": ("F = 0.342, p = .711", "F = 0.426, p = .653"), "leg": ("F = 0
 # Name: method, frames, training frames.
 TORQUE_RUNS = {"its own examples": ("torque:published=1", "30", "all"), "frames between": ("torque:published=1", "60", "every:2"),
                "Sinew's torque, frames between": ("torque", "60", "every:2")}
+LIFT = ["leg", "--vertices", "3369", "--motion", "lift", "--square"]
+TORQUE_SETS = {"arm": ["arm", "--vertices", "1873"], "leg": ["leg", "--vertices", "3369"], "constructed leg, square": [*LIFT, "1"],
+               "constructed leg, linear": [*LIFT, "0"]}
+LENGTHS = {"arm": 0.794, "leg": 1.015}  # of the limbs in the rest pose, section V
+
+
+def extent(path):
+    """The largest extent of an OBJ file along an axis."""
+    points = [[float(x) for x in line.split()[1:4]] for line in open(path, encoding="utf-8") if line.startswith("v ")]
+    return max(max(axis) - min(axis) for axis in zip(*points))
 
 
 def torques(folder):
     rows = []
-    for name, vertices in (("arm", "1873"), ("leg", "3369")):
+    for name, words in TORQUE_SETS.items():
         for title, (spec, frames, keys) in TORQUE_RUNS.items():
-            gen(folder, "set", name, "--vertices", vertices, "--frames", frames)
+            gen(folder, "set", *words, "--frames", frames)
             anova = run(folder, "compare", "--method", spec, "--degrees", "all", "--rest", "set/rest.obj", *files("set"), "--torque", "set/torque.csv",
                         "--keys", keys)["anova"]
-            rows.append({"set": name, "run": title, **{k: anova[k] for k in ("cells", "effects", "post_hoc", "response")}})
+            rows.append({"set": name, "run": title, "length": extent(f"{folder}/set/rest.obj"), **{k: anova[k] for k in ("cells", "effects", "post_hoc", "response")}})
     return rows
 
 
@@ -172,21 +348,51 @@ def effect_text(row, which):
     return f"F = {effect['f']:.3g}, p = {effect['p']:.2g}{order}"
 
 
+def cell_mean(row, f_r, f_s):
+    return next(cell["mean"] for cell in row["cells"] if cell["levels"] == [f_r, f_s])
+
+
+def torque_level(row):
+    """Mean over the cells and its deviation over the vertices relative to it."""
+    mean = sum(cell["mean"] for cell in row["cells"]) / 9
+    return mean, sum(cell["sd"] for cell in row["cells"]) / 9 / mean
+
+
 def torques_table(rows):
     titles = list(TORQUE_RUNS)
     yield "| | the document | " + " | ".join(titles) + " |"
     yield "| --- |" + " --- |" * (1 + len(titles))
-    for name in CELLS:
+    for name in TORQUE_SETS:
         for k, (factor, which) in enumerate((("f_r", "first"), ("f_s", "second"))):
-            yield f"| {name}, {factor} | {EFFECTS[name][k]} | " + " | ".join(effect_text(r, which) for r in rows if r["set"] == name) + " |"
+            yield f"| {name}, {factor} | {EFFECTS[name][k] if name in EFFECTS else '-'} | " + " | ".join(effect_text(r, which) for r in rows if r["set"] == name) + " |"
     yield ""
-    yield "| cell mean: set, f_s, f_r | the document | " + " | ".join(f"{title} ({next(r['response'] for r in rows if r['run'] == title)})" for title in titles) + " |"
-    yield "| --- | ---: |" + " ---: |" * len(titles)
+    yield "| cell mean: set, f_s, f_r | the document | " + " | ".join(titles[:2]) + " |"
+    yield "| --- | ---: | ---: | ---: |"
     for name, means in CELLS.items():
         for s, f_s in enumerate(DEGREES):
             for r, f_r in enumerate(DEGREES):
-                ours = [cell["mean"] for row in rows if row["set"] == name for cell in row["cells"] if cell["levels"] == [f_r, f_s]]
+                ours = [cell_mean(row, f_r, f_s) * (LENGTHS[name] / row["length"]) ** 2 for row in rows if row["set"] == name][:2]
                 yield f"| {name}, {f_s}, {f_r} | {means[s][r]:.6f} | " + " | ".join(f"{mean:.4g}" for mean in ours) + " |"
+    yield ""
+    yield "| level | the document, as squared distances | the same, as distances | its own examples, squared distances |"
+    yield "| --- | ---: | ---: | ---: |"
+    for name, (mean, sd) in {"arm": (0.00291376, 0.002253318), "leg": (0.00473376, 0.003435639)}.items():
+        row = next(r for r in rows if r["set"] == name)
+        ours, spread = torque_level(row)
+        yield f"| {name}, error in % of the limb's length | {100 * mean ** 0.5 / LENGTHS[name]:.2f} (rms) | {100 * mean / LENGTHS[name]:.2f} (mean) | {100 * ours ** 0.5 / row['length']:.2f} (rms) |"
+        yield f"| {name}, deviation over the vertices / mean | {sd / mean:.2f} | {sd / mean:.2f} | {spread:.2f} |"
+
+
+def torques_picture(rows):
+    def gain(mean):  # of f_s of each degree over linear f_s, in percent
+        sums = [sum(mean(f_r, f_s) for f_r in DEGREES) for f_s in DEGREES]
+        return [100 * (1 - total / sums[0]) for total in sums[1:]]
+
+    series = {"leg, the document": gain(lambda f_r, f_s: CELLS["leg"][DEGREES.index(f_s)][DEGREES.index(f_r)])}
+    for row in rows:
+        if row["run"] == "its own examples" and row["set"] != "arm":
+            series[row["set"]] = gain(lambda f_r, f_s, row=row: cell_mean(row, f_r, f_s))
+    return chart.bars("Figure 6: how much smaller the error is than with a linear f_s", "% of the mean squared distance", ["quadratic f_s", "cubic f_s"], series)
 
 
 # ---- Le and Deng 2014 ----------------------------------------------------------------------------------------------------------
@@ -235,8 +441,20 @@ def le_table(rows):
         yield head + " | ".join(cells) + " |"
 
 
-OURS = {**STUDY, "murtagh": (murtagh, murtagh_table), "le": (le, le_table), "wang": (wang, wang_table), "torques": (torques, torques_table)}
+# Pictures that are drawn from the numbers: file, numbers, function.
+PICTURES = {"figure-11.svg": ("figure-11", figure_11_picture), "figure-6-torque.svg": ("torques", torques_picture), "kim-6.svg": ("kim", kim_pulled_picture), "kim-10.svg": ("kim", kim_speed_picture)}
+
+
+def draw_pictures():
+    for name, (numbers, picture) in PICTURES.items():
+        path = ROOT / f"docs/measurements/{numbers}.json"
+        if path.exists():
+            (PAGES / name).write_text(picture(json.loads(path.read_text())["rows"]))
+
+
+OURS = {**STUDY, "murtagh": (murtagh, murtagh_table), "le": (le, le_table), "wang": (wang, wang_table), "torques": (torques, torques_table), "kim": (kim, kim_table)}
 MEASURED.update(OURS)
 
 if __name__ == "__main__":
     main(list(OURS), sorted(PAGES.glob("*.md")))
+    draw_pictures()

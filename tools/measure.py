@@ -22,7 +22,7 @@ METHODS = ["rigid", "lbs", "lbs:extra=halfway", "dqs", "cor", "psd", "psd:blend=
 PUBLISHED = ["lbs", "rotreg:published=1", "rotreg:published=1,full=1", "rotreg"]
 TORQUE = ["lbs", "rotreg", "torque:degree_r=1,degree_s=1", "torque", "torque:published=1"]
 OTHERS = ["lbs", "dqs", "hejl", "alexa", "sbs", "sbs:weights=given", "mohr", "animspace", "mwe"]
-BONES = ["", "stretch=0", "beta=1e6", "poisson=0", "stretch=0,poisson=0", "published=1", "published=1,stretch=0", "published=1,stretch=0,poisson=0"]
+BONES = ["", "stretch=1", "beta=1e6", "stretch=1,poisson=0", "poisson=0", "published=1", "published=1,stretch=0", "published=1,stretch=0,poisson=0"]
 MOTION = ["lbs:weights=given", "lbs", "dqs", "psd", "psd:blend=dualquat", "eigenskin", "rotreg"]
 
 

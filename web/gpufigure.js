@@ -51,7 +51,7 @@ export class GpuFigure {
     this.shared = shared, this.model = model, this.colour = new THREE.Color(colour).toArray();
     this.group = new THREE.Group();
     this.group.userData.figure = this;
-    this.skinner = model && gpu && !webgpuRefuses(model) ? new SinewGpu(stage.device, model, 1) : null;
+    this.skinner = model && gpu && !webgpuRefuses(model, stage.device) ? new SinewGpu(stage.device, model, 1) : null;
     this.skinned = this.skinner ? 'WebGPU' : null;
     this.own = this.skinner ? [] : [stage.buffer(size, VERTEX | COPY_DST), stage.buffer(size, VERTEX | COPY_DST)];
     this.field = stage.buffer(4 * set.vertices, VERTEX | COPY_DST);

@@ -80,8 +80,10 @@ export class Overlay {
     if (this.bones.instanceColor) this.bones.instanceColor.needsUpdate = true;
   }
 
-  showSkeleton(visible) {
+  // Joints are smaller in a small pane, where they would hide the character.
+  showSkeleton(visible, pane) {
     this.joints.visible = visible;
+    this.joints.material.size = Math.min(11, Math.max(4, 0.045 * Math.min(pane.w, pane.h)));
     if (this.bones) this.bones.visible = visible;
   }
 

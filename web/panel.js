@@ -44,6 +44,9 @@ function choice(element, items, current, onChange) {
   };
 }
 
+// A name that may be broken behind its punctuation: psd:blend=dualquat.
+const breakable = name => name.split(/(?<=[:=,])/).flatMap(part => [part, document.createElement('wbr')]);
+
 export class Panel {
   constructor(viewer) {
     this.viewer = viewer;
@@ -125,7 +128,8 @@ export class Panel {
   // What depends on the set only.
   build() {
     const { viewer } = this, { set, state } = viewer;
-    $('title').textContent = document.title = set.name === 'Sinew' ? 'Sinew' : `Sinew · ${set.name}`;
+    document.title = set.name === 'Sinew' ? 'Sinew' : `Sinew · ${set.name}`;
+    $('title').textContent = viewer.texts.length > 1 ? 'Sinew' : document.title; // the list beside it has the name
     $('sets').value = viewer.setNumber;
     $('frame').max = set.frame_count - 1;
     $('save-glb').disabled = !set.joints.length;
@@ -308,7 +312,7 @@ export class Panel {
       }
       const button = make('button', { type: 'button', title: slots(e.model.info), onclick: () => viewer.choose(e.number) });
       button.innerHTML = `<svg width="22" height="6" aria-hidden="true"><line x2="22" y1="3" y2="3" stroke="${lineColour(e.number)}" stroke-width="3" stroke-dasharray="${lineDash(e.number)}"/></svg><span></span>`;
-      e.name.split(/(?<=[:=,])/).forEach(part => button.lastElementChild.append(part, document.createElement('wbr')));
+      button.lastElementChild.append(...breakable(e.name));
       const row = make('tr', {}, make('td', {}, button), ...columns.map(([, get, text], k) => make('td', { textContent: text(get(e)), className: `${minor(k)} ${get(e) === least[k] ? 'best' : ''}` })));
       row.setAttribute('aria-selected', e === viewer.chosen);
       return row;
@@ -339,8 +343,9 @@ export class Panel {
       const error = pane.entry && this.viewer.frameError(pane.entry), fixed = this.viewer.state.edited && pane.entry && !pane.entry.model.info.jointCount;
       const by = pane.entry?.model.info.valueCount ? 'driven by named values' : 'moved by its control points';
       const note = pane.note ?? (fixed ? by : error === undefined ? '' : `rms ${percent(error)} %`);
-      const label = make('span', { className: Math.min(rects[k].w, rects[k].h) < 150 ? 'small' : rects[k].w < 230 ? 'tight' : '' }, pane.label, make('small', { textContent: note }));
-      Object.assign(label.style, { left: `${rects[k].x}px`, top: `${rects[k].y}px`, maxWidth: `${rects[k].w}px` });
+      const label = make('span', { className: Math.min(rects[k].w, rects[k].h) < 150 ? 'small' : rects[k].w < 230 ? 'tight' : '' }, ...breakable(pane.label), ' ', make('small', { textContent: note }));
+      Object.assign(label.style, { left: `${rects[k].x}px`, top: `${rects[k].y}px` });
+      label.style.setProperty('--room', `${rects[k].w}px`);
       nodes.push(label);
       if (rects[k].x > 0) nodes.push(Object.assign(make('i'), { style: `left:${rects[k].x}px;top:${rects[k].y}px;width:1px;height:${rects[k].h}px` }));
       if (rects[k].y > 0) nodes.push(Object.assign(make('i'), { style: `left:${rects[k].x}px;top:${rects[k].y}px;width:${rects[k].w}px;height:1px` }));

@@ -34,13 +34,14 @@ export class Stage {
     new ResizeObserver(invalidate).observe(canvas);
   }
 
-  // Looks at points from the front and a little above, so near that they just fit a pane of their own shape.
-  frame(points) {
+  // Looks at points from the front and a little above, or straight along z and from high above, so near that they just fit a pane
+  // of their own shape.
+  frame(points, straight = false) {
     const box = new THREE.Box3().setFromPoints(points.map(p => new THREE.Vector3(...p)));
     const size = box.getSize(new THREE.Vector3()), tangent = Math.tan(fieldOfView * Math.PI / 360);
     this.radius = size.length() / 2 || 1;
     const deep = size.z > 1.6 * size.x; // longer in depth than in width: look from the side
-    const back = new THREE.Vector3(deep ? 0.92 : 0.34, 0.3, deep ? 0.34 : 0.92).normalize();
+    const back = straight ? new THREE.Vector3(0, 0.7, 0.7) : new THREE.Vector3(deep ? 0.92 : 0.34, 0.3, deep ? 0.34 : 0.92).normalize();
     const across = new THREE.Vector3(0, 1, 0).cross(back).normalize(), up = back.clone().cross(across);
     const seen = points.map(p => new THREE.Vector3(...p)).map(p => new THREE.Vector3(p.dot(across), p.dot(up), p.dot(back)));
     const view = new THREE.Box3().setFromPoints(seen), middle = view.getCenter(new THREE.Vector3()), half = view.getSize(new THREE.Vector3()).multiplyScalar(0.5);
@@ -87,12 +88,12 @@ export class Stage {
     this.controls.update();
   }
 
-  // Rectangles of the panes in CSS pixels: side by side, unless another grid shows the character clearly larger.
+  // Rectangles of the panes in CSS pixels: in the fewest rows, unless more of them show the character clearly larger.
   layout() {
     const width = Math.max(1, this.canvas.clientWidth), height = Math.max(1, this.canvas.clientHeight), count = this.panes.length || 1; // a window may leave no room
     let best = { size: 0 };
-    for (let columns = count; columns >= 1; columns--) {
-      const w = width / columns, h = height / Math.ceil(count / columns), size = Math.min(w / this.shape, h);
+    for (let rows = 1; rows <= count; rows++) {
+      const columns = Math.ceil(count / rows), w = width / columns, h = height / rows, size = Math.min(w / this.shape, h);
       if (size > 1.15 * best.size) best = { size, columns, w, h };
     }
     return this.panes.map((pane, k) => ({ x: best.w * (k % best.columns), y: best.h * Math.floor(k / best.columns), w: best.w, h: best.h }));

@@ -172,11 +172,10 @@ export class Viewer {
     this.changed();
   }
 
-  // The camera on everything that the view shows; on a crowd from further above.
+  // The camera on everything that the view shows; on a crowd along its columns, from high above.
   lookAtAll() {
     if (this.state.view !== 'crowd') return this.stage.frame(this.sample());
-    this.stage.frame(this.crowd.extent());
-    this.stage.orbit(0, -0.5);
+    this.stage.frame(this.crowd.extent(), true);
     this.stage.fill(this.crowd.extent());
   }
 
@@ -483,7 +482,7 @@ export class Viewer {
     this.stage.render((pane, k) => {
       const jointed = this.jointed(pane);
       const rings = jointed && joint >= 0 && tool === 'rotate' && bones;
-      this.overlay.showSkeleton(jointed);
+      this.overlay.showSkeleton(jointed, this.stage.layout()[k]);
       const at = rings && this.pose.position(joint);
       this.overlay.placeRings(at || null, rings ? this.pose.axes(joint) : null, rings ? this.stage.pixel(at, k) : 0);
       this.overlay.axes.visible = pane.entry === this.chosen;

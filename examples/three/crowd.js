@@ -4,7 +4,7 @@
 import { SinewGpu, webgpuRefuses } from 'sinew-skin';
 
 export async function makeCrowd(device, model, inputs) {
-  const reason = webgpuRefuses(model);
+  const reason = webgpuRefuses(model, device);
   if (reason) throw new Error(reason);
   const crowd = await SinewGpu.create(device, model, inputs.length);
   inputs.forEach((input, k) => crowd.write(k, input));

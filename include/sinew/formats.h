@@ -152,7 +152,10 @@ typedef struct sn_surface {
 } sn_surface;
 
 void sn_surface_free(sn_surface *surface);
-// A mesh, and what lies on it, in the axes and unit of `adjust`.
+// As sn_mesh_read, with what lies on it; texture coordinates alone of an .obj. Where `surface` fails, `out` is there all the same.
+sn_status sn_mesh_read_surface(sn_context *ctx, const char *path, const sn_choice *choice, sn_mesh *out,
+                               sn_surface *surface);
+// A mesh, and what lies on it (NULL: nothing), in the axes and unit of `adjust`.
 void sn_adjust_surface(const sn_adjust *adjust, sn_mesh *mesh, sn_surface *surface);
 // Texture coordinates and normals of the first sample of the chosen meshes, face sets as materials; normals in world space at t.
 sn_status sn_abc_surface(sn_context *ctx, sn_abc *abc, double t, sn_surface *out);
@@ -237,9 +240,6 @@ sn_status sn_gltf_skeleton(sn_context *ctx, const sn_gltf *gltf, sn_skeleton *sk
 bool sn_gltf_locked_joints(const sn_gltf *gltf, bool *out);
 sn_status sn_gltf_whiteness(sn_context *ctx, const sn_gltf *gltf, sn_arena *memory, float **out);
 
-// How many of those joints are nodes that carry parts without a skin.
-int sn_gltf_carrier_count(const sn_gltf *gltf);
-
 // What the flattened mesh looks like: base colour (linear) and texture of every part, texture coordinates of every vertex. Bytes of
 // images are the document's or the look's. `plain`: no part has a material.
 typedef struct sn_look_image {
@@ -279,6 +279,7 @@ typedef struct sn_clip_info {
 // What a document has, besides what the functions below tell: meshes and skins of all scenes, materials, textures.
 typedef struct sn_gltf_counts {
   int meshes, parts, skins, materials, textures;
+  int joints, carriers; // of sn_gltf_skeleton; how many of them are nodes that carry parts without a skin
 } sn_gltf_counts;
 
 sn_gltf_counts sn_gltf_count(const sn_gltf *gltf);

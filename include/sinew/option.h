@@ -54,6 +54,9 @@ bool sn_option_next(sn_option_cursor *cursor);
 // The defaults.
 void sn_options_initial(const sn_option_group *groups, void *out);
 
+// Position of `value` among the '|'-separated choices, or -1.
+int sn_option_choice(const char *choices, const char *value);
+
 // One option; fails with a suggestion on unknown names, and tells what a value may be.
 sn_status sn_option_set(sn_context *ctx, const sn_option_group *groups, const char *name, const char *value,
                         void *out);

@@ -4,6 +4,7 @@
 #include "lab/baselines/linear.h"
 #include "lab/baselines/mohr.h"
 #include "lab/baselines/sphere.h"
+#include "train/skin/halfway.h"
 #include "train/train.h"
 
 static bool has_no_model(const void *options) {
@@ -101,7 +102,18 @@ static const sn_method method_animspace = {
 
 typedef struct mohr_options {
   int influences, rounds;
+  bool extra;
 } mohr_options;
+
+// The poses with half-way and scaling joints after those of the skeleton.
+static sn_status add_extra_joints(sn_context *ctx, sn_arena *memory, const sn_examples *examples, sn_poses *out) {
+  sn_model_desc desc = sn_model_desc_default();
+  sn_extra_joint *extra;
+  desc.rest = &examples->rest, desc.skeleton = &examples->skeleton;
+  sn_status status = sn_halfway_joints(ctx, &examples->skeleton, memory, &extra, &desc.extra_count);
+  desc.extra = extra;
+  return status == SN_OK ? sn_halfway_palette(ctx, examples, &desc, out) : status;
+}
 
 static sn_vec3 place_mohr(const void *learned, int i, const sn_affine *pose) {
   const sn_mohr_fit *fit = learned;
@@ -112,10 +124,15 @@ static sn_status predict_mohr(sn_context *ctx, const void *options, const sn_exa
                               const sn_keys *wanted, sn_frames *out) {
   const mohr_options *o = options;
   sn_arena memory = sn_arena_new(ctx);
-  sn_mohr_fit fit;
+  sn_examples wide = *examples;
+  sn_poses poses = {0};
+  sn_mohr_fit fit = {0};
   *out = (sn_frames){0};
-  sn_status status = sn_mohr_train(ctx, &memory, examples, keys, o->influences, o->rounds, &fit);
-  if (status == SN_OK) status = place_all(ctx, examples, wanted, place_mohr, &fit, out);
+  sn_status status = o->extra ? add_extra_joints(ctx, &memory, examples, &poses) : SN_OK;
+  if (o->extra) wide.poses = poses;
+  if (status == SN_OK) status = sn_mohr_train(ctx, &memory, &wide, keys, o->influences, o->rounds, &fit);
+  if (status == SN_OK) status = place_all(ctx, &wide, wanted, place_mohr, &fit, out);
+  sn_poses_free(&poses);
   sn_skin_free(&fit.skin);
   sn_arena_free(&memory);
   return status;
@@ -126,13 +143,15 @@ static const sn_option mohr_table[] = {
    "most joints of a vertex"},
   {"rounds", SN_OPTION_INT, offsetof(mohr_options, rounds), "20", 1, 1000, NULL, SN_OPTION_ADVANCED,
    "most rounds of weights and rest positions"},
+  {"extra", SN_OPTION_SWITCH, offsetof(mohr_options, extra), "1", 0, 1, NULL, SN_OPTION_ADVANCED,
+   "1: with half-way and scaling joints; 0: the skeleton's alone"},
   {0},
 };
 static const sn_option_group mohr_groups[] = {{mohr_table, 0}, {0}};
 
 static const sn_method method_mohr = {
   .name = "mohr",
-  .summary = "fitted weights and rest positions (Mohr and Gleicher 2003); only a row of compare",
+  .summary = "extra joints, influence sets, fitted rest positions (Mohr and Gleicher 2003); only a row of compare",
   .options = mohr_groups,
   .needs_skeleton = true,
   .has_no_model = has_no_model,

@@ -4,15 +4,16 @@
 #include <math.h>
 #include <string.h>
 
-#include "sinew/fit.h"
+#include "solve/solve.h"
 
 // Pull to the rest position where the poses leave a direction open, relative to as many poses that do not.
 static const double open_ridge = 1e-6;
+enum { set_size = 8 }; // joints of an influence set
 
 typedef struct mohr_job {
   const sn_examples *examples;
   const sn_keys *keys;
-  const sn_skin *skin;
+  sn_skin *skin;
   float (*rest)[3];
   double *miss; // per vertex
 } mohr_job;
@@ -71,20 +72,67 @@ static double missed(sn_context *ctx, const mohr_job *job) {
   return sum / n / job->keys->count;
 }
 
+// The joints in whose spaces the vertex moves least: the spread of M_j^-1 x_f over the poses (Mohr and Gleicher, section 3.2).
+static int influence_set(const mohr_job *job, int i, int *out) {
+  double spreads[set_size];
+  int count = 0;
+  for (int j = 0; j < job->examples->poses.joint_count; j++) {
+    sn_vec3 sum = {0, 0, 0};
+    double squares = 0;
+    for (int k = 0; k < job->keys->count; k++) {
+      int f = job->keys->frames[k];
+      sn_affine back = sn_affine_identity();
+      if (!sn_affine_invert(sn_pose(&job->examples->poses, f)[j], &back)) squares = INFINITY;
+      sn_vec3 at = sn_affine_apply(back, sn_vec3_from(sn_frame(&job->examples->frames, f)[i]));
+      sum = sn_vec3_add(sum, at), squares += sn_vec3_dot(at, at);
+    }
+    double spread = squares - sn_vec3_dot(sum, sum) / job->keys->count;
+    int place = count < set_size ? count++ : set_size;
+    for (; place > 0 && spreads[place - 1] > spread; place--)
+      if (place < set_size) spreads[place] = spreads[place - 1], out[place] = out[place - 1];
+    if (place < set_size) spreads[place] = spread, out[place] = j;
+  }
+  return count;
+}
+
+// Weights of the influence set for the rest position there is, at most skin->influences above zero.
+static void weigh_range(void *user, int64_t begin, int64_t end, int worker) {
+  (void)worker;
+  const mohr_job *job = user;
+  sn_skin *skin = job->skin;
+  for (int64_t i = begin; i < end; i++) {
+    int joints[set_size], slot = 0;
+    sn_simplex q = {.n = influence_set(job, (int)i, joints), .w = {1}};
+    for (int k = 0; k < job->keys->count; k++) {
+      int f = job->keys->frames[k];
+      sn_vec3 to = sn_vec3_from(sn_frame(&job->examples->frames, f)[i]), at[set_size];
+      for (int n = 0; n < q.n; n++)
+        at[n] = sn_affine_apply(sn_pose(&job->examples->poses, f)[joints[n]], sn_vec3_from(job->rest[i]));
+      for (int n = 0; n < q.n; n++) {
+        q.b[n] += sn_vec3_dot(at[n], to);
+        for (int m = 0; m < q.n; m++) q.a[n][m] += sn_vec3_dot(at[n], at[m]);
+      }
+    }
+    sn_simplex_solve_sparse(&q, skin->influences);
+    for (int n = 0; n < q.n; n++) {
+      if (!(q.w[n] > 0) || slot == skin->influences) continue;
+      size_t at = (size_t)i * (size_t)skin->influences + (size_t)slot++;
+      skin->joints[at] = (uint16_t)joints[n], skin->weights[at] = (float)q.w[n];
+    }
+  }
+}
+
 // One round: weights for the positions, positions for the weights. Kept where the error falls.
 static sn_status improve(sn_context *ctx, mohr_job *job, int influences, sn_mohr_fit *out, bool *better) {
-  const sn_examples *e = job->examples;
-  sn_mesh moved = e->rest;
-  sn_weights_options options = sn_weights_options_default();
+  int n = job->examples->rest.vertex_count;
   sn_skin skin = {0};
-  options.influences = influences;
-  memcpy(job->rest, out->rest, (size_t)e->rest.vertex_count * sizeof *job->rest);
-  moved.positions = job->rest;
-  sn_status status = sn_solve_weights(ctx, &moved, &e->frames, &e->poses, job->keys, &options, &skin);
+  memcpy(job->rest, out->rest, (size_t)n * sizeof *job->rest);
+  sn_status status = sn_skin_new(ctx, n, influences, &skin);
   *better = false;
   if (status != SN_OK) return status;
   job->skin = &skin;
-  sn_parallel_for(ctx, e->rest.vertex_count, 64, place_range, job);
+  sn_parallel_for(ctx, n, 64, weigh_range, job);
+  sn_parallel_for(ctx, n, 64, place_range, job);
   double error = missed(ctx, job);
   *better = error < 0.999 * out->error;
   if (!*better) {
@@ -93,7 +141,7 @@ static sn_status improve(sn_context *ctx, mohr_job *job, int influences, sn_mohr
   }
   sn_skin_free(&out->skin);
   out->skin = skin, out->error = error;
-  memcpy(out->rest, job->rest, (size_t)e->rest.vertex_count * sizeof *job->rest);
+  memcpy(out->rest, job->rest, (size_t)n * sizeof *job->rest);
   return SN_OK;
 }
 

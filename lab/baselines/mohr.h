@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Linear blend skinning whose rest positions are fitted too (Mohr and Gleicher 2003, section 3): weights and positions by turns.
+// Linear blend skinning whose rest positions are fitted too (Mohr and Gleicher 2003, section 3): weights of influence sets and
+// positions by turns.
 #ifndef SINEW_LAB_BASELINES_MOHR_H
 #define SINEW_LAB_BASELINES_MOHR_H
 

@@ -20,10 +20,11 @@ static int run(cli *c) {
     return exit_usage;
   }
   if (sn_cli_given(c, "--bend") || sn_cli_given(c, "--twist")) options.angles = &angles;
+  double square;
+  if (!sn_cli_double(c, "--square", 0, 1, &square)) return exit_usage;
+  if (sn_cli_given(c, "--square")) options.square = &square;
   const char *folder = sn_cli_text(c, "-o"), *motion = sn_cli_text(c, "--motion");
-  if (!sn_gen_motion_named(motion, &options.motion)) {
-    return sn_cli_misuse("--motion %s: choose own, rom, mixed or extreme", motion);
-  }
+  sn_gen_motion_named(motion, &options.motion);
   if (!folder) folder = options.set;
   sn_examples examples;
   sn_status status = sn_gen_folder(&c->ctx, &options, folder, &examples);
@@ -54,7 +55,8 @@ static const cli_option options[] = {
   {"--bend", "DEGREES", "115", "bend of the last frame (elbow)", false},
   {"--twist", "DEGREES", "100", "twist of the last frame (elbow)", false},
   {"--targets", "N", "0", "expressions (face); 0: six", false},
-  {"--motion", "KIND", "own", "clip: own, rom (one joint and axis at a time), mixed or extreme", false},
+  {"--motion", "own|rom|mixed|extreme|lift", "own", "clip; rom: one joint and axis at a time", false},
+  {"--square", "X", "0", "how much of the response to torque is its square, 0 to 1 (own by default)", false},
   {0},
 };
 

@@ -111,6 +111,10 @@ int sn_figure_rom_frames(const sn_figure *figure) { return 1 + 8 * moving_drives
 static double motion_value(const sn_figure *figure, const sn_gen_options *options, int k, int place, double t,
                            sn_random *rng) {
   sn_drive drive = figure->drives[k];
+  if (options->motion == SN_MOTION_LIFT) {
+    bool bends = fabs(sn_vec3_dot(drive.axis, figure->joints[drive.joint].axis)) < 0.9;
+    return drive.kind == SN_DRIVE_TORQUE || (drive.joint == figure->load && bends) ? drive_value(&drive, rng, t) : 0;
+  }
   if (options->motion == SN_MOTION_ROM) return rom_value(&drive, t * moving_drives(figure) - place);
   if (options->motion != SN_MOTION_OWN && drive.kind != SN_DRIVE_TORQUE) {
     if (drive.kind != SN_DRIVE_WAVE) drive.low = 0, drive.cycles = 1.6;

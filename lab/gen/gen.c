@@ -79,10 +79,10 @@ static sn_status unknown_set(sn_context *ctx, const char *name) {
   return sn_fail(ctx, SN_BAD_INPUT, "there is no set '%s'; the sets are: %s", name, names);
 }
 
-static const char *const motions[] = {"own", "rom", "mixed", "extreme"};
+static const char *const motions[] = {"own", "rom", "mixed", "extreme", "lift"};
 
 bool sn_gen_motion_named(const char *name, sn_gen_motion *out) {
-  for (int k = 0; k <= SN_MOTION_EXTREME; k++) {
+  for (int k = 0; k <= SN_MOTION_LIFT; k++) {
     if (strcmp(name, motions[k]) != 0) continue;
     *out = (sn_gen_motion)k;
     return true;
@@ -110,6 +110,9 @@ static sn_status resolve(sn_context *ctx, const gen_set *set, sn_gen_options *op
       (!(options->angles->bend >= 0 && options->angles->bend <= 150) || !(fabs(options->angles->twist) <= 180)))
     return sn_fail(ctx, SN_BAD_INPUT, "elbow: it bends by 0 to 150 degrees and twists by -180 to 180, not %g and %g",
                    options->angles->bend, options->angles->twist);
+  if (options->square && (!set->figure || !(*options->square >= 0 && *options->square <= 1)))
+    return sn_fail(ctx, SN_BAD_INPUT, "%s: `square` is from 0 to 1, and only figures with muscles have one",
+                   info->name);
   bool as_needed = options->motion == SN_MOTION_ROM && options->frames == 0;
   if (!as_needed && (options->frames < 2 || options->frames > MOST_FRAMES))
     return sn_fail(ctx, SN_BAD_INPUT, "%s: %d frames; from 2 to %d are possible", info->name, options->frames,
@@ -139,6 +142,7 @@ static sn_status make_figure(sn_context *ctx, const gen_set *set, const sn_gen_o
     sn_gen_options resolved = *options;
     set->figure(figure, options->joints);
     if (options->angles) sn_figure_elbow_angles(figure, options->angles);
+    if (options->square) figure->torque_squared = *options->square;
     if (options->frames == 0) resolved.frames = sn_figure_rom_frames(figure);
     status = sn_figure_examples(ctx, figure, &resolved, out);
   }

@@ -14,13 +14,14 @@ extern "C" {
 
 // Motions of one character: the rest mesh, the skeleton and its skin are the same for all of them.
 typedef enum sn_gen_motion {
-  SN_MOTION_OWN,    // the set's own
-  SN_MOTION_ROM,    // a range of motion: one degree of freedom at a time, to both ends of its range
-  SN_MOTION_MIXED,  // another animation: everything moves at once
-  SN_MOTION_EXTREME // everything at once, a third beyond the ranges
+  SN_MOTION_OWN,     // the set's own
+  SN_MOTION_ROM,     // a range of motion: one degree of freedom at a time, to both ends of its range
+  SN_MOTION_MIXED,   // another animation: everything moves at once
+  SN_MOTION_EXTREME, // everything at once, a third beyond the ranges
+  SN_MOTION_LIFT     // the joint that bears the load bends, and nothing else moves
 } sn_gen_motion;
 
-// By name (own, rom, mixed, extreme); false where there is no such motion.
+// By name (own, rom, mixed, extreme, lift); false where there is no such motion.
 bool sn_gen_motion_named(const char *name, sn_gen_motion *out);
 const char *sn_gen_motion_name(sn_gen_motion motion);
 
@@ -42,6 +43,7 @@ typedef struct sn_gen_options {
   int targets;                 // `face` only: expressions, 1 to 500
   sn_gen_motion motion;        // `bar` and `cylinder` have only their own
   const sn_gen_angles *angles; // `elbow` only; NULL: its own, about 115 and 100 degrees
+  const double *square;        // 0 to 1: how much of the muscles' response to torque is its square; NULL: the set's
   uint64_t seed;       // changes the motion (not the rest mesh, the skeleton, or the key poses of bar and wrist)
   sn_gen_take_fn take; // NULL: out->frames has the frames; otherwise only how many there are
   void *taker;

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lab/baselines/baselines.h"
 #include "lab/study/study.h"
 
 int main(int argc, char **argv) {
@@ -10,10 +11,10 @@ int main(int argc, char **argv) {
     fprintf(stderr, "usage: figures FOLDER [small]\n");
     return 2;
   }
+  sn_lab_add_methods();
   study s = {sn_context_default(), argv[1], argc == 3};
   study_must(&s, sn_make_folder(&s.ctx, s.folder));
   study_rotations(&s);
-  study_errors(&s);
   study_twists(&s);
   return 0;
 }

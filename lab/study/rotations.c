@@ -90,8 +90,7 @@ static void write_histogram(study *s, const char *name, const char *title, const
   sn_writef(&w, "\n");
   study_close(s, &w);
   snprintf(file, sizeof file, "%s.svg", name);
-  svg_write_bars(s, file,
-                 &(svg_bars){title, "% of the triangles", series, places, series_count, bins, share, NULL, NULL});
+  svg_write_bars(s, file, &(svg_bars){title, "% of the triangles", series, places, series_count, bins, share});
 }
 
 // Angles between predicted and true rotations, mean over three test frames, in degrees.

@@ -40,11 +40,11 @@ sn_writer svg_open(study *s, const char *name, int width, int height, const char
 void svg_text(sn_writer *w, double x, double y, const char *anchor, const char *text);
 void svg_close(study *s, sn_writer *w);
 
-// Bars of several series over the same places, with whiskers (may be NULL): values[series * places + place].
+// Bars of several series over the same places: values[series * places + place].
 typedef struct svg_bars {
   const char *title, *unit, *const *series, *const *places;
   int series_count, place_count;
-  const double *values, *whiskers, *marks; // marks: a dot at another value of the same bar; may be NULL
+  const double *values;
 } svg_bars;
 void svg_write_bars(study *s, const char *name, const svg_bars *bars);
 
@@ -62,7 +62,6 @@ void svg_write_panels(study *s, const char *name, const char *title, const sn_me
 // ---- the figures of Wang 2007 ---------------------------------------------------------------------------------------------
 
 void study_rotations(study *s); // 6, 7
-void study_errors(study *s);    // 11
 void study_twists(study *s);    // 13, 14
 
 #endif

@@ -34,8 +34,7 @@ enum { bars_width = 860, bars_height = 400, bars_left = 60, bars_right = 180, ba
 
 static double largest_of(const svg_bars *b) {
   double largest = 0;
-  for (int n = 0; n < b->series_count * b->place_count; n++)
-    largest = fmax(largest, b->values[n] + (b->whiskers ? b->whiskers[n] : 0));
+  for (int n = 0; n < b->series_count * b->place_count; n++) largest = fmax(largest, b->values[n]);
   return largest > 0 ? largest : 1;
 }
 
@@ -47,16 +46,9 @@ static void write_bar(sn_writer *w, const svg_bars *b, int series, int place, do
   int n = series * b->place_count + place;
   double wide = (double)(bars_width - bars_left - bars_right) / b->place_count;
   double each = 0.8 * wide / b->series_count, x = bars_left + wide * (place + 0.1) + each * series;
-  double y = bar_y(b->values[n], top), middle = x + each / 2;
+  double y = bar_y(b->values[n], top);
   sn_writef(w, "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" fill=\"%s\"/>\n", x, y,
             fmax(each - 1, 0.5), bars_height - bars_bottom - y, colours[series % colour_count]);
-  if (b->whiskers) {
-    sn_writef(w, "<path d=\"M%.1f %.1f V%.1f\" stroke=\"black\"/>\n", middle,
-              bar_y(b->values[n] + b->whiskers[n], top), bar_y(fmax(0, b->values[n] - b->whiskers[n]), top));
-  }
-  if (b->marks)
-    sn_writef(w, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3\" fill=\"white\" stroke=\"black\"/>\n", middle,
-              bar_y(b->marks[n], top));
 }
 
 void svg_write_bars(study *s, const char *name, const svg_bars *b) {

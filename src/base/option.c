@@ -14,8 +14,7 @@ bool sn_option_next(sn_option_cursor *cursor) {
   return cursor->option != NULL;
 }
 
-// Position of `value` among the '|'-separated choices, or -1.
-static int find_choice(const char *choices, const char *value) {
+int sn_option_choice(const char *choices, const char *value) {
   size_t size = strlen(value);
   for (int index = 0; choices; index++) {
     const char *bar = strchr(choices, '|');
@@ -27,21 +26,21 @@ static int find_choice(const char *choices, const char *value) {
 }
 
 static sn_status store_choice(sn_context *ctx, const sn_option *option, const char *value, void *field) {
-  int index = find_choice(option->choices, value);
+  int index = sn_option_choice(option->choices, value);
   if (index < 0) return sn_fail(ctx, SN_BAD_INPUT, "%s=%s: choose one of %s", option->name, value, option->choices);
   memcpy(field, &index, sizeof index); // an enum has the size of an int
   return SN_OK;
 }
 
 static sn_status store_number(sn_context *ctx, const sn_option *option, const char *value, void *field) {
-  int word = option->choices ? find_choice(option->choices, value) : -1;
+  int word = option->choices ? sn_option_choice(option->choices, value) : -1;
   char *end = NULL;
   double number = word >= 0 ? -word : strtod(value, &end);
   bool whole = option->kind == SN_OPTION_INT;
   if (word < 0 && (!*value || *end || (whole && number != floor(number)) || !(number >= option->least) ||
                    !(number <= option->most))) {
     return sn_fail(ctx, SN_BAD_INPUT, "%s=%s: must be a %snumber from %g to %g%s%s", option->name, value,
-                   whole ? "whole " : "", option->least, option->most, option->choices ? " or one of " : "",
+                   whole ? "whole " : "", option->least, option->most, option->choices ? " or " : "",
                    option->choices ? option->choices : "");
   }
   if (whole) *(int *)field = (int)number;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "cli/memory.h"
+#include "sinew/train.h"
 #include "cli/team.h"
 #include "cli/text.h"
 
@@ -165,21 +166,28 @@ static const cli_option *find_option(const cli *c, const char *name, size_t size
   return NULL;
 }
 
+// A method that has the option `name`; NULL for none.
+static const char *method_with(const char *name) {
+  for (const sn_method *const *m = sn_methods(); *m; m++)
+    for (sn_option_cursor at = {.group = (*m)->options}; at.group && sn_option_next(&at);)
+      if (strcmp(at.option->name, name) == 0) return (*m)->name;
+  return NULL;
+}
+
 static int unknown_option(const cli *c, const char *word) {
-  const char *names[80], *command = c->command->name;
-  int count = 0;
-  for (const cli_option *option = c->options; option->name && count < 79; option++) names[count++] = option->name;
-  names[count] = NULL;
+  const char *names[80] = {0}, *command = c->command->name;
+  const char *method = c->command->takes_method && strncmp(word, "--", 2) == 0 ? method_with(word + 2) : NULL;
+  if (method)
+    return sn_cli_misuse("%s: %s is an option of methods: --method %s:%s=...", command, word, method, word + 2);
+  for (int k = 0; c->options[k].name && k < 79; k++) names[k] = c->options[k].name;
   const char *meant = sn_suggest(word, names);
   if (meant) return sn_cli_misuse("%s: unknown option %s; did you mean %s?", command, word, meant);
   return sn_cli_misuse("%s: unknown option %s; `sinew %s --help all` lists them", command, word, command);
 }
 
 static int unknown_command(const cli_command *const *commands, const char *word) {
-  const char *names[32];
-  int count = 0;
-  for (; commands[count] && count < 31; count++) names[count] = commands[count]->name;
-  names[count] = NULL;
+  const char *names[32] = {0};
+  for (int k = 0; commands[k] && k < 31; k++) names[k] = commands[k]->name;
   const char *meant = sn_suggest(word, names);
   if (meant) return sn_cli_misuse("unknown command %s; did you mean %s?", word, meant);
   return sn_cli_misuse("unknown command %s; `sinew --help` lists them", word);
@@ -193,10 +201,14 @@ static int parse_option(cli *c, int argc, char **argv, int *at) {
   const char *text = equals ? equals + 1 : NULL;
   bool left_out = option->argument && *option->argument == '[' && (*at + 1 == argc || argv[*at + 1][0] == '-');
   if (option->argument && !text && !left_out) {
-    if (++*at == argc) return sn_cli_misuse("%s needs a value: %s %s", word, word, option->argument);
-    text = argv[*at];
+    text = ++*at < argc ? argv[*at] : NULL;
+    if (!text || find_option(c, text, strlen(text)))
+      return sn_cli_misuse("%s needs a value: %s %s", word, word, option->argument);
   }
   if (!option->argument && text) return sn_cli_misuse("%s takes no value", option->name);
+  bool words = text && !strpbrk(option->argument, "[ABCDEFGHIJKLMNOPQRSTUVWXYZ"); // one of these, and nothing else
+  if (words && sn_option_choice(option->argument, text) < 0)
+    return sn_cli_misuse("%s %s: choose one of %s", option->name, text, option->argument);
   if (!(option->flags & cli_repeats) && sn_cli_given(c, option->name))
     return sn_cli_misuse("%s is given twice", option->name);
   c->values[c->value_count++] = (cli_value){option, text};
@@ -219,8 +231,15 @@ static int parse_words(cli *c, int argc, char **argv) {
     sn_cli_help(c, sn_cli_text(c, "--help"));
     return -1;
   }
-  if (c->argument_count < c->command->least_arguments || c->argument_count > c->command->most_arguments)
-    return sn_cli_misuse("usage: sinew %s %s", c->command->name, c->command->usage);
+  const cli_command *command = c->command;
+  if (c->argument_count > command->most_arguments)
+    return sn_cli_misuse("%s: %s belongs to no option; usage: sinew %s %s", command->name,
+                         c->arguments[command->most_arguments], command->name, command->usage);
+  if (c->argument_count < command->least_arguments)
+    return sn_cli_misuse("usage: sinew %s %s", command->name, command->usage);
+  for (const cli_option *option = c->options; option->name; option++)
+    if (option->flags & cli_needed && !sn_cli_given(c, option->name))
+      return sn_cli_misuse("%s: %s %s is missing: %s", command->name, option->name, option->argument, option->help);
   return exit_done;
 }
 
@@ -241,6 +260,8 @@ static bool parse_memory(cli *c) {
 
 int sn_cli_parse(int argc, char **argv, const cli_command *const *commands, cli *out) {
   *out = (cli){.ctx = {.allocator = sn_cli_allocator(), .team = sn_cli_team()}};
+  if (argc > 2 && strcmp(argv[1], "help") == 0)
+    return sn_cli_parse(3, (char *[]){argv[0], argv[2], "--help", NULL}, commands, out);
   if (argc < 2 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0) {
     print_help(commands);
     return argc < 2 ? exit_usage : -1;

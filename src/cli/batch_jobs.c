@@ -300,19 +300,18 @@ static sn_status check_cycles(cli *c, batch *b, const char *list) {
 
 // ---- parts --------------------------------------------------------------------------------------------------------------
 
-static int group_of(batch *b, int k) {
-  while (b->jobs[k].group != k) k = b->jobs[k].group = b->jobs[b->jobs[k].group].group;
-  return k;
-}
-
+// Every job gets the lowest number among the jobs that needs connect it to.
 static void find_groups(batch *b) {
   for (int k = 0; k < b->job_count; k++) b->jobs[k].group = k;
-  for (int k = 0; k < b->job_count; k++)
-    for (int n = 0; n < b->jobs[k].need_count; n++) {
-      int x = group_of(b, k), y = group_of(b, b->jobs[k].needs[n]);
-      b->jobs[x > y ? x : y].group = x < y ? x : y;
-    }
-  for (int k = 0; k < b->job_count; k++) b->jobs[k].group = group_of(b, k);
+  for (bool more = true; more;) {
+    more = false;
+    for (int k = 0; k < b->job_count; k++)
+      for (int n = 0; n < b->jobs[k].need_count; n++) {
+        int *x = &b->jobs[k].group, *y = &b->jobs[b->jobs[k].needs[n]].group;
+        more = more || *x != *y;
+        *x = *y = *x < *y ? *x : *y;
+      }
+  }
 }
 
 sn_status sn_batch_choose(cli *c, batch *b, int part, int parts) {
@@ -337,7 +336,8 @@ sn_status sn_batch_choose(cli *c, batch *b, int part, int parts) {
 static sn_status read_list(cli *c, const char *path, const sn_file *file, batch *b) {
   json_error_t error;
   b->json = json_loadb((const char *)file->bytes, file->size, JSON_REJECT_DUPLICATES, &error);
-  if (!b->json) return sn_fail(&c->ctx, SN_BAD_FILE, "%s: line %d: %s", path, error.line, error.text);
+  if (!b->json)
+    return sn_fail(&c->ctx, SN_BAD_FILE, "%s:%d: not a list of jobs in JSON: %s", path, error.line, error.text);
   const json_t *jobs = json_is_array(b->json) ? b->json : json_object_get(b->json, "jobs");
   if (!json_is_array(jobs) || json_array_size(jobs) == 0 || json_array_size(jobs) > INT_MAX)
     return sn_fail(&c->ctx, SN_BAD_FILE, "%s: expected a list of jobs: {\"jobs\": [{\"command\": ...}, ...]}", path);

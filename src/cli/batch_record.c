@@ -84,19 +84,10 @@ sn_status sn_batch_remember(cli *c, const batch *b, batch_job *job) {
     return sn_fail(&c->ctx, SN_BAD_INPUT, "ended well, but its output %s is not there; are \"outputs\" right?",
                    missing);
   }
-  char *text = json_dumps(job->record, JSON_INDENT(1));
-  sn_writer writer;
   sn_context alone = c->ctx; // records appear at once, not with the report
   alone.outputs = NULL;
-  sn_status status = sn_writer_open(&alone, sn_batch_path(b, job, "json", path), &writer);
-  if (status == SN_OK) {
-    sn_writef(&writer, "%s\n", text ? text : "");
-    status = sn_writer_commit(&alone, &writer);
-  }
+  sn_status status = sn_cli_write_json(&alone, sn_batch_path(b, job, "json", path), job->record, JSON_INDENT(1));
   c->ctx.error = alone.error;
-  json_free_t release;
-  json_get_alloc_funcs(NULL, &release);
-  release(text);
   return status;
 }
 

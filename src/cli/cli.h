@@ -22,6 +22,7 @@ enum {
   cli_quality = 16,
   cli_files = 32,
   cli_running = 64,
+  cli_needed = 128, // the command does not run without it
   cli_listed = cli_repeats | cli_advanced | cli_files,
   cli_titles = cli_input | cli_output | cli_quality | cli_files | cli_running
 };
@@ -105,6 +106,8 @@ int sn_cli_misuse(const char *format, ...) __attribute__((format(printf, 1, 2)))
 // A line for the user (standard output), unless the report itself goes there or --quiet was given.
 void sn_cli_say(const cli *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+// Writes a JSON file, whole or not at all.
+sn_status sn_cli_write_json(sn_context *ctx, const char *path, const json_t *json, size_t flags);
 // Writes --json: command, version, options, input, result. Takes c->input and c->result.
 int sn_cli_report(cli *c);
 

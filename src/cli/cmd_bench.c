@@ -79,12 +79,13 @@ static int run(cli *c) {
   sn_opened opened;
   if (!sn_cli_double(c, "--seconds", 0.01, 600, &seconds)) return exit_usage;
   if (!sn_cli_int(c, "--characters", 1, 10000000, &characters)) return exit_usage;
+  bool cuda = sn_cli_given(c, "--cuda");
+  if (!cuda && sn_cli_given(c, "--characters")) return sn_cli_misuse("bench: --characters goes with --cuda");
   if (sn_open_model(&c->ctx, c->arguments[0], &opened) != SN_OK) return sn_cli_fail(c);
   sn_examples examples = {0};
   sn_inputs inputs;
   sn_status status = sn_cli_inputs(c, &inputs);
   if (status == SN_OK && inputs.skeletons.count > 0) status = sn_inputs_load(&c->ctx, &inputs, &examples);
-  bool cuda = sn_cli_given(c, "--cuda");
   if (status == SN_OK)
     status = cuda ? bench_cuda(c, &opened.model, characters, seconds) : bench(c, &opened.model, &examples, seconds);
   sn_examples_free(&examples);

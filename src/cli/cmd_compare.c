@@ -28,10 +28,10 @@ typedef struct comparison {
 } comparison;
 
 // The error on clips that are only tested on is that on new motion.
-static void say_header(const cli *c, bool between, bool clips) {
+static void say_header(const cli *c, bool between, bool clips, bool tested) {
   sn_cli_say(c, "%-28s %9s %s%10s %10s %10s %9s %10s %9s %8s %6s %8s\n", "method", "train ee",
-             between ? "  between " : "", clips ? "new motion" : "test ee", "test rms %", "max %", "std %",
-             "normal °", "bytes", "us", "x lbs", "seconds");
+             between ? "  between " : "", clips ? "new motion" : "test ee", tested ? "test rms %" : "rms %", "max %",
+             "std %", "normal °", "bytes", "us", "x lbs", "seconds");
 }
 
 // Figures of the test frames, or of the training frames where there are no others.
@@ -193,7 +193,8 @@ static void begin(void *user) {
              data->keys.count, loocv && !clips ? data->keys.count : data->others.count,
              loocv ? " (leave one out)" : "", clips ? "; test figures are of the clips that are only tested on" : "");
   // Between: frames that are neither trained on nor of a test clip.
-  say_header(c, clips && (loocv || data->others.count > examples->test_frame_count), clips);
+  say_header(c, clips && (loocv || data->others.count > examples->test_frame_count), clips,
+             loocv || data->others.count > 0);
 }
 
 static sn_status compare_all(comparison *job, sn_inputs *inputs) {
@@ -243,8 +244,6 @@ static int parse_methods(comparison *job) {
   bool all = sn_cli_given(c, "--degrees");
   if (given == 0) given = 3, specs[0] = "rigid", specs[1] = "lbs", specs[2] = "dqs";
   if (given > most_methods) given = most_methods;
-  if (all && strcmp(sn_cli_text(c, "--degrees"), "all") != 0)
-    return sn_cli_misuse("--degrees %s: there is one choice, all", sn_cli_text(c, "--degrees"));
   for (int m = 0; m < given; m++) {
     sn_method_spec spec;
     sn_status status = sn_method_parse(&c->ctx, specs[m], &spec);
@@ -269,16 +268,12 @@ static int parse_methods(comparison *job) {
 static int compare(comparison *job) {
   cli *c = job->c;
   if (parse_methods(job) != exit_done) return exit_usage;
-  const char *what = sn_cli_text(c, "--plot-of"), *svg = sn_cli_text(c, "--plot");
-  if (strcmp(what, "error") && strcmp(what, "correction") && strcmp(what, "bytes"))
-    return sn_cli_misuse("--plot-of %s: choose error, correction or bytes", what);
-  if (svg && !sn_has_extension(svg, ".svg"))
-    return sn_cli_misuse("--plot %s: the chart is an SVG; give a name that ends in .svg", svg);
+  const char *plot_path = sn_cli_text(c, "--plot");
   sn_inputs inputs;
   sn_status status = sn_cli_inputs(c, &inputs);
   if (status == SN_OK) status = compare_all(job, &inputs);
   if (status == SN_OK && sn_cli_given(c, "--degrees")) status = say_degrees(job);
-  if (status == SN_OK && svg) status = plot_chosen(job, svg);
+  if (status == SN_OK && plot_path) status = plot_chosen(job, plot_path);
   return status == SN_OK ? exit_done : sn_cli_fail(c);
 }
 
@@ -302,9 +297,8 @@ static const cli_option options[] = {
   {"--models", "DIR", NULL, "write the models to this folder, as SPEC.sinew", cli_output},
   {"--loocv", NULL, NULL, "hold out each training frame in turn", cli_quality},
   {"--plot", "FILE.svg", NULL, "draw a line per method", cli_output},
-  {"--plot-of", "WHAT", "error",
-   "error (over the frames), correction (of the worst vertex, over the angle) or bytes (error over size)",
-   cli_output},
+  {"--plot-of", "error|correction|bytes", "error",
+   "error over the frames, correction of the worst vertex over the angle, or error over bytes", cli_output},
   CLI_OPTIONS_TRAINING,
   CLI_OPTION_MATCH,
   {0},

@@ -13,8 +13,6 @@ static int run(cli *c) {
                      .inputs = &inputs,
                      .path = sn_cli_text(c, "-o"),
                      .unordered = sn_cli_given(c, "--unordered")};
-  if (!job.path)
-    return sn_cli_misuse("eval: where to? Give -o FILE (.pc2, .mdd, .abc, .glb, .fbx, or a folder for .obj)");
   if (sn_open_model(&c->ctx, job.name, &opened) != SN_OK) return sn_cli_fail(c);
   sn_status status = sn_cli_inputs(c, &inputs);
   if (status == SN_OK) status = sn_job_eval(&c->ctx, &job, &result);
@@ -29,7 +27,8 @@ static int run(cli *c) {
 }
 
 static const cli_option options[] = {
-  {"-o", "FILE", NULL, "file to write: .pc2, .mdd, .abc, .glb, .gltf, .fbx, or a folder for .obj files", cli_output},
+  {"-o", "FILE", NULL, "file to write: .pc2, .mdd, .abc, .glb, .gltf, .fbx, or a folder for .obj files",
+   cli_output | cli_needed},
   CLI_OPTION_SKELETON,
   CLI_OPTIONS_FILES,
   CLI_OPTION_MAP,

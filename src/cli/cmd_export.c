@@ -13,10 +13,6 @@ static int run(cli *c) {
                        .skeleton = sn_cli_text(c, "--skeleton"),
                        .tool = sn_cli_text(c, "--to"),
                        .path = sn_cli_text(c, "-o")};
-  if (!job.tool) return sn_cli_misuse("export: for which tool? Give --to %s", sn_export_tools);
-  if (!job.skeleton) return sn_cli_misuse("export: whose joints? Give --skeleton FILE, that of the training");
-  if (!job.path) return sn_cli_misuse("export: where to? Give -o FILE");
-  if (!sn_cli_has_folder(c, job.path)) return sn_cli_fail(c);
   if (sn_open_as_file(&c->ctx, job.model_name, &opened) != SN_OK) return sn_cli_fail(c);
   sn_status status = sn_export(&c->ctx, &job, &done);
   if (status == SN_OK) {
@@ -35,9 +31,11 @@ static int run(cli *c) {
 }
 
 static const cli_option options[] = {
-  {"--skeleton", "FILE", NULL, "character that the model was trained with: .glb, .gltf or .fbx", cli_input},
-  {"--to", "TOOL", NULL, "json, three, blender, godot or babylon", cli_output},
-  {"-o", "FILE", NULL, "file to write: .json, .glb (three, babylon), .py (blender) or .tscn (godot)", cli_output},
+  {"--skeleton", "FILE", NULL, "character that the model was trained with: .glb, .gltf or .fbx",
+   cli_input | cli_needed},
+  {"--to", "TOOL", NULL, "json, three, blender, godot or babylon", cli_output | cli_needed},
+  {"-o", "FILE", NULL, "file to write: .json, .glb (three, babylon), .py (blender) or .tscn (godot)",
+   cli_output | cli_needed},
   {0},
 };
 

@@ -1,16 +1,9 @@
 // SPDX-License-Identifier: MIT
 // sinew pack: a finished model in fewer bytes, and its vertices in another order.
-#include <string.h>
-
 #include "cli/inputs.h"
 
 static int run(cli *c) {
   const char *from = c->arguments[0], *to = sn_cli_text(c, "-o"), *order = sn_cli_text(c, "--order");
-  if (!to) return sn_cli_misuse("pack: where to? Give -o MODEL.sinew");
-  if (!sn_has_extension(to, ".sinew")) return sn_cli_misuse("pack: -o %s: a model's name ends in .sinew", to);
-  if (order && strcmp(order, "blocks") != 0 && strcmp(order, "file") != 0)
-    return sn_cli_misuse("pack: --order %s: choose blocks or file", order);
-  if (!sn_cli_has_folder(c, to)) return sn_cli_fail(c);
   sn_opened opened;
   if (sn_open_model(&c->ctx, from, &opened) != SN_OK) return sn_cli_fail(c);
   sn_model packed = {0};
@@ -28,8 +21,8 @@ static int run(cli *c) {
 }
 
 static const cli_option options[] = {
-  {"-o", "MODEL.sinew", NULL, "model to write", cli_output},
-  {"--order", "ORDER", NULL,
+  {"-o", "MODEL.sinew", NULL, "model to write", cli_output | cli_needed},
+  {"--order", "blocks|file", NULL,
    "blocks: number vertices in the order in which the runtime computes them; file: as in the rest file", cli_quality},
   {0},
 };

@@ -13,9 +13,6 @@ static int parse_options(cli *c, sn_rig_job *job) {
   o->keep_bones = sn_cli_given(c, "--keep-bones");
   bool needs = sn_cli_given(c, "--solve") || job->lock || job->keep_weights || o->helpers > 0;
   if (sn_cli_given(c, "--skeleton")) job->solve = sn_cli_text(c, "--solve");
-  const char *solve = job->solve ? job->solve : "both";
-  if (strcmp(solve, "weights") != 0 && strcmp(solve, "motion") != 0 && strcmp(solve, "both") != 0)
-    return sn_cli_misuse("rig: --solve %s: choose weights, motion or both", solve);
   if (needs && !job->solve)
     return sn_cli_misuse("rig: --solve, --lock, --keep-weights and --helpers need --skeleton FILE");
   if (o->bone_type == SN_RIG_AFFINE && o->structure != SN_RIG_FREE)
@@ -111,10 +108,9 @@ static int run(cli *c) {
                     .heat = sn_cli_given(c, "--heat"),
                     .seed = c->seed,
                     .path = sn_cli_text(c, "-o")};
-  if (!job.path) return sn_cli_misuse("rig: where to? Give -o FILE.glb");
   if (!sn_is_scene(job.path)) return sn_cli_misuse("rig: -o %s: a rig is written as .glb, .gltf or .fbx", job.path);
   if (parse_options(c, &job) != exit_done) return exit_usage;
-  sn_status status = sn_cli_has_folder(c, job.path) ? sn_cli_inputs(c, &inputs) : SN_IO;
+  sn_status status = sn_cli_inputs(c, &inputs);
   if (status == SN_OK) {
     inputs.load.still_skeleton = job.solve && strcmp(job.solve, "weights") != 0; // motion is looked for
     status = sn_inputs_load(&c->ctx, &inputs, &examples);
@@ -138,10 +134,10 @@ static int run(cli *c) {
 static const cli_option options[] = {
   CLI_OPTION_REST,
   CLI_OPTION_FRAMES,
-  {"-o", "FILE.glb", NULL, "rig to write (.glb, .gltf, .fbx): skeleton, skin and animation", cli_output},
+  {"-o", "FILE", NULL, "rig to write (.glb, .gltf, .fbx): skeleton, skin and animation", cli_output | cli_needed},
   {"--keys", "SPEC", "all", "frames to use: all, every:N, 0,5,10-20 or random:N", cli_input},
   CLI_OPTION_SKELETON,
-  {"--solve", "WHAT", "weights", "with --skeleton: solve for weights, motion or both", cli_advanced | cli_quality},
+  {"--solve", "weights|motion|both", "weights", "with --skeleton: what to solve for", cli_advanced | cli_quality},
   {"--lock", "NAMES", NULL,
    "with --skeleton: joints (comma-separated) that keep their motion, beside those with the attribute demLock",
    cli_advanced | cli_quality},

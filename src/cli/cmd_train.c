@@ -25,7 +25,7 @@ static void say_cross_validation(const cli *c, const sn_train_report *report) {
   if (report->learned[0]) sn_cli_say(c, "  %s\n", report->learned);
   for (int k = 0; k < report->lack_count; k++) sn_cli_say(c, "  %s\n", report->lacks[k].advice);
   if (report->candidate_count < 2) return;
-  sn_cli_say(c, "  chosen by it:");
+  sn_cli_say(c, "  candidates, with their cross-validated errors (* chosen):");
   for (int k = 0; k < report->candidate_count; k++) {
     const sn_scored *one = &report->candidates[k];
     sn_cli_say(c, "%s %s%s %s", k > 0 ? "," : "", one->is_chosen ? "*" : "", one->name,
@@ -124,6 +124,9 @@ static int train(cli *c, const char *path, sn_inputs *inputs, training *t) {
 static int run_from(cli *c, const char *path, sn_inputs *inputs) {
   sn_opened opened;
   if (sn_cli_given(c, "--method")) return sn_cli_misuse("train: --from goes without --method: the model has one");
+  if (inputs->pose_count == 0)
+    return sn_cli_misuse(
+      "train: --from needs the poses to add: --pose FRAME=MESH, and --skeleton FILE with the clip");
   if (sn_open_model(&c->ctx, sn_cli_text(c, "--from"), &opened) != SN_OK) return sn_cli_fail(c);
   int result = train(c, path, inputs, &(training){.c = c, .job.from = &opened.model});
   sn_opened_close(&opened);
@@ -135,8 +138,6 @@ static int run(cli *c) {
   training t = {.c = c};
   sn_method_spec spec;
   sn_inputs inputs;
-  if (!path) return sn_cli_misuse("train: where to? Give -o MODEL.sinew");
-  if (!sn_has_extension(path, ".sinew")) return sn_cli_misuse("train: -o %s: a model's name ends in .sinew", path);
   bool from = sn_cli_given(c, "--from"), choose = !from && strcmp(method, "auto") == 0;
   if (choose && c->ctx.team)
     return sn_cli_misuse("train: --method auto measures time, in which processes differ: run it alone");
@@ -144,7 +145,7 @@ static int run(cli *c) {
   if (choose && t.job.limits.curve) return sn_cli_misuse("train: --plot goes with a method, not with auto");
   if (!from && !choose && sn_method_parse(&c->ctx, method, &spec) != SN_OK)
     return sn_cli_misuse("%s", c->ctx.error.message);
-  if (!sn_cli_has_folder(c, path) || sn_cli_inputs(c, &inputs) != SN_OK) return sn_cli_fail(c);
+  if (sn_cli_inputs(c, &inputs) != SN_OK) return sn_cli_fail(c);
   if (from) return run_from(c, path, &inputs);
   if (!choose) t.job.spec = &spec;
   inputs.load.still_skeleton =
@@ -154,7 +155,7 @@ static int run(cli *c) {
 
 static const cli_option options[] = {
   {"--method", "SPEC", "lbs", "NAME or NAME:key=value,...; auto chooses by cross-validation", cli_quality},
-  {"-o", "MODEL.sinew", NULL, "model to write", cli_output},
+  {"-o", "MODEL.sinew", NULL, "model to write", cli_output | cli_needed},
   {"--max-bytes", "N", NULL, "largest size of the model", cli_quality},
   {"--max-time", "X", NULL, "longest evaluation, in times of linear blend skinning", cli_quality},
   {"--error", "PCT", NULL, "smallest model with at most this rms error on held-out poses, % of the diagonal",

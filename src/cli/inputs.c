@@ -6,7 +6,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 static void note(void *user, const char *line) { sn_cli_say(user, "%s\n", line); }
 
@@ -42,14 +41,4 @@ cli_figure_text sn_cli_figure(double value, int decimals) {
   cli_figure_text out = {"-"};
   if (isfinite(value)) snprintf(out.text, sizeof out.text, fabs(value) < 1e9 ? "%.*f" : "%.*g", decimals, value);
   return out;
-}
-
-bool sn_cli_has_folder(cli *c, const char *path) {
-  const char *slash = strrchr(path, '/');
-  char folder[4096];
-  if (!slash || slash == path) return true;
-  snprintf(folder, sizeof folder, "%.*s", (int)(slash - path), path);
-  if (access(folder, F_OK) == 0) return true;
-  sn_fail(&c->ctx, SN_IO, "%s: there is no folder %s", path, folder);
-  return false;
 }

@@ -63,7 +63,4 @@ typedef struct cli_figure_text {
 } cli_figure_text;
 cli_figure_text sn_cli_figure(double value, int decimals);
 
-// False, with a message, where the folder of a file to be written does not exist: checked before the work.
-bool sn_cli_has_folder(cli *c, const char *path);
-
 #endif

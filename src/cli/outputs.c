@@ -50,8 +50,18 @@ static bool names_a_file(const char *argument) {
 // Whether the argument is the file that `convert` writes.
 static bool is_written(const cli *c, int k) { return strcmp(c->command->name, "convert") == 0 && k == 1; }
 
+// Names that the command cannot write to are refused before the work: another ending than FILE.svg has, a folder that is not there.
+static int check_name(const cli_option *option, const char *path) {
+  const char *ending = strchr(option->argument, '.'), *slash = strrchr(path, '/');
+  struct stat info;
+  if (ending && !sn_has_extension(path, ending))
+    return sn_cli_misuse("%s %s: give a name that ends in %s", option->name, path, ending);
+  if (!slash || !strchr(slash, '.') || strstr(option->argument, "DIR") || folder_info(path, &info)) return exit_done;
+  sn_cli_misuse("%s: there is no folder %.*s", path, (int)(slash - path), path);
+  return exit_failed;
+}
+
 static int check_output(const cli *c, const char *option, const char *path) {
-  if (strcmp(path, "-") == 0) return exit_done;
   for (int k = 0; k < c->value_count; k++) {
     const cli_value *other = &c->values[k];
     if (other->text == path || !names_a_file(other->option->argument) || !same_file(path, other->text)) continue;
@@ -71,8 +81,12 @@ static int check_output(const cli *c, const char *option, const char *path) {
 
 int sn_cli_check_outputs(const cli *c) {
   int status = exit_done;
-  for (int k = 0; status == exit_done && k < c->value_count; k++)
-    if (is_output(c->values[k].option->name)) status = check_output(c, c->values[k].option->name, c->values[k].text);
+  for (int k = 0; status == exit_done && k < c->value_count; k++) {
+    const cli_value *value = &c->values[k];
+    if (!is_output(value->option->name) || strcmp(value->text, "-") == 0) continue;
+    status = check_output(c, value->option->name, value->text);
+    if (status == exit_done) status = check_name(value->option, value->text);
+  }
   for (int k = 0; status == exit_done && k < c->argument_count; k++)
     if (is_written(c, k)) status = check_output(c, c->arguments[k], c->arguments[k]);
   return status;

@@ -42,27 +42,26 @@ static json_t *build(cli *c) {
   return root;
 }
 
+sn_status sn_cli_write_json(sn_context *ctx, const char *path, const json_t *json, size_t flags) {
+  char *text = json_dumps(json, flags);
+  sn_writer writer;
+  if (!text) return sn_fail(ctx, SN_NO_MEMORY, "%s: no memory for the text", path);
+  sn_status status = SN_OK;
+  if (strcmp(path, "-") == 0) {
+    puts(text);
+  } else if ((status = sn_writer_open(ctx, path, &writer)) == SN_OK) {
+    sn_writef(&writer, "%s\n", text);
+    status = sn_writer_commit(ctx, &writer);
+  }
+  free(text);
+  return status;
+}
+
 int sn_cli_report(cli *c) {
   const char *path = sn_cli_text(c, "--json");
   if (!path) return exit_done;
   json_t *root = build(c);
-  char *text = json_dumps(root, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+  sn_status status = sn_cli_write_json(&c->ctx, path, root, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
   json_decref(root);
-  if (!text) {
-    sn_fail(&c->ctx, SN_NO_MEMORY, "the report could not be made");
-    return sn_cli_fail(c);
-  }
-  sn_status status = SN_OK;
-  if (strcmp(path, "-") == 0) {
-    puts(text);
-  } else {
-    sn_writer writer;
-    status = sn_writer_open(&c->ctx, path, &writer);
-    if (status == SN_OK) {
-      sn_writef(&writer, "%s\n", text);
-      status = sn_writer_commit(&c->ctx, &writer);
-    }
-  }
-  free(text);
   return status == SN_OK ? exit_done : sn_cli_fail(c);
 }

@@ -2,10 +2,10 @@
 // Do the frames belong to the poses? The file's own skin says where each frame should be. Where another reading of the files
 // (another rate, a shift in time, backwards, another clip, other axes, another unit) explains the frames far better, that is
 // what is wrong.
-#include "formats/common/adjust.h"
 #include "examples/load.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -30,25 +30,34 @@ typedef struct fit_sums {
   double dd, pp, px, xx, used; // used: 0 where fewer than half of the frames have a pose
 } fit_sums;
 
+// After a failure, which stays in `status`, nothing more is sampled.
 typedef struct fit_job {
+  sn_context *ctx;
+  sn_status status;
   const sn_gltf *gltf;
-  const sn_examples *examples;
+  const char *path; // of the frames
+  sn_examples *examples;
   const sn_adjust *adjust;       // of rest, frames and skeleton, as given
   int first, count, clip;        // frames of the examples; the clip that was asked for
   double fps, diagonal, offset;  // of the poses, seconds
   sn_affine *matrices, *between; // of the file's joints; from our rest to the file's
   int *joint_of, joint_count;
-  sn_status *status; // the first failure of sampling a clip
+  reading plain;
+  struct finding {
+    double error;
+    bool in_time; // a shift in time, which is reported for smaller gains
+    char words[256];
+  } best; // reading that was found
+  sn_arena scratch;
 } fit_job;
 
 // The matrices of a clip, `t` seconds behind the moment that belongs to frame 0.
-static sn_status sample(sn_context *ctx, const fit_job *job, int clip, double t) {
+static bool sample(fit_job *job, int clip, double t) {
   double start = sn_gltf_clip(job->gltf, clip).start + job->offset;
-  sn_status status = sn_gltf_pose(ctx, job->gltf, clip, start + t, job->matrices);
-  if (status == SN_OK) {
-    sn_adjust_matrices(&job->adjust[SN_FILE_SKELETON], job->matrices, (size_t)job->joint_count);
-  }
-  return status;
+  if (job->status == SN_OK) job->status = sn_gltf_pose(job->ctx, job->gltf, clip, start + t, job->matrices);
+  if (job->status != SN_OK) return false;
+  sn_adjust_matrices(&job->adjust[SN_FILE_SKELETON], job->matrices, (size_t)job->joint_count);
+  return true;
 }
 
 static sn_vec3 skinned(const fit_job *job, int i, sn_vec3 p) {
@@ -64,7 +73,7 @@ static sn_vec3 skinned(const fit_job *job, int i, sn_vec3 p) {
   return sum;
 }
 
-static fit_sums sum_up(sn_context *ctx, const fit_job *job, const reading *r) {
+static fit_sums sum_up(fit_job *job, const reading *r) {
   const sn_examples *e = job->examples;
   sn_clip_info info = sn_gltf_clip(job->gltf, r->clip);
   double seconds = info.end - info.start - job->offset, asked = 0;
@@ -75,8 +84,7 @@ static fit_sums sum_up(sn_context *ctx, const fit_job *job, const reading *r) {
     double t = (r->backwards ? job->count - 1 - f : r->rate * f + r->shift) / job->fps;
     asked++;
     if (t < -1e-6 || t > seconds + 0.6 / job->fps) continue;
-    if (*job->status == SN_OK) *job->status = sample(ctx, job, r->clip, t);
-    if (*job->status != SN_OK) return (fit_sums){0};
+    if (!sample(job, r->clip, t)) return (fit_sums){0};
     const float(*frame)[3] = sn_frame(&e->frames, job->first + f);
     for (int i = 0; i < e->rest.vertex_count; i += stride) {
       sn_vec3 p = skinned(job, i, sn_vec3_from(e->rest.positions[i])),
@@ -96,61 +104,50 @@ static double error_at(const fit_job *job, const fit_sums *s, double scale) {
   return s->used > 0 ? sqrt(fmax(sum, 0) / s->used) / job->diagonal : INFINITY;
 }
 
-static double error_of(sn_context *ctx, const fit_job *job, const reading *r) {
-  fit_sums sums = sum_up(ctx, job, r);
+static double error_of(fit_job *job, const reading *r) {
+  fit_sums sums = sum_up(job, r);
   return error_at(job, &sums, 1);
 }
 
-typedef struct finding {
-  double error;
-  bool in_time; // a shift in time, which is reported for smaller gains
-  char words[256];
-} finding;
-
-static bool better(finding *best, double error, const char *words) {
-  if (!(error < 0.8 * best->error)) return false; // of readings that are as good, the first
-  *best = (finding){.error = error};
-  snprintf(best->words, sizeof best->words, "%s", words);
+// Keeps a reading with this error, and the words for it, where it is better; of readings that are as good, the first.
+__attribute__((format(printf, 3, 4))) static bool better(fit_job *job, double error, const char *words, ...) {
+  va_list list;
+  if (!(error < 0.8 * job->best.error)) return false;
+  job->best = (struct finding){.error = error};
+  va_start(list, words);
+  vsnprintf(job->best.words, sizeof job->best.words, words, list);
+  va_end(list);
   return true;
 }
 
-static void consider(sn_context *ctx, const fit_job *job, const reading *r, const char *words, finding *best) {
-  better(best, error_of(ctx, job, r), words);
-}
-
-static void consider_times(sn_context *ctx, const fit_job *job, const reading *plain, finding *best) {
+static void consider_times(fit_job *job) {
   static const double rates[] = {24, 25, 30, 50, 60, 12, 15, 48, 120};
-  char words[256];
+  reading r = job->plain;
   for (size_t k = 0; k < sizeof rates / sizeof *rates; k++) {
-    reading r = *plain;
     r.rate = job->fps / rates[k];
     if (r.rate == 1) continue;
-    snprintf(words, sizeof words, "the frames fit the clip at %g frames per second: give `fps` %g", rates[k],
-             rates[k]);
-    consider(ctx, job, &r, words, best);
+    better(job, error_of(job, &r), "the frames fit the clip at %g frames per second: give `fps` %g", rates[k],
+           rates[k]);
   }
   for (int n = 2; n <= 10; n++) {
-    reading r = *plain;
     r.rate = n;
-    snprintf(words, sizeof words, "the frames are every %d%s frame of the clip: give `fps` %g", n,
-             n == 2   ? "nd"
-             : n == 3 ? "rd"
-                      : "th",
-             job->fps / n);
-    consider(ctx, job, &r, words, best);
+    better(job, error_of(job, &r), "the frames are every %d%s frame of the clip: give `fps` %g", n,
+           n == 2   ? "nd"
+           : n == 3 ? "rd"
+                    : "th",
+           job->fps / n);
   }
-  reading back = *plain;
-  back.backwards = true;
-  consider(ctx, job, &back, "the frames run backwards", best);
+  r = job->plain, r.backwards = true;
+  better(job, error_of(job, &r), "the frames run backwards");
 }
 
 // Where a parabola through the squares of three errors, `step` apart around `shift`, is lowest; no farther than a step.
-static double lowest(sn_context *ctx, const fit_job *job, const reading *plain, double shift, double step) {
+static double lowest(fit_job *job, double shift, double step) {
   double square[3];
   for (int k = 0; k < 3; k++) {
-    reading r = *plain;
+    reading r = job->plain;
     r.shift = shift + (k - 1) * step;
-    square[k] = pow(error_of(ctx, job, &r), 2);
+    square[k] = pow(error_of(job, &r), 2);
   }
   double bend = square[0] - 2 * square[1] + square[2];
   if (!isfinite(bend)) return isfinite(square[0]) ? shift - step : isfinite(square[2]) ? shift + step : shift;
@@ -159,17 +156,17 @@ static double lowest(sn_context *ctx, const fit_job *job, const reading *plain, 
 }
 
 // A shift of the poses against the frames, whole frames first, then parts of one.
-static void consider_shift(sn_context *ctx, const fit_job *job, const reading *plain, finding *best) {
+static void consider_shift(fit_job *job) {
   enum { most = 20 };
-  reading r = *plain;
-  double error = error_of(ctx, job, &r), start = error, whole = 0;
+  reading r = job->plain;
+  double error = error_of(job, &r), start = error, whole = 0;
   for (int n = 1; n <= 2 * most; n++) {
     r.shift = n % 2 ? (n + 1) / 2 : -n / 2;
-    double other = error_of(ctx, job, &r);
+    double other = error_of(job, &r);
     if (other < error) error = other, whole = r.shift;
   }
-  double shift = lowest(ctx, job, plain, whole, 0.5);
-  for (double step = 0.25; step > 0.05; step *= 0.4) shift = lowest(ctx, job, plain, shift, step);
+  double shift = lowest(job, whole, 0.5);
+  for (double step = 0.25; step > 0.05; step *= 0.4) shift = lowest(job, shift, step);
   // Exporters are off by whole frames, or by the time of the first key.
   double first_key = -(sn_gltf_clip(job->gltf, job->clip).start + job->offset) * job->fps;
   if (fabs(shift - first_key) < 0.1)
@@ -177,26 +174,24 @@ static void consider_shift(sn_context *ctx, const fit_job *job, const reading *p
   else
     shift = fabs(shift - round(shift)) < 0.1 ? round(shift) : round(100 * shift) / 100;
   r.shift = shift;
-  error = error_of(ctx, job, &r);
+  error = error_of(job, &r);
   double most_of_it = fabs(shift) <= 1.5 ? shifted : likely;
   if (shift == 0 || !(error < most_of_it * start) || start * start - error * error < noticed * noticed) return;
-  char words[256];
-  double total = job->adjust[SN_FILE_SKELETON].offset + shift / job->fps;
-  snprintf(words, sizeof words, "the frames are %.3g frame%s %s than the poses: give `offset` skeleton=%.6g",
-           fabs(shift), fabs(shift) == 1 ? "" : "s", shift > 0 ? "later" : "earlier", total);
-  if (!*best->words) best->error = INFINITY; // nothing else is as good
-  best->in_time = better(best, error, words) || best->in_time;
+  if (!*job->best.words) job->best.error = INFINITY; // nothing else is as good
+  bool in_time = job->best.in_time;
+  job->best.in_time = better(job, error, "the frames are %.3g frame%s %s than the poses: give `offset` skeleton=%.6g",
+                             fabs(shift), fabs(shift) == 1 ? "" : "s", shift > 0 ? "later" : "earlier",
+                             job->adjust[SN_FILE_SKELETON].offset + shift / job->fps) ||
+                      in_time;
 }
 
-static void consider_clips(sn_context *ctx, const fit_job *job, const reading *plain, finding *best) {
-  char words[256];
-  for (int k = 0; k < sn_gltf_clip_count(job->gltf) && k < 64; k++) {
-    reading r = *plain;
-    r.clip = k;
-    const char *name = sn_gltf_clip(job->gltf, k).name;
-    snprintf(words, sizeof words, "the frames are those of clip %d '%.80s': give `clip` %.80s", k, name,
-             *name ? name : "INDEX");
-    if (k != job->clip) consider(ctx, job, &r, words, best);
+static void consider_clips(fit_job *job) {
+  reading r = job->plain;
+  for (r.clip = 0; r.clip < sn_gltf_clip_count(job->gltf) && r.clip < 64; r.clip++) {
+    const char *name = sn_gltf_clip(job->gltf, r.clip).name;
+    if (r.clip == job->clip) continue;
+    better(job, error_of(job, &r), "the frames are those of clip %d '%.80s': give `clip` %.80s", r.clip, name,
+           *name ? name : "INDEX");
   }
 }
 
@@ -209,24 +204,20 @@ static double best_scale(const fit_sums *s) {
 }
 
 // Other axes alone, then other units as well: the scale that fits best has a closed form.
-static void consider_axes(sn_context *ctx, const fit_job *job, const reading *plain, finding *best) {
+static void consider_axes(fit_job *job) {
   fit_sums sums[SN_AXES];
-  for (int k = 0; k < SN_AXES; k++) {
-    reading r = *plain;
-    r.axes = sn_axes_number(k);
-    sums[k] = sum_up(ctx, job, &r);
-  }
+  reading r = job->plain;
+  for (int k = 0; k < SN_AXES; k++) r.axes = sn_axes_number(k), sums[k] = sum_up(job, &r);
   for (int scaled = 0; scaled < 2; scaled++)
     for (int k = 0; k < SN_AXES; k++) {
       double scale = scaled ? best_scale(&sums[k]) : 1;
-      char options[128], words[256], size[48] = "";
+      char options[128], size[48] = "";
       if (!(scale > 0) || (scale == 1 && (scaled || k == 0))) continue;
       sn_adjust_text(&job->adjust[SN_FILE_FRAMES], sn_mat3_scale(sn_axes_number(k), scale), SN_FILE_FRAMES, options,
                      sizeof options);
       if (scale != 1) snprintf(size, sizeof size, "%.4g times as large", 1 / scale);
-      snprintf(words, sizeof words, "the frames are %s%s%s: give %s", size, scale != 1 && k > 0 ? " and " : "",
-               k > 0 ? "in other axes" : "", options);
-      better(best, error_at(job, &sums[k], scale), words);
+      better(job, error_at(job, &sums[k], scale), "the frames are %s%s%s: give %s", size,
+             scale != 1 && k > 0 ? " and " : "", k > 0 ? "in other axes" : "", options);
     }
 }
 
@@ -247,94 +238,87 @@ static void add_vertex(const sn_vec3 *frame, const sn_vec3 *pose, int count, lik
   }
 }
 
-static sn_status compare_motion(sn_context *ctx, const fit_job *job, sn_arena *scratch, likeness *out) {
+static likeness compare_motion(fit_job *job) {
   const sn_examples *e = job->examples;
   int step = (job->count + most_frames - 1) / most_frames, frames = (job->count + step - 1) / step,
       stride = (e->rest.vertex_count + most_vertices - 1) / most_vertices,
       vertices = (e->rest.vertex_count + stride - 1) / stride;
-  sn_vec3 *frame = SN_NEW(ctx, scratch, sn_vec3, (size_t)vertices * (size_t)frames),
-          *pose = SN_NEW(ctx, scratch, sn_vec3, (size_t)vertices * (size_t)frames);
-  if (!frame || !pose) return ctx->error.status;
-  for (int f = 0; f < frames; f++) {
-    sn_status status = sample(ctx, job, job->clip, f * step / job->fps);
-    if (status != SN_OK) return status;
+  sn_vec3 *frame = SN_NEW(job->ctx, &job->scratch, sn_vec3, (size_t)vertices * (size_t)frames),
+          *pose = SN_NEW(job->ctx, &job->scratch, sn_vec3, (size_t)vertices * (size_t)frames);
+  likeness out = {.count = frames, .vertices = vertices};
+  if (!frame || !pose) job->status = job->ctx->error.status;
+  for (int f = 0; f < frames && sample(job, job->clip, f * step / job->fps); f++)
     for (int v = 0; v < vertices; v++) {
       frame[v * frames + f] = sn_vec3_from(sn_frame(&e->frames, job->first + f * step)[v * stride]);
       pose[v * frames + f] = skinned(job, v * stride, sn_vec3_from(e->rest.positions[v * stride]));
     }
-  }
-  *out = (likeness){.count = frames, .vertices = vertices};
-  for (int v = 0; v < vertices; v++)
-    add_vertex(frame + (size_t)v * (size_t)frames, pose + (size_t)v * (size_t)frames, frames, out);
-  return SN_OK;
+  for (int v = 0; v < vertices && job->status == SN_OK; v++)
+    add_vertex(frame + (size_t)v * (size_t)frames, pose + (size_t)v * (size_t)frames, frames, &out);
+  return out;
 }
 
-// Frames of another motion altogether, which no reading of the files explains. The correlation of frames and poses is 0.998 or
-// more on every set of ours and of the Dem Bones examples, and -0.2 to 0.15 where the poses are of another clip of the character.
-static sn_status check_motion(sn_context *ctx, const fit_job *job, const char *path, sn_arena *scratch,
-                              sn_examples *out) {
+// Frames of another motion altogether, which no reading of the files explains: frames and poses do not correlate.
+static sn_status check_motion(fit_job *job) {
   static const double unrelated = 0.3, doubtful = 0.7;
   enum { fewest_frames = 6 };
-  likeness l = {0};
-  sn_status status = compare_motion(ctx, job, scratch, &l);
-  if (status != SN_OK || l.count < fewest_frames) return status;
+  likeness l = compare_motion(job);
   double least = pow(wrong * job->diagonal, 2) * l.count * l.vertices;
-  if (l.frames < least || l.poses < least) return SN_OK;
+  if (job->status != SN_OK || l.count < fewest_frames || l.frames < least || l.poses < least) return job->status;
   double correlation = l.together / sqrt(l.frames * l.poses);
   if (correlation < unrelated) {
     return sn_fail(
-      ctx, SN_BAD_INPUT,
+      job->ctx, SN_BAD_INPUT,
       "%s: the frames move otherwise than the poses of the skeleton file (correlation %.2f): they are of "
       "another clip or take; give the file or `clip` that belongs to them",
-      path, correlation);
+      job->path, correlation);
   }
   if (correlation < doubtful) {
-    sn_examples_note(ctx, out,
+    sn_examples_note(job->ctx, job->examples,
                      "%s: the frames move only partly as the poses of the skeleton file do (correlation %.2f); are "
                      "they of this clip?",
-                     path, correlation);
+                     job->path, correlation);
   }
   return SN_OK;
 }
 
-static sn_status check_readings(sn_context *ctx, const fit_job *job, const char *path, sn_arena *scratch,
-                                sn_examples *out) {
-  reading plain = {.rate = 1, .clip = job->clip, .axes = sn_mat3_identity()};
-  double error = error_of(ctx, job, &plain);
-  finding best = {.error = error};
-  if (*job->status != SN_OK || !(error > fitting)) return *job->status;
-  consider_times(ctx, job, &plain, &best);
-  consider_clips(ctx, job, &plain, &best);
-  consider_axes(ctx, job, &plain, &best);
-  consider_shift(ctx, job, &plain, &best);
-  if (*job->status != SN_OK) return *job->status;
-  if (!(best.error < likely * error) && !best.in_time) return check_motion(ctx, job, path, scratch, out);
-  if (error > wrong && best.error < certain * error) {
-    return sn_fail(ctx, SN_BAD_INPUT,
+static sn_status check_readings(fit_job *job) {
+  job->plain = (reading){.rate = 1, .clip = job->clip, .axes = sn_mat3_identity()};
+  double error = error_of(job, &job->plain);
+  struct finding *best = &job->best;
+  best->error = error;
+  if (job->status != SN_OK || !(error > fitting)) return job->status;
+  consider_times(job);
+  consider_clips(job);
+  consider_axes(job);
+  consider_shift(job);
+  if (job->status != SN_OK) return job->status;
+  if (!(best->error < likely * error) && !best->in_time) return check_motion(job);
+  if (error > wrong && best->error < certain * error) {
+    return sn_fail(job->ctx, SN_BAD_INPUT,
                    "%s: the frames are not where the skin of its poses has them (%.3g %% of the diagonal); %s (then "
                    "%.3g %%)",
-                   path, 100 * error, best.words, 100 * best.error);
+                   job->path, 100 * error, best->words, 100 * best->error);
   }
   sn_examples_note(
-    ctx, out,
+    job->ctx, job->examples,
     "%s: the frames are %.3g %% of the diagonal from where the skin of its poses has them; it may be that "
     "%s (then %.3g %%)",
-    path, 100 * error, best.words, 100 * best.error);
+    job->path, 100 * error, best->words, 100 * best->error);
   return SN_OK;
 }
 
 // Joints of the file by the names of ours, and the maps between the rest poses.
-static sn_status prepare(sn_context *ctx, sn_arena *scratch, fit_job *job) {
+static sn_status prepare(fit_job *job) {
   const sn_skeleton *ours = &job->examples->skeleton;
   sn_skeleton theirs;
-  sn_status status = sn_gltf_skeleton(ctx, job->gltf, &theirs, NULL);
+  sn_status status = sn_gltf_skeleton(job->ctx, job->gltf, &theirs, NULL);
   if (status != SN_OK) return status;
-  job->matrices = SN_NEW(ctx, scratch, sn_affine, theirs.joint_count);
-  job->between = SN_NEW(ctx, scratch, sn_affine, ours->joint_count);
-  job->joint_of = SN_NEW(ctx, scratch, int, ours->joint_count);
+  job->matrices = SN_NEW(job->ctx, &job->scratch, sn_affine, theirs.joint_count);
+  job->between = SN_NEW(job->ctx, &job->scratch, sn_affine, ours->joint_count);
+  job->joint_of = SN_NEW(job->ctx, &job->scratch, int, ours->joint_count);
   job->joint_count = theirs.joint_count;
   sn_adjust_rig(&job->adjust[SN_FILE_SKELETON], NULL, &theirs);
-  if (!job->matrices || !job->between || !job->joint_of) status = ctx->error.status;
+  if (!job->matrices || !job->between || !job->joint_of) status = job->ctx->error.status;
   for (int j = 0; status == SN_OK && j < ours->joint_count; j++) {
     sn_affine inverse;
     job->joint_of[j] = sn_skeleton_find_near(&theirs, ours->names[j], j);
@@ -355,27 +339,27 @@ static bool same_source(const sn_load_options *options, int c) {
 
 static sn_status check_clip(sn_context *ctx, const sn_load_options *options, int c, sn_examples *out) {
   sn_gltf *gltf;
-  sn_arena scratch = sn_arena_new(ctx);
   sn_status status = sn_gltf_read(ctx, options->skeletons[c], &gltf);
   if (status != SN_OK) return status;
   double rate = out->frames.rate > 0 ? out->frames.rate : SN_DEFAULT_FPS;
-  sn_status sampled = SN_OK;
-  fit_job job = {.gltf = gltf,
-                 .status = &sampled,
+  fit_job job = {.ctx = ctx,
+                 .gltf = gltf,
+                 .path = options->frames[c],
                  .examples = out,
                  .adjust = options->adjust,
                  .first = out->clip_start[c],
                  .count = out->clip_start[c + 1] - out->clip_start[c],
                  .fps = options->fps > 0 ? options->fps : rate,
-                 .diagonal = sn_points_diagonal((const float(*)[3])out->rest.positions, out->rest.vertex_count)};
-  job.offset = options->adjust[SN_FILE_SKELETON].offset;
+                 .diagonal = sn_points_diagonal((const float(*)[3])out->rest.positions, out->rest.vertex_count),
+                 .offset = options->adjust[SN_FILE_SKELETON].offset,
+                 .scratch = sn_arena_new(ctx)};
   if (job.offset < 0)
     job.offset += ceil(-job.offset * job.fps - 0.5) / job.fps; // the frames before the first key went
   status = sn_gltf_find_clip(ctx, gltf, options->skeleton_clips[c], &job.clip);
-  if (status == SN_OK) status = prepare(ctx, &scratch, &job);
-  if (status == SN_OK && job.diagonal > 0) status = check_readings(ctx, &job, options->frames[c], &scratch, out);
+  if (status == SN_OK) status = prepare(&job);
+  if (status == SN_OK && job.diagonal > 0) status = check_readings(&job);
   sn_gltf_free(gltf);
-  sn_arena_free(&scratch);
+  sn_arena_free(&job.scratch);
   return status;
 }
 

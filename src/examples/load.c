@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Examples from the files named on the command line: everything in the order of --rest, seams welded.
 #include "examples/load.h"
-#include "formats/common/adjust.h"
 
 #include <string.h>
 
@@ -12,12 +11,6 @@ sn_choice sn_load_choice(const sn_load_options *options, sn_file_kind kind) {
                      .object_count = options->object_count,
                      .objects = options->objects,
                      .adjust = options->adjust[kind]};
-}
-
-// Puts the file's name before a message that lacks it.
-sn_status sn_load_name(sn_context *ctx, sn_status status, const char *path) {
-  if (status != SN_OK && !strstr(ctx->error.message, path)) sn_fail_prefix(ctx, "%s: ", path);
-  return status;
 }
 
 // ---- the rest mesh --------------------------------------------------------------------------------------------------
@@ -33,7 +26,7 @@ static sn_status read_rest_document(sn_context *ctx, const char *path, sn_exampl
   if (status == SN_OK) status = sn_load_document_uvs(ctx, gltf, out);
   if (sn_gltf_place_text(gltf, text, sizeof text)) sn_examples_note(ctx, out, "%s: %s", path, text);
   sn_gltf_free(gltf);
-  return sn_load_name(ctx, status, path);
+  return sn_fail_name(ctx, status, path);
 }
 
 static sn_status load_rest(sn_context *ctx, const sn_load_options *options, sn_examples *out, float (**normals)[3]) {
@@ -41,21 +34,14 @@ static sn_status load_rest(sn_context *ctx, const sn_load_options *options, sn_e
   sn_choice choice = sn_load_choice(options, SN_FILE_REST);
   const sn_adjust *adjust = &options->adjust[SN_FILE_REST];
   choice.adjust = (sn_adjust){.offset = adjust->offset}; // scale and axes: below
-  sn_status status;
-  if (sn_is_document(path)) {
-    status = read_rest_document(ctx, path, out, normals);
-  } else if (sn_has_extension(path, ".obj")) {
-    status = sn_load_obj(ctx, path, out);
-  } else {
-    status = sn_mesh_read(ctx, path, &choice, &out->rest);
-    if (status == SN_OK && sn_has_extension(path, ".abc")) status = sn_load_alembic_uvs(ctx, path, &choice, out);
-  }
+  sn_status status =
+    sn_is_document(path) ? read_rest_document(ctx, path, out, normals) : sn_load_mesh(ctx, path, &choice, out);
   if (status == SN_OK) {
     sn_adjust_mesh(adjust, &out->rest, out->uvs);
     sn_adjust_directions(adjust, (float *)*normals, 3, out->rest.vertex_count);
     sn_adjust_directions(adjust, (float *)out->tangents, 4, out->rest.vertex_count);
   }
-  return status == SN_OK ? sn_load_name(ctx, sn_mesh_check(ctx, &out->rest), path) : status;
+  return status == SN_OK ? sn_fail_name(ctx, sn_mesh_check(ctx, &out->rest), path) : status;
 }
 
 // Frames that come with faces bring the rest mesh: that of a document, or their first.

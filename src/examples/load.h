@@ -3,10 +3,9 @@
 #ifndef SINEW_EXAMPLES_LOAD_H
 #define SINEW_EXAMPLES_LOAD_H
 
+#include "formats/common/adjust.h"
 #include "sinew/examples.h"
 
-// Puts the file's name before a message that lacks it.
-sn_status sn_load_name(sn_context *ctx, sn_status status, const char *path);
 sn_choice sn_load_choice(const sn_load_options *options, sn_file_kind kind);
 // Files and animations as lists of files with one clip each (frame_clips, skeleton_clips); then the names of the clips.
 sn_status sn_load_expand(sn_context *ctx, sn_arena *memory, sn_load_options *options);
@@ -26,8 +25,7 @@ sn_status sn_load_check_fits(sn_context *ctx, const sn_load_options *options, sn
 sn_status sn_load_values(sn_context *ctx, const sn_load_options *options, sn_examples *out);
 // Texture coordinates of the rest mesh, where there are any.
 sn_status sn_load_document_uvs(sn_context *ctx, const sn_gltf *gltf, sn_examples *out);
-sn_status sn_load_obj(sn_context *ctx, const char *path, sn_examples *out); // the rest mesh as well
-sn_status sn_load_alembic_uvs(sn_context *ctx, const char *path, const sn_choice *choice, sn_examples *out);
+sn_status sn_load_mesh(sn_context *ctx, const char *path, const sn_choice *choice, sn_examples *out); // with it
 sn_status sn_load_controls(sn_context *ctx, const char *spec, sn_examples *out);
 
 #endif

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 // A bind mesh that is not where the rest mesh is: the unit and axes that bring it there, where there are any.
-#include "formats/common/adjust.h"
 #include "examples/load.h"
 
 #include <math.h>

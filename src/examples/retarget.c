@@ -21,9 +21,9 @@ static sn_status read_map(sn_context *ctx, const char *path, sn_arena *memory, c
 static int report_partners(const sn_skeleton *ours, const int *partners, char *report, size_t size) {
   int found = 0;
   for (int j = 0; j < ours->joint_count; j++) found += partners[j] >= 0;
-  size_t used = (size_t)snprintf(report, size, "motion of another skeleton: %d of %d joints have a partner", found,
+  size_t used = (size_t)snprintf(report, size, "motion of another skeleton: %d of %d joints are matched", found,
                                  ours->joint_count);
-  const char *before = "; with their parents stay: ";
+  const char *before = "; these keep their rest rotation: ";
   for (int j = 0; j < ours->joint_count && used + 4 < size; j++) {
     if (partners[j] >= 0) continue;
     used += (size_t)snprintf(report + used, size - used, "%s%s", before, ours->names[j]);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 // Skeleton, skin and poses of a set of examples.
-#include "formats/common/adjust.h"
 #include "examples/load.h"
 
 #include <math.h>
@@ -60,7 +59,7 @@ static sn_status read_first_skeleton(sn_context *ctx, const sn_load_options *opt
   if (status == SN_OK && options->rest && bind.vertex_count > 0) status = place_skin(ctx, options, &bind, &skin, out);
   sn_mesh_free(&bind);
   sn_skin_free(&skin);
-  return sn_load_name(ctx, status, options->skeletons[0]);
+  return sn_fail_name(ctx, status, options->skeletons[0]);
 }
 
 // A file whose bind pose differs (another scale or turn of the armature, say) maps another rest pose: rest_there, then
@@ -191,7 +190,7 @@ static sn_status read_clip(sn_context *ctx, const sn_load_options *options, int 
   poses->joint_count = skeleton->joint_count;
   if (status == SN_OK) status = read_poses(ctx, options, c, gltf, out, poses);
   sn_gltf_free(gltf);
-  return sn_load_name(ctx, status, path);
+  return sn_fail_name(ctx, status, path);
 }
 
 // One after the other. Without frames the clips are the poses'.

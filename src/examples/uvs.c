@@ -24,24 +24,13 @@ sn_status sn_load_document_uvs(sn_context *ctx, const sn_gltf *gltf, sn_examples
   return take(ctx, status, &surface, true, out);
 }
 
-sn_status sn_load_alembic_uvs(sn_context *ctx, const char *path, const sn_choice *choice, sn_examples *out) {
-  sn_abc *abc;
-  sn_surface surface = {0};
+sn_status sn_load_mesh(sn_context *ctx, const char *path, const sn_choice *choice, sn_examples *out) {
+  sn_surface surface;
   sn_error before = ctx->error;
-  sn_status status = sn_abc_open(ctx, path, &abc);
-  if (status == SN_OK) {
-    status = sn_abc_choose(ctx, abc, choice->objects, choice->object_count);
-    if (status == SN_OK) status = sn_abc_surface(ctx, abc, sn_abc_frame_time(abc, 0), &surface);
-    sn_abc_free(abc);
-  }
-  if (status != SN_OK && status != SN_NO_MEMORY) ctx->error = before;
-  return take(ctx, status, &surface, false, out);
-}
-
-sn_status sn_load_obj(sn_context *ctx, const char *path, sn_examples *out) {
-  sn_surface surface = {0};
-  sn_status status = sn_obj_read_uvs(ctx, path, &out->rest, &surface);
-  if (status == SN_OK) return take(ctx, status, &surface, false, out);
+  sn_status status = sn_mesh_read_surface(ctx, path, choice, &out->rest, &surface);
+  bool lies_badly = status != SN_OK && status != SN_NO_MEMORY && out->rest.vertex_count > 0;
+  if (lies_badly) ctx->error = before;
+  if (status == SN_OK || lies_badly) return take(ctx, status, &surface, false, out);
   sn_surface_free(&surface);
   return status;
 }

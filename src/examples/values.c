@@ -74,7 +74,7 @@ static sn_status add_document(sn_context *ctx, const char *path, const sn_choice
   if (status == SN_OK)
     status = read_weights(ctx, gltf, choice, count, out->values + (size_t)done * (size_t)out->count);
   sn_gltf_free(gltf);
-  return sn_load_name(ctx, status, path);
+  return sn_fail_name(ctx, status, path);
 }
 
 // Targets and frames of a document. No targets: 0.
@@ -84,7 +84,7 @@ static sn_status measure(sn_context *ctx, const char *path, const sn_choice *cho
   if (status != SN_OK) return status;
   *targets = sn_gltf_morph_count(gltf), *frames = *targets > 0 ? count_frames(ctx, gltf, choice) : 0;
   sn_gltf_free(gltf);
-  return *frames < 0 ? sn_load_name(ctx, ctx->error.status, path) : SN_OK;
+  return *frames < 0 ? sn_fail_name(ctx, ctx->error.status, path) : SN_OK;
 }
 
 // Weights as values: of the document of --values, or of the documents of --frames, in their order.

@@ -33,38 +33,53 @@ sn_status sn_gltf_read(sn_context *ctx, const char *path, sn_gltf **out) {
   return status;
 }
 
-static sn_status read_alembic_mesh(sn_context *ctx, const char *path, const sn_choice *choice, sn_mesh *out) {
+static sn_status read_alembic(sn_context *ctx, const char *path, const sn_choice *choice, sn_mesh *out,
+                              sn_surface *surface) {
   sn_abc *abc;
   sn_status status = sn_abc_open(ctx, path, &abc);
   if (status != SN_OK) return status;
-  status = sn_abc_choose(ctx, abc, choice ? choice->objects : NULL, choice ? choice->object_count : 0);
-  double start = status == SN_OK && choice ? choice->adjust.offset : 0;
-  if (status == SN_OK) status = sn_abc_mesh(ctx, abc, sn_abc_frame_time(abc, 0) + start, out);
+  status = sn_abc_choose(ctx, abc, choice->objects, choice->object_count);
+  double start = status == SN_OK ? sn_abc_frame_time(abc, 0) + choice->adjust.offset : 0;
+  if (status == SN_OK) status = sn_abc_mesh(ctx, abc, start, out);
+  if (status == SN_OK && surface) status = sn_abc_surface(ctx, abc, start, surface);
   sn_abc_free(abc);
   return status;
 }
 
-static sn_status read_mesh(sn_context *ctx, const char *path, const sn_choice *choice, sn_mesh *out) {
-  *out = (sn_mesh){0};
-  if (!sn_is_document(path)) {
-    if (sn_has_extension(path, ".obj")) return sn_obj_read(ctx, path, out);
-    if (sn_has_extension(path, ".abc")) return read_alembic_mesh(ctx, path, choice, out);
-    if (access(path, F_OK) != 0) return sn_fail(ctx, SN_IO, "%s: no such file", path);
-    return sn_fail(ctx, SN_UNSUPPORTED, "%s: a mesh comes as .obj, .abc, .glb, .gltf or .fbx", path);
-  }
+static sn_status read_document(sn_context *ctx, const char *path, sn_mesh *out, sn_surface *surface) {
   sn_gltf *gltf;
   sn_status status = sn_gltf_read(ctx, path, &gltf);
   if (status != SN_OK) return status;
   status = sn_gltf_mesh(ctx, gltf, out);
+  if (status == SN_OK && surface) status = sn_gltf_surface(ctx, gltf, surface);
   sn_gltf_free(gltf);
-  if (status != SN_OK && !strstr(ctx->error.message, path)) sn_fail_prefix(ctx, "%s: ", path);
+  return sn_fail_name(ctx, status, path);
+}
+
+sn_status sn_mesh_read_surface(sn_context *ctx, const char *path, const sn_choice *choice, sn_mesh *out,
+                               sn_surface *surface) {
+  static const sn_choice plain = {0};
+  sn_status status;
+  *out = (sn_mesh){0};
+  if (surface) *surface = (sn_surface){0};
+  if (!choice) choice = &plain;
+  if (sn_is_document(path)) {
+    status = read_document(ctx, path, out, surface);
+  } else if (sn_has_extension(path, ".obj")) {
+    status = sn_obj_read_uvs(ctx, path, out, surface);
+  } else if (sn_has_extension(path, ".abc")) {
+    status = read_alembic(ctx, path, choice, out, surface);
+  } else if (access(path, F_OK) != 0) {
+    status = sn_fail(ctx, SN_IO, "%s: no such file", path);
+  } else {
+    status = sn_fail(ctx, SN_UNSUPPORTED, "%s: a mesh comes as .obj, .abc, .glb, .gltf or .fbx", path);
+  }
+  if (status == SN_OK) sn_adjust_surface(&choice->adjust, out, surface);
   return status;
 }
 
 sn_status sn_mesh_read(sn_context *ctx, const char *path, const sn_choice *choice, sn_mesh *out) {
-  sn_status status = read_mesh(ctx, path, choice, out);
-  if (status == SN_OK && choice) sn_adjust_mesh(&choice->adjust, out, NULL);
-  return status;
+  return sn_mesh_read_surface(ctx, path, choice, out, NULL);
 }
 
 sn_status sn_gltf_write(sn_context *ctx, const char *path, const sn_gltf_out *what) {

@@ -205,10 +205,9 @@ static sn_status read_animated(sn_context *ctx, const char *path, const sn_choic
   status = sn_gltf_mesh(ctx, gltf, &mesh);
   if (status == SN_OK) status = sample_document(ctx, gltf, choice, clip_name, mesh.vertex_count, out);
   if (status != SN_OK) sn_frames_free(out);
-  if (status != SN_OK && !strstr(ctx->error.message, path)) sn_fail_prefix(ctx, "%s: ", path);
   sn_mesh_free(&mesh);
   sn_gltf_free(gltf);
-  return status;
+  return sn_fail_name(ctx, status, path);
 }
 
 static sn_status read_alembic(sn_context *ctx, const char *path, const sn_choice *choice, sn_frames *out) {

@@ -2,7 +2,6 @@
 // Between mesh files, between sequence files, and a model in other bytes.
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "job/job.h"
 
@@ -12,11 +11,6 @@ static bool is_alembic(const char *path) { return sn_has_extension(path, ".abc")
 
 // Frames that come with the mesh they are of.
 static bool has_faces(const char *path) { return sn_is_document(path) || is_alembic(path); }
-
-static bool is_folder(const char *path) {
-  struct stat info;
-  return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
-}
 
 typedef struct conversion {
   sn_context *ctx;
@@ -38,37 +32,50 @@ static sn_status convert_document(conversion *c) {
   return status;
 }
 
-// What a document holds, through our own description of it: mesh, skin and every clip.
+// The poses of every clip.
+static sn_status read_clips(conversion *c, const sn_gltf *gltf, double fps, sn_poses *poses,
+                            sn_gltf_clip_out *clips) {
+  sn_status status = SN_OK;
+  sn_choice choice = {.fps = fps, .adjust = c->choice.adjust};
+  for (int k = 0; status == SN_OK && k < sn_gltf_clip_count(gltf); k++) {
+    status = sn_gltf_poses_adjusted(c->ctx, gltf, k, &choice, -1, &poses[k]);
+    clips[k] =
+      (sn_gltf_clip_out){.name = sn_gltf_clip(gltf, k).name, .poses = &poses[k], .frame_count = poses[k].frame_count};
+  }
+  return status;
+}
+
+// What a document holds, through our own description of it: mesh, skin and every clip; no morph targets, which is said.
 static sn_status convert_scene(conversion *c) {
-  enum { most = 64 };
   sn_gltf *gltf;
   sn_mesh mesh = {0};
   sn_skeleton skeleton = {0};
   sn_skin skin = {0};
-  sn_poses poses[most] = {0};
-  sn_gltf_clip_out clips[most];
   sn_status status = sn_gltf_read(c->ctx, c->from, &gltf);
   if (status != SN_OK) return status;
+  sn_arena scratch = sn_arena_new(c->ctx);
+  int count = sn_gltf_clip_count(gltf), morphs = sn_gltf_morph_count(gltf);
+  sn_poses *poses = SN_NEW(c->ctx, &scratch, sn_poses, count);
+  sn_gltf_clip_out *clips = SN_NEW(c->ctx, &scratch, sn_gltf_clip_out, count);
   sn_gltf_out out = {.mesh = &mesh, .clips = clips, .fps = sn_inputs_rate(c->inputs, &(sn_frames){0})};
-  status = sn_gltf_mesh(c->ctx, gltf, &mesh);
-  if (status == SN_OK && sn_gltf_skeleton(c->ctx, gltf, &skeleton, &skin) == SN_OK) {
-    out.skeleton = &skeleton, out.skin = &skin;
+  status = poses && clips ? sn_gltf_mesh(c->ctx, gltf, &mesh) : c->ctx->error.status;
+  if (status == SN_OK && sn_gltf_count(gltf).joints > 0) {
+    status = sn_gltf_skeleton(c->ctx, gltf, &skeleton, &skin);
+    out.skeleton = &skeleton, out.skin = &skin, out.clip_count = count;
     if (is_gltf(c->to) && !sn_adjust_moves(&c->choice.adjust)) out.base = gltf; // its materials
-    int count = sn_gltf_clip_count(gltf) < most ? sn_gltf_clip_count(gltf) : most;
-    for (int k = 0; status == SN_OK && k < count; k++) {
-      status = sn_gltf_poses_adjusted(c->ctx, gltf, k, &(sn_choice){.fps = out.fps, .adjust = c->choice.adjust}, -1,
-                                      &poses[k]);
-      clips[k] = (sn_gltf_clip_out){
-        .name = sn_gltf_clip(gltf, k).name, .poses = &poses[k], .frame_count = poses[k].frame_count};
-      out.clip_count = k + 1;
-    }
+    if (status == SN_OK) status = read_clips(c, gltf, out.fps, poses, clips);
   }
   sn_adjust_rig(&c->choice.adjust, &mesh, &skeleton);
   if (status == SN_OK) status = sn_gltf_write(c->ctx, c->to, &out);
-  if (status == SN_OK)
-    snprintf(c->what, SN_WHAT_SIZE, "%d vertices, %d joints, %d clips", mesh.vertex_count, skeleton.joint_count,
-             out.clip_count);
-  for (int k = 0; k < most; k++) sn_poses_free(&poses[k]);
+  if (status == SN_OK) {
+    int used = snprintf(c->what, SN_WHAT_SIZE, "%d vertices, %d joints, %d clips", mesh.vertex_count,
+                        skeleton.joint_count, out.clip_count);
+    if (morphs > 0 && !out.base)
+      snprintf(c->what + used, SN_WHAT_SIZE - (size_t)used,
+               "; morph targets (%d) are left out: .pc2 keeps their motion", morphs);
+  }
+  for (int k = 0; poses && k < count; k++) sn_poses_free(&poses[k]);
+  sn_arena_free(&scratch);
   sn_skeleton_free(&skeleton);
   sn_skin_free(&skin);
   sn_mesh_free(&mesh);
@@ -76,43 +83,24 @@ static sn_status convert_scene(conversion *c) {
   return status;
 }
 
-// The first frame of an archive, with what lies on its faces.
-static sn_status convert_archive_mesh(conversion *c) {
-  sn_abc *abc = NULL;
-  sn_mesh mesh = {0};
+// A mesh, or the first frame of an archive, which comes with what lies on its faces.
+static sn_status convert_mesh(conversion *c) {
+  bool lies = is_alembic(c->from) && !sn_is_scene(c->to);
+  sn_mesh mesh;
   sn_surface surface = {0};
-  sn_status status = sn_abc_open(c->ctx, c->from, &abc);
-  if (status == SN_OK) status = sn_abc_choose(c->ctx, abc, c->choice.objects, c->choice.object_count);
-  double start = status == SN_OK ? sn_abc_frame_time(abc, 0) + c->choice.adjust.offset : 0;
-  if (status == SN_OK) status = sn_abc_mesh(c->ctx, abc, start, &mesh);
-  if (status == SN_OK) status = sn_abc_surface(c->ctx, abc, start, &surface);
-  if (status == SN_OK) {
-    sn_adjust_surface(&c->choice.adjust, &mesh, &surface);
-    status = sn_obj_write_surface(c->ctx, c->to, &mesh, (const float(*)[3])mesh.positions, &surface);
+  sn_status status = sn_mesh_read_surface(c->ctx, c->from, &c->choice, &mesh, lies ? &surface : NULL);
+  if (status == SN_OK && sn_is_scene(c->to)) {
+    status = sn_gltf_write(c->ctx, c->to, &(sn_gltf_out){.mesh = &mesh});
+  } else if (status == SN_OK) {
+    status = sn_obj_write_surface(c->ctx, c->to, &mesh, (const float(*)[3])mesh.positions, lies ? &surface : NULL);
   }
   if (status == SN_OK) {
-    snprintf(c->what, SN_WHAT_SIZE, "%d vertices, %d triangles, %d materials%s%s", mesh.vertex_count,
-             mesh.triangle_count, surface.material_count, surface.has_uvs ? ", texture coordinates" : "",
-             surface.has_normals ? ", normals" : "");
+    int used = snprintf(c->what, SN_WHAT_SIZE, "%d vertices, %d triangles", mesh.vertex_count, mesh.triangle_count);
+    if (lies)
+      snprintf(c->what + used, SN_WHAT_SIZE - (size_t)used, ", %d materials%s%s", surface.material_count,
+               surface.has_uvs ? ", texture coordinates" : "", surface.has_normals ? ", normals" : "");
   }
   sn_surface_free(&surface);
-  sn_mesh_free(&mesh);
-  sn_abc_free(abc);
-  return status;
-}
-
-static sn_status convert_mesh(conversion *c) {
-  sn_mesh mesh;
-  sn_status status = sn_mesh_read(c->ctx, c->from, &c->choice, &mesh);
-  if (status != SN_OK) return status;
-  if (sn_is_scene(c->to)) {
-    sn_gltf_out out = {.mesh = &mesh};
-    status = sn_gltf_write(c->ctx, c->to, &out);
-  } else {
-    status = sn_obj_write(c->ctx, c->to, &mesh, (const float(*)[3])mesh.positions);
-  }
-  if (status == SN_OK)
-    snprintf(c->what, SN_WHAT_SIZE, "%d vertices, %d triangles", mesh.vertex_count, mesh.triangle_count);
   sn_mesh_free(&mesh);
   return status;
 }
@@ -149,12 +137,12 @@ sn_status sn_job_convert(sn_context *ctx, const char *from, const char *to, cons
     if (memcmp(&adjust[0], &adjust[k], sizeof *adjust) == 0) continue;
     return sn_fail(ctx, SN_BAD_INPUT, "convert reads one file: give `scale`, `axes` and `offset` without its kind");
   }
+  if (sn_has_extension(from, ".sinew"))
+    return sn_fail(ctx, SN_UNSUPPORTED, "%s is a model: `sinew eval` plays a clip with it, as meshes or .glb", from);
   bool mesh = sn_is_scene(to) || sn_has_extension(to, ".obj");
   if (sn_is_document(from) && is_gltf(to) && c.choice.adjust.offset == 0) return convert_document(&c);
   if (sn_is_document(from) && sn_is_scene(to)) return convert_scene(&c);
-  if (is_alembic(from) && sn_has_extension(to, ".obj")) return convert_archive_mesh(&c);
-  if (mesh && !is_folder(from) && !strpbrk(from, "*?[") && (has_faces(from) || sn_has_extension(from, ".obj")))
-    return convert_mesh(&c);
+  if (mesh && !sn_is_sequence(from) && (has_faces(from) || sn_has_extension(from, ".obj"))) return convert_mesh(&c);
   if (!mesh) return convert_frames(&c);
   return sn_fail(ctx, SN_UNSUPPORTED, "%s: a sequence is written as .pc2, .mdd, .abc or a folder of .obj", to);
 }

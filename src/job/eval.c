@@ -275,6 +275,9 @@ static sn_status load_input(evaluation *e) {
     return status == SN_OK && in->frames.count > 0 ? sn_inputs_load(e->ctx, in, &e->truth) : status;
   }
   if (info->joint_count == 0 && info->value_count > 0) return load_values(e);
+  if (in->load.controls || (in->load.values && info->value_count == 0))
+    return sn_fail(e->ctx, SN_BAD_INPUT, "%s has no %s: leave out `%s`", e->job->name,
+                   in->load.controls ? "control points" : "named values", in->load.controls ? "controls" : "values");
   if (in->skeletons.count > 0) {
     sn_status status = sn_inputs_load(e->ctx, in, &e->input);
     return status == SN_OK ? sn_inputs_retarget(e->ctx, in, e->model, &e->input) : status;

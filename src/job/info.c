@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "job/job.h"
 #include "sinew/model.h"
@@ -148,7 +149,7 @@ static sn_status describe_skeleton(description *o, const sn_gltf *gltf) {
   }
   if (status != SN_OK) return status;
   json_t *joints = json_array();
-  int carriers = sn_gltf_carrier_count(gltf);
+  int carriers = sn_gltf_count(gltf).carriers;
   fprintf(o->text, "  %d joints, at most %d influences per vertex\n", skeleton.joint_count, skin.influences);
   if (carriers > 0) {
     fprintf(o->text, "  %d of them: nodes that carry parts without a skin\n", carriers);
@@ -331,6 +332,9 @@ sn_status sn_job_info(sn_context *ctx, const char *path, sn_info_result *out) {
   for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
     if (sn_has_extension(path, kinds[k].extension)) describe = kinds[k].describe;
   *out = (sn_info_result){.report = json_object()};
+  struct stat file;
+  if (!sn_format_of(path) && !sn_has_extension(path, ".sinew") && stat(path, &file) == 0 && S_ISREG(file.st_mode))
+    return sn_fail(ctx, SN_UNSUPPORTED, "%s: not a kind of mesh, sequence, skeleton or model that Sinew reads", path);
   description o = {ctx, open_memstream(&out->text, &out->size), out->report};
   if (!o.text) return sn_fail(ctx, SN_NO_MEMORY, "no memory for the text");
   sn_status status = describe(&o, path);

@@ -145,7 +145,7 @@ static double predict(const coded_frames *c, int order) {
 
 json_t *sn_page_frames(sn_context *ctx, const sn_mesh *mesh, const sn_frames *frames) {
   sn_arena scratch = sn_arena_new(ctx);
-  int n = frames->vertex_count, f_count = frames->frame_count, order = 2;
+  int n = frames->vertex_count, f_count = frames->frame_count, order;
   size_t size = (size_t)f_count * 3 * (size_t)n;
   float(*boxes)[6] = sn_arena_alloc(ctx, &scratch, (size_t)f_count, sizeof *boxes);
   coded_frames c = {.frame_count = f_count,
@@ -161,11 +161,9 @@ json_t *sn_page_frames(sn_context *ctx, const sn_mesh *mesh, const sn_frames *fr
       size_t at = (size_t)f * 3 * (size_t)n;
       worst = fmax(worst, quantise_frame(sn_frame(frames, f), n, boxes[f], c.steps + at));
     }
-    double smooth = predict(&c, 2);
-    if (predict(&c, 1) < smooth)
-      order = 1;
-    else
-      predict(&c, 2);
+    double steady = predict(&c, 1);
+    order = steady < predict(&c, 2) ? 1 : 2;
+    if (order == 1) predict(&c, 1);
     json_t *box_blob = sn_page_blob(ctx, boxes, (size_t)f_count * sizeof *boxes, 4);
     json_t *step_blob = sn_page_blob(ctx, c.offsets, size * sizeof *c.offsets, 2);
     if (box_blob && step_blob)
@@ -234,8 +232,7 @@ static sn_status copy_sets(sn_context *ctx, const char *path, sn_writer *writer)
     }
     write_text(writer, set_open);
     sn_write(writer, at, (size_t)(close - at));
-    write_text(writer, set_close);
-    write_text(writer, "\n");
+    sn_writef(writer, "%s\n", set_close);
     at = close;
   }
   sn_file_close(&file);
@@ -260,8 +257,7 @@ sn_status sn_page_write(sn_context *ctx, const sn_view_job *job, const char *tit
     write_text(&writer, set_open);
     if (json_dump_callback(json_array_get(sets, k), dump_piece, &writer, JSON_COMPACT | JSON_REAL_PRECISION(7)) != 0)
       status = sn_fail(ctx, SN_NO_MEMORY, "%s: out of memory while writing JSON", path);
-    write_text(&writer, set_close);
-    write_text(&writer, "\n");
+    sn_writef(&writer, "%s\n", set_close);
   }
   sets_at += strlen(sets_mark);
   sn_write(&writer, sets_at, (size_t)(text + size - sets_at));

@@ -57,6 +57,11 @@ static sn_status put(sn_context *ctx, json_t *object, const char *key, json_t *v
   return ctx->error.status != SN_OK ? ctx->error.status : sn_fail(ctx, SN_NO_MEMORY, "no memory for the page");
 }
 
+// The same with bytes, in words of four.
+static sn_status put_blob(view *v, json_t *object, const char *key, const void *bytes, size_t size) {
+  return put(v->ctx, object, key, sn_page_blob(v->ctx, bytes, size, 4));
+}
+
 // ---- a model ----------------------------------------------------------------------------------------------------------
 
 // Frames of the page: those of the meshes, or of the poses; the rest pose where there are neither.
@@ -92,8 +97,7 @@ static sn_status put_inputs(view *v, const sn_rt_model *model, const sn_examples
       const float *one[kinds] = {(const float *)frame.controls, frame.torques, frame.values};
       memcpy(all + f * counts[k], one[k], counts[k] * sizeof *all);
     }
-    if (all && counts[k] > 0)
-      status = put(v->ctx, out, names[k], sn_page_blob(v->ctx, all, frames * counts[k] * sizeof *all, 4));
+    if (all && counts[k] > 0) status = put_blob(v, out, names[k], all, frames * counts[k] * sizeof *all);
   }
   sn_arena_free(&scratch);
   return status;
@@ -147,8 +151,7 @@ static sn_status describe_model(view *v, int k, json_t *list) {
   if (status == SN_OK) status = put_inputs(v, model, examples, out);
   if (status == SN_OK) status = put_surface(v, model, examples, out);
   if (status == SN_OK && examples->frames.frame_count > 0) status = put_errors(v, model, out);
-  if (status == SN_OK)
-    status = put(v->ctx, out, "bytes", sn_page_blob(v->ctx, sn_rt_get_bytes(model), model->info.bytes, 4));
+  if (status == SN_OK) status = put_blob(v, out, "bytes", sn_rt_get_bytes(model), model->info.bytes);
   return status == SN_OK ? SN_OK : sn_fail_prefix(v->ctx, "%s: ", path);
 }
 
@@ -196,9 +199,9 @@ static sn_status put_mesh(view *v, const sn_examples *e, json_t *out) {
   sn_report_add(out, "vertices:i diagonal:f", vertices,
                 sn_points_diagonal(as_points(e->rest.positions), e->rest.vertex_count));
   size_t size = (size_t)e->rest.triangle_count * sizeof *e->rest.triangles;
-  sn_status status = put(v->ctx, out, "triangles", sn_page_blob(v->ctx, triangles, size, 4));
+  sn_status status = put_blob(v, out, "triangles", triangles, size);
   if (status != SN_OK || !e->source) return status;
-  return put(v->ctx, out, "source", sn_page_blob(v->ctx, e->source, (size_t)e->source_count * sizeof *e->source, 4));
+  return put_blob(v, out, "source", e->source, (size_t)e->source_count * sizeof *e->source);
 }
 
 static json_t *describe_look(view *v, const sn_look *look) {
@@ -260,12 +263,10 @@ static sn_status put_skeleton(view *v, const sn_examples *e, json_t *out) {
     sn_report_add(out, "joints:o parents:o", names, parents);
     sn_model_joints(e->skeleton.rest, joint_count, rest);
     sn_model_joints(e->poses.matrices, joint_count * frames, poses);
-    status = put(v->ctx, out, "rest", sn_page_blob(v->ctx, rest, (size_t)joint_count * sizeof *rest, 4));
+    status = put_blob(v, out, "rest", rest, (size_t)joint_count * sizeof *rest);
   }
-  if (status == SN_OK) {
-    status =
-      put(v->ctx, out, "poses", sn_page_blob(v->ctx, poses, (size_t)joint_count * (size_t)frames * sizeof *poses, 4));
-  }
+  if (status == SN_OK)
+    status = put_blob(v, out, "poses", poses, (size_t)joint_count * (size_t)frames * sizeof *poses);
   sn_arena_free(&scratch);
   return status;
 }

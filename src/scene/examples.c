@@ -76,8 +76,8 @@ static sn_status check_values(sn_context *ctx, const sn_examples *examples) {
   const sn_values *values = &examples->values;
   int frames = frame_count(examples);
   if (frames > 0 && values->frame_count != frames)
-    return sn_fail(ctx, SN_BAD_INPUT, "there are named values of %d frames, and %d frames", values->frame_count,
-                   frames);
+    return sn_fail(ctx, SN_BAD_INPUT, "`values` has %d rows, but there are %d frames: give a row per frame",
+                   values->frame_count, frames);
   for (int f = -1; f < values->frame_count; f++)
     for (int v = 0; v < values->count; v++) {
       double value = f < 0 ? values->rest[v] : values->values[(size_t)f * (size_t)values->count + (size_t)v];

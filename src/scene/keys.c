@@ -17,7 +17,7 @@ static long read_number(const char **text) {
 }
 
 static sn_status bad_spec(sn_context *ctx, const char *spec) {
-  return sn_fail(ctx, SN_BAD_INPUT, "`keys` %s: expected all, every:N, random:N or a list like 0,5,10-20", spec);
+  return sn_fail(ctx, SN_BAD_INPUT, "`keys` %s: expected all, every:N, random:N, auto:N or a list: 0,5,10-20", spec);
 }
 
 static sn_status mark_every(sn_context *ctx, const char *spec, const char *text, int frame_count, bool *chosen) {

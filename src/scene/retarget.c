@@ -7,16 +7,23 @@
 
 static sn_vec3 place(const sn_skeleton *skeleton, int j) { return sn_affine_translation(skeleton->rest[j]); }
 
+static double length_of(const sn_skeleton *skeleton, int j) {
+  int p = skeleton->parents[j];
+  return p < 0 ? 0 : sn_vec3_distance(place(skeleton, j), place(skeleton, p));
+}
+
 bool sn_skeletons_alike(const sn_skeleton *a, const sn_skeleton *b) {
-  static const double tolerance = 0.01; // of a bone's length
+  static const double tolerance = 0.01, rounding = 1e-5; // of a bone's length; of the longest bone
+  double longest = 0;
+  for (int j = 0; j < a->joint_count; j++) longest = fmax(longest, length_of(a, j));
   for (int j = 0; j < a->joint_count; j++) {
     int k = sn_skeleton_find_near(b, a->names[j], j), p = a->parents[j];
     if (k < 0) return false;
     if (p < 0) continue;
     int q = sn_skeleton_find_near(b, a->names[p], p);
     if (q < 0) return false;
-    double ours = sn_vec3_distance(place(a, j), place(a, p)), theirs = sn_vec3_distance(place(b, k), place(b, q));
-    if (fabs(ours - theirs) > tolerance * fmax(ours, theirs)) return false;
+    double ours = length_of(a, j), theirs = sn_vec3_distance(place(b, k), place(b, q));
+    if (fabs(ours - theirs) > fmax(tolerance * fmax(ours, theirs), rounding * longest)) return false;
   }
   return true;
 }

@@ -157,11 +157,7 @@ sn_status sn_session_plot(sn_session *s, const char *path, const sn_plot *plot) 
 }
 
 sn_status sn_session_write_file(sn_session *s, const char *path, const void *bytes, size_t size) {
-  sn_writer writer;
-  sn_status status = sn_writer_open(&s->ctx, path, &writer);
-  if (status != SN_OK) return status;
-  sn_write(&writer, bytes, size);
-  return sn_writer_commit(&s->ctx, &writer);
+  return sn_model_write(&s->ctx, path, &(sn_model){.bytes = (void *)(uintptr_t)bytes, .size = size});
 }
 
 sn_status sn_session_write_frames(sn_session *s, const char *path, double fps) {

@@ -127,8 +127,7 @@ sn_status sn_folds_of_keys(sn_context *ctx, sn_arena *memory, const sn_examples 
   int *clip_of = SN_NEW(ctx, memory, int, keys->count);
   sn_turn *turns = NULL;
   sn_status status = vectors && clip_of ? SN_OK : ctx->error.status;
-  if (status == SN_OK && joints > 0)
-    status = sn_turns_make(ctx, memory, &examples->skeleton, &examples->poses, keys, &turns);
+  if (status == SN_OK && joints > 0) status = sn_turns_make(ctx, memory, examples, keys, &turns);
   for (int k = 0; status == SN_OK && k < keys->count; k++) {
     double *row = vectors + (size_t)k * (size_t)dims;
     if (joints > 0)

@@ -95,8 +95,7 @@ static sn_status find_kernel(const chooser *c) {
   double *rows = new_numbers(c, (size_t)(frames + 1) * (size_t)stride);
   sn_turn *turns = NULL;
   sn_status status = rows ? SN_OK : c->ctx->error.status;
-  if (status == SN_OK && joints > 0)
-    status = sn_turns_make(c->ctx, c->memory, &e->skeleton, &e->poses, c->among, &turns);
+  if (status == SN_OK && joints > 0) status = sn_turns_make(c->ctx, c->memory, e, c->among, &turns);
   for (int f = 0; status == SN_OK && f <= frames; f++) {
     double *row = rows + (size_t)f * (size_t)stride;
     int frame = f < frames ? c->among->frames[f] : 0;

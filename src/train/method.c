@@ -50,7 +50,7 @@ static sn_status find_method(sn_context *ctx, const char *name, const sn_method 
     size_t used = strlen(list);
     snprintf(list + used, sizeof list - used, "%s%s", k ? ", " : "", names[k]);
   }
-  return sn_fail(ctx, SN_BAD_INPUT, "unknown method '%s'; there are %s", name, list);
+  return sn_fail(ctx, SN_BAD_INPUT, "unknown method '%s'; there are %s; options follow a colon", name, list);
 }
 
 sn_status sn_method_parse(sn_context *ctx, const char *text, sn_method_spec *out) {

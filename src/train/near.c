@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-static int carrying(const sn_skin *skin, int i) {
+int sn_near_carrying(const sn_skin *skin, int i) {
   const float *weights = skin->weights + (size_t)i * (size_t)skin->influences;
   int count = 1;
   while (count < skin->influences && weights[count] > SN_NEAR_WEIGHT) count++;
@@ -56,7 +56,7 @@ sn_status sn_near_new(sn_context *ctx, sn_arena *memory, const sn_skeleton *skel
   }
   for (int i = 0; status == SN_OK && i < skin->vertex_count; i++) {
     const uint16_t *joints = skin->joints + (size_t)i * (size_t)skin->influences;
-    int count = carrying(skin, i);
+    int count = sn_near_carrying(skin, i);
     for (int a = 0; a < count; a++)
       for (int b = 0; b < count && status == SN_OK; b++)
         status = add(ctx, memory, &out->beside[joints[a]], joints[b]);
@@ -68,7 +68,7 @@ bool sn_near_beside(const sn_near *near, int joint, int other) { return contains
 
 int sn_near_joints(const sn_near *near, int i, int most, uint16_t *out) {
   const uint16_t *joints = near->skin->joints + (size_t)i * (size_t)near->skin->influences;
-  int first = carrying(near->skin, i), count = 0, last = -1;
+  int first = sn_near_carrying(near->skin, i), count = 0, last = -1;
   if (first > most) first = most;
   for (; count < first; count++) out[count] = joints[count];
   while (count < most) { // the least of the neighbours behind the last one

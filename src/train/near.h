@@ -8,6 +8,9 @@
 // Joints with a weight above this carry the vertex; less is what painting and exporters leave behind (METHODS.md, "New motion").
 #define SN_NEAR_WEIGHT 0.02f
 
+// The number of joints that carry vertex i: the first of its row, at least one.
+int sn_near_carrying(const sn_skin *skin, int i);
+
 // Joints are neighbours that are parent and child, or that carry a vertex together: rigs of several roots have no parents
 // where their parts meet.
 typedef struct sn_neighbours {

@@ -8,6 +8,7 @@
 #include "runtime/format.h"
 #include "solve/lapack.h"
 #include "solve/solve.h"
+#include "train/near.h"
 #include "train/train.h"
 
 static sn_quat rotation_of(sn_affine a) {
@@ -33,18 +34,84 @@ static sn_quat mean_rotation(const sn_turn *turn, const sn_poses *poses, const s
   return (sn_quat){(float)q.x, (float)q.y, (float)q.z, (float)q.w};
 }
 
-sn_status sn_turns_make(sn_context *ctx, sn_arena *memory, const sn_skeleton *skeleton, const sn_poses *poses,
-                        const sn_keys *keys, sn_turn **out) {
-  int joint_count = skeleton->joint_count, root = -1;
-  sn_turn *turns = *out = SN_NEW(ctx, memory, sn_turn, joint_count);
-  if (!turns) return ctx->error.status;
+// ---- joints that come apart -----------------------------------------------------------------------------------------
+
+double sn_turn_gap(const sn_skeleton *skeleton, const sn_turn *turn, const sn_affine *pose) {
+  if (turn->parent < 0) return 0;
+  sn_vec3 origin = sn_affine_translation(skeleton->rest[turn->joint]);
+  sn_vec3 d = sn_vec3_sub(sn_affine_apply(pose[turn->joint], origin), sn_affine_apply(pose[turn->parent], origin));
+  return sn_vec3_dot(d, d);
+}
+
+static double sum_gaps(const sn_examples *e, const sn_keys *keys, int joint, int parent) {
+  const sn_turn turn = {.joint = joint, .parent = parent};
+  double sum = 0;
+  for (int k = 0; k < keys->count; k++) sum += sn_turn_gap(&e->skeleton, &turn, sn_pose(&e->poses, keys->frames[k]));
+  return sum;
+}
+
+// shares[a * joint_count + b]: joints a and b carry a vertex together.
+static void find_shares(const sn_skin *skin, size_t joint_count, bool *shares) {
+  for (int i = 0; i < skin->vertex_count; i++) {
+    size_t row = (size_t)i * (size_t)skin->influences;
+    int count = sn_near_carrying(skin, i);
+    for (int a = 0; a < count; a++)
+      for (int b = 0; b < count; b++)
+        if (a != b) shares[skin->joints[row + (size_t)a] * joint_count + skin->joints[row + (size_t)b]] = true;
+  }
+}
+
+// Whether `joint` is `other` or among the joints it is relative to, parents[] being those.
+static bool is_above(const int *parents, int joint, int other) {
+  while (other >= 0 && other != joint) other = parents[other];
+  return other == joint;
+}
+
+// Parents that hold the joints' skin.
+static sn_status choose_parents(sn_context *ctx, sn_arena *memory, const sn_examples *e, const sn_keys *keys,
+                                int *parents) {
+  int joint_count = e->skeleton.joint_count;
+  bool *shares = SN_NEW(ctx, memory, bool, (size_t)joint_count *(size_t)joint_count);
+  if (!shares) return ctx->error.status;
+  find_shares(&e->skin, (size_t)joint_count, shares);
+  double limit = sn_least_gap * sn_points_diagonal((const float(*)[3])e->rest.positions, e->rest.vertex_count);
   for (int n = 0; n < joint_count; n++) {
-    int joint = skeleton->order[n], parent = skeleton->parents[joint];
-    turns[n] = (sn_turn){joint, parent < 0 ? root : parent, sn_quat_identity()};
-    if (parent < 0 && root < 0) root = joint;
-    turns[n].reference = mean_rotation(&turns[n], poses, keys);
+    int joint = e->skeleton.order[n];
+    const bool *beside = shares + (size_t)joint * (size_t)joint_count;
+    if (parents[joint] < 0) continue;
+    double least = beside[parents[joint]] ? sum_gaps(e, keys, joint, parents[joint]) : INFINITY;
+    for (int k = 0; k < joint_count && least > limit * limit * keys->count; k++) {
+      if (!beside[k] || is_above(parents, joint, k)) continue;
+      double sum = sum_gaps(e, keys, joint, k);
+      if (sum < least) least = sum, parents[joint] = k;
+    }
   }
   return SN_OK;
+}
+
+sn_status sn_turns_make(sn_context *ctx, sn_arena *memory, const sn_examples *examples, const sn_keys *keys,
+                        sn_turn **out) {
+  const sn_skeleton *skeleton = &examples->skeleton;
+  int joint_count = skeleton->joint_count, count = 0, root = -1;
+  int *parents = SN_NEW(ctx, memory, int, joint_count);
+  bool *done = SN_NEW(ctx, memory, bool, joint_count);
+  sn_turn *turns = *out = SN_NEW(ctx, memory, sn_turn, joint_count);
+  sn_status status = parents && done && turns ? SN_OK : ctx->error.status;
+  for (int n = 0; status == SN_OK && n < joint_count; n++) {
+    int joint = skeleton->order[n];
+    parents[joint] = skeleton->parents[joint] < 0 ? root : skeleton->parents[joint];
+    if (root < 0) root = joint;
+  }
+  if (status == SN_OK && examples->skin.vertex_count > 0 && keys->count > 0)
+    status = choose_parents(ctx, memory, examples, keys, parents);
+  while (status == SN_OK && count < joint_count)
+    for (int n = 0; n < joint_count; n++) {
+      int joint = skeleton->order[n], parent = parents[joint];
+      if (done[joint] || (parent >= 0 && !done[parent])) continue;
+      turns[count] = (sn_turn){joint, parent, sn_quat_identity()}, done[joint] = true;
+      turns[count].reference = mean_rotation(turns + count, &examples->poses, keys), count++;
+    }
+  return status;
 }
 
 static sn_rt_reference reference_of(const sn_turn *t) {

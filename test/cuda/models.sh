@@ -18,7 +18,7 @@ for method in rigid lbs lbs:extra=halfway lbs:influences=8 dqs psd psd:blend=dua
 done
 # shellcheck disable=SC2086
 "$sinew" train --method torque:bones=24 $inputs --torque arm/torque.csv -o torque.sinew > /dev/null
-"$sinew" train --method affine --rest arm/rest.obj --frames arm/frames.pc2 --controls auto:4 --quiet -o affine.sinew > /dev/null
+"$sinew" train --method affine:stretch=1 --rest arm/rest.obj --frames arm/frames.pc2 --controls auto:4 --quiet -o affine.sinew > /dev/null
 "$sinew" gen face --vertices 1500 --frames 12 -o face --quiet
 values="--method psd --rest face/rest.obj --frames face/frames.pc2 --values face/values.csv --quiet"
 # shellcheck disable=SC2086

@@ -19,7 +19,7 @@ for spec in lbs:tangents=1 dqs:tangents=1,pack=1; do
 done
 "$tool" gen face --vertices 1500 --frames 8 --targets 2 -o face --quiet
 "$tool" train --method psd --rest face/rest.obj --frames face/frames.pc2 --values face/values.csv -o "$out/values.sinew" --quiet
-for spec in affine:bones=3 affine:bones=3,stretch=0,poisson=0; do
+for spec in affine:bones=3,stretch=1 affine:bones=3,poisson=0; do
   "$tool" train --method "$spec" --rest bar/rest.obj --frames bar/frames.pc2 --controls 0,5 \
     -o "$out/${spec//[:,=]/-}.sinew" --quiet
 done

@@ -3,20 +3,34 @@
 import { StaticDrawUsage } from 'three';
 import { SinewGpu, webgpuRefuses } from './webgpu.js';
 
+const tell = reason => console.warn(`sinew-skin: ${reason}; the skin runs in WebAssembly`);
+
 export class GpuBackEnd {
-  // null where the renderer has no WebGPU, or the kernels cannot run the model.
+  // null where the renderer has no WebGPU, or the kernels cannot run the model on its device: the console then says why.
   static for(renderer, model) {
-    const device = renderer?.backend?.device;
-    return device && !webgpuRefuses(model) ? new GpuBackEnd(renderer, device, model) : null;
+    const device = renderer?.backend?.device, reason = device ? webgpuRefuses(model, device) : null;
+    if (reason) tell(reason);
+    return device && !reason ? new GpuBackEnd(renderer, device, model) : null;
   }
 
   constructor(renderer, device, model) {
-    this.renderer = renderer, this.device = device;
+    this.renderer = renderer, this.device = device, this.works = true;
+    device.pushErrorScope('out-of-memory'), device.pushErrorScope('validation');
     this.gpu = new SinewGpu(device, model, 1);
+    for (let k = 0; k < 2; k++) device.popErrorScope().then(fault => fault && this.fail(`WebGPU: ${fault.message || 'out of memory'}`), () => {});
   }
 
-  // parts: [{geometry, first}]. False where the renderer has not made their buffers yet: it does when it first draws them.
+  // From here on WebAssembly has the vertices.
+  fail(reason) {
+    if (this.works) tell(reason);
+    this.works = false;
+  }
+
+  // parts: [{geometry, first}]. False where the device is lost, and where the renderer has not made their buffers yet: it does when it first
+  // draws them.
   run(input, parts) {
+    if (this.gpu.lost) this.fail(this.gpu.lost);
+    if (!this.works) return false;
     // Dynamic ones three.js sends again for every frame: over what the kernels wrote.
     for (const { geometry } of parts) for (const name of ['position', 'normal']) geometry.attributes[name].usage = StaticDrawUsage;
     const copies = parts.flatMap(({ geometry, first }) => ['position', 'normal'].map(name => {

@@ -115,7 +115,7 @@ export class SinewCharacter extends Group {
     return { source, mesh, first, morphs };
   }
 
-  get backEnd() { return this.gpu ? 'WebGPU' : 'WebAssembly'; }
+  get backEnd() { return this.gpu?.works ? 'WebGPU' : 'WebAssembly'; }
 
   get meshes() { return this.parts.map(part => part.mesh); }
   get controls() { return this.follower.controls; }

@@ -111,8 +111,8 @@ export function matchJoints(wanted: string[], given: string[][]): number[];
 /** A WebGPU device; null where there is none. */
 export function webgpuDevice(gpu?: unknown): Promise<any>;
 
-/** Why the WebGPU kernels cannot run a model; null where they can. */
-export function webgpuRefuses(model: SinewModel): string | null;
+/** Why the WebGPU kernels cannot run a model, or not on this device; null where they can. */
+export function webgpuRefuses(model: SinewModel, device?: any): string | null;
 
 /** Many characters of one model in WebGPU. Types of WebGPU are those of @webgpu/types, if you have them. */
 export class SinewGpu {

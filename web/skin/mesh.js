@@ -36,7 +36,7 @@ export class SinewMesh extends Mesh {
     this.update(true);
   }
 
-  get backEnd() { return this.gpu ? 'WebGPU' : 'WebAssembly'; }
+  get backEnd() { return this.gpu?.works ? 'WebGPU' : 'WebAssembly'; }
 
   // Control points (x y z, one after the other) and torques (one per joint) and named values of models that have them: change them in place.
   get controls() { return this.follower.controls; }

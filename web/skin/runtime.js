@@ -9,6 +9,12 @@ const headerSize = 128, entrySize = 40; // of a .sinew file (src/runtime/format.
 // Whether a model has a drive, a correction or a blend that the basic build of the runtime lacks (its slots are bytes 24 to 26).
 export const needsWhole = bytes => bytes.length >= headerSize && (![0, 4].includes(bytes[24]) || bytes[25] !== 0 || bytes[26] > 1);
 
+// Throws where a model's input has not the numbers that it asks for.
+export function checkInput(info, input) {
+  for (const [name, count] of [['joints', 12 * info.jointCount], ['controls', 3 * info.controlCount], ['torques', info.torqueCount], ['values', info.valueCount]])
+    if (count && input?.[name]?.length !== count) throw new Error(`the model takes ${count} numbers as ${name}, not ${input?.[name]?.length ?? 'none'}`);
+}
+
 export class Runtime {
   static async create(bytes) {
     const { instance } = await WebAssembly.instantiate(bytes, {});
@@ -156,7 +162,9 @@ export class SinewModel {
   // knows). Throws where a joint is elsewhere than the model's.
   bind(matrices) {
     this.assertOpen();
-    const { rt } = this, size = 12 * this.info.jointCount, at = rt.alloc(4 * (2 * size + 12));
+    const { rt } = this, size = 12 * this.info.jointCount;
+    checkInput({ jointCount: this.info.jointCount }, { joints: matrices });
+    const at = rt.alloc(4 * (2 * size + 12));
     rt.floats(at, size).set(matrices);
     const status = rt.x.sw_bind(this.handle, at, at + 4 * size, at + 8 * size), toRest = rt.floats(at + 4 * size, size).slice();
     rt.x.sw_free(at);
@@ -184,6 +192,7 @@ export class SinewModel {
   load(input) {
     const { rt, info } = this;
     this.assertOpen();
+    checkInput(info, input);
     if (info.jointCount) rt.floats(this.joints, 12 * info.jointCount).set(input.joints);
     if (info.controlCount) rt.floats(this.controls, 3 * info.controlCount).set(input.controls);
     if (info.torqueCount) rt.floats(this.torques, info.torqueCount).set(input.torques);

@@ -8,6 +8,7 @@ import drive from './wgsl/drive.wgsl';
 import math from './wgsl/math.wgsl';
 import skin from './wgsl/skin.wgsl';
 import split from './wgsl/split.wgsl';
+import { checkInput } from './runtime.js';
 
 // Sections that the kernels read, and those that change nothing in what they compute.
 const sectionNames = ['drive.extra', 'drive.joints', 'drive.keys', 'drive.pairs', 'drive.solve', 'drive.torques', 'drive.offsets', 'control.frames', 'control.centres',
@@ -22,6 +23,7 @@ const fields = ['first', 'vertexCount', 'jointCount', 'paletteCount', 'controlCo
   'dualquatsAt', 'stretchesAt', 'rigidAt', 'frames', 'outputs', 'flags', 'scale', 'fanBytes', ...sectionNames.map(camel)];
 const code = [`struct Params { ${fields.map(name => `${name}: u32`).join(', ')} }`, common, math, drive, control, split, skin].join('\n');
 const blends = { linear: 0, dualquat: 1, centres: 2 };
+const bindings = ['uniform', 'read-only-storage', 'read-only-storage', 'read-only-storage', 'storage', 'storage', 'storage', 'storage'], storageBuffers = bindings.length - 1;
 
 // A device with as much memory to a buffer as there is; null where the browser has no WebGPU.
 export async function webgpuDevice(gpu = globalThis.navigator?.gpu) {
@@ -31,13 +33,24 @@ export async function webgpuDevice(gpu = globalThis.navigator?.gpu) {
   return adapter.requestDevice({ requiredLimits: { maxStorageBufferBindingSize, maxBufferSize } }).catch(() => null);
 }
 
-// Why the kernels cannot run a model; null where they can.
-export function webgpuRefuses(model) {
+// Why the kernels cannot run a model, or not on this device where one is given; null where they can.
+export function webgpuRefuses(model, device = null) {
   const { info } = model, strange = Object.keys(model.sections()).find(name => !sectionNames.includes(name) && !otherSections.includes(name) && !harmless.test(name));
   if (strange) return `section ${strange} is not known to the WebGPU kernels`;
   if (blends[info.blendName] === undefined) return `the blend ${info.blendName} is not known to the WebGPU kernels`;
   if (info.vertexCount > 8 * 65535 * 8) return 'it has too many vertices for one dispatch';
-  return null;
+  return device ? exceeds(device.limits, largestBuffer(model, parameters(model))) : null;
+}
+
+// The model's own bytes, or what one character takes.
+const eachCharacter = ({ info }, { workStride }) => Math.max(12 * info.vertexCount, 48 * info.paletteCount, 4 * workStride);
+const largestBuffer = (model, params) => Math.max(model.info.bytes, eachCharacter(model, params), 8 * params.blockCount, 4 * params.givenStride);
+
+// Which limit of a device a buffer of `size` bytes exceeds, beside the seven others; null: none.
+function exceeds({ maxStorageBufferBindingSize, maxBufferSize, maxStorageBuffersPerShaderStage }, size) {
+  const most = Math.min(maxStorageBufferBindingSize, maxBufferSize);
+  if (maxStorageBuffersPerShaderStage < storageBuffers) return `the kernels need ${storageBuffers} storage buffers, the WebGPU device allows ${maxStorageBuffersPerShaderStage}`;
+  return size > most ? `a buffer of ${size} bytes is needed, the WebGPU device allows ${most}` : null;
 }
 
 // Where every block's group is, and the first vertex of its chunk.
@@ -107,7 +120,7 @@ const modules = new WeakMap(); // device: {layout, pipelines}
 function shared(device) {
   if (!modules.has(device)) {
     const entry = (binding, type) => ({ binding, visibility: GPUShaderStage.COMPUTE, buffer: { type } });
-    const layout = device.createBindGroupLayout({ entries: ['uniform', 'read-only-storage', 'read-only-storage', 'read-only-storage', 'storage', 'storage', 'storage', 'storage'].map((type, k) => entry(k, type)) });
+    const layout = device.createBindGroupLayout({ entries: bindings.map((type, k) => entry(k, type)) });
     modules.set(device, { layout, module: device.createShaderModule({ code }), pipelines: new Map(), pipelineLayout: device.createPipelineLayout({ bindGroupLayouts: [layout] }) });
   }
   return modules.get(device);
@@ -132,13 +145,18 @@ export class SinewGpu {
 
   // Room for `characters` of one model. `batch` of them are evaluated at a time: as many as fit into a buffer.
   constructor(device, model, characters = 1) {
-    const reason = webgpuRefuses(model);
+    const reason = webgpuRefuses(model, device);
     if (reason) throw new Error(reason);
+    if (!(Number.isInteger(characters) && characters > 0)) throw new Error(`${characters} characters make no crowd`);
     this.device = device, this.model = model, this.characters = characters;
     this.params = parameters(model), this.stages = stages(model, this.params);
-    const { vertexCount, paletteCount } = model.info, each = Math.max(12 * vertexCount, 48 * paletteCount, 4 * this.params.workStride);
-    this.batch = Math.max(1, Math.min(characters, Math.floor(device.limits.maxStorageBufferBindingSize / each), 65535));
+    const { maxStorageBufferBindingSize, maxBufferSize } = device.limits, most = Math.min(maxStorageBufferBindingSize, maxBufferSize);
+    const many = exceeds(device.limits, 4 * characters * this.params.givenStride);
+    if (many) throw new Error(`${characters} characters: ${many}; make several crowds`);
+    this.batch = Math.max(1, Math.min(characters, Math.floor(most / eachCharacter(model, this.params)), 65535));
     this.given = new Float32Array(characters * this.params.givenStride);
+    this.lost = ''; // why the device is of no use any more
+    device.lost?.then(({ message, reason: why }) => { this.lost = `the WebGPU device was lost (${message || why})`; });
     this.makeBuffers();
   }
 
@@ -177,6 +195,8 @@ export class SinewGpu {
   // at half a turn (as with model.beginMotion()); where all characters are one batch.
   write(character, input, goesOn = false) {
     const { info } = this.model, { params } = this, at = character * params.givenStride;
+    if (!(character >= 0 && character < this.characters)) throw new Error(`there is no character ${character} among ${this.characters}`);
+    checkInput(info, input);
     if (info.jointCount) this.given.set(input.joints, at);
     if (info.controlCount) this.given.set(input.controls, at + params.controlsAt);
     if (info.torqueCount) this.given.set(input.torques, at + params.torquesAt);
@@ -205,6 +225,7 @@ export class SinewGpu {
   // The vertices of all characters, back in JavaScript.
   async read() {
     const size = 12 * this.model.info.vertexCount, out = { positions: [], normals: [] };
+    if (this.lost) throw new Error(this.lost);
     this.upload();
     for (let k = 0; k * this.batch < this.characters; k++) {
       const count = Math.min(this.batch, this.characters - k * this.batch), encoder = this.device.createCommandEncoder();
@@ -216,7 +237,7 @@ export class SinewGpu {
       });
       this.device.queue.submit([encoder.finish()]);
       for (const [name, copy] of copies) {
-        await copy.mapAsync(GPUMapMode.READ);
+        await copy.mapAsync(GPUMapMode.READ).catch(error => { throw new Error(this.lost || `WebGPU: ${error.message}`); });
         const all = new Float32Array(copy.getMappedRange().slice(0));
         for (let c = 0; c < count; c++) out[name].push(all.subarray(c * size / 4, (c + 1) * size / 4));
         copy.destroy();

@@ -100,11 +100,11 @@ void sn_adjust_text(const sn_adjust *given, sn_mat3 more, sn_file_kind kind, cha
   sn_mat3 linear = sn_mat3_mul(more, sn_adjust_linear(given));
   double scale = cbrt(fabs(sn_mat3_determinant(linear)));
   char axes[8];
-  int used = 0;
   axes_text(linear, axes);
   *out = '\0';
-  bool scaled = fabs(scale - 1) > 1e-6, turned = strcmp(axes, "xyz") != 0;
-  if (scaled) used = snprintf(out, size, "`scale` %s=%.6g", file_names[kind], scale);
+  bool turned = strcmp(axes, "xyz") != 0 || (given && sn_mat3_norm(given->axes) > 0);
+  bool scaled = fabs(scale - 1) > 1e-6 || (given && given->scale > 0);
+  int used = scaled ? snprintf(out, size, "`scale` %s=%.6g", file_names[kind], scale) : 0;
   if (turned) snprintf(out + used, size - (size_t)used, "%s`axes` %s=%s", scaled ? " " : "", file_names[kind], axes);
 }
 
@@ -156,8 +156,8 @@ void sn_adjust_mesh(const sn_adjust *a, sn_mesh *mesh, float (*uvs)[2]) {
 }
 
 void sn_adjust_surface(const sn_adjust *a, sn_mesh *mesh, sn_surface *surface) {
-  sn_adjust_mesh(a, mesh, surface->has_uvs ? surface->uvs : NULL);
-  if (!surface->has_normals) return;
+  sn_adjust_mesh(a, mesh, surface && surface->has_uvs ? surface->uvs : NULL);
+  if (!surface || !surface->has_normals) return;
   sn_adjust_directions(a, (float *)surface->normals, 3, 3 * mesh->triangle_count);
   if (mirrors(a)) swap_corners(surface->normals, sizeof *surface->normals, mesh->triangle_count);
 }
@@ -188,6 +188,11 @@ void sn_adjust_rig(const sn_adjust *a, sn_mesh *mesh, sn_skeleton *skeleton) {
 void sn_surface_free(sn_surface *surface) {
   sn_arena_free(&surface->memory);
   *surface = (sn_surface){0};
+}
+
+sn_status sn_fail_name(sn_context *ctx, sn_status status, const char *path) {
+  if (status != SN_OK && !strstr(ctx->error.message, path)) sn_fail_prefix(ctx, "%s: ", path);
+  return status;
 }
 
 int sn_count_frames(sn_context *ctx, const char *name, double seconds, double fps, int key_count) {

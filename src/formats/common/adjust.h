@@ -11,6 +11,9 @@ void sn_adjust_mesh(const sn_adjust *a, sn_mesh *mesh, float (*uvs)[2]);
 // Maps of space to itself: S M S^-1.
 void sn_adjust_matrices(const sn_adjust *a, sn_affine *matrices, size_t count);
 
+// Puts the file's name before a message that lacks it.
+sn_status sn_fail_name(sn_context *ctx, sn_status status, const char *path);
+
 // The 48 permutations of axes with signs; the first is the identity.
 enum { SN_AXES = 48 };
 sn_mat3 sn_axes_number(int k);

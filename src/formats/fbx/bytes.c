@@ -74,50 +74,30 @@ static void put_property(fbx *f, char type, va_list *list) {
   }
 }
 
-static void begin(fbx *f, const char *name, const char *format, va_list *list) {
+void sn_fbx_begin(fbx *f, const char *name, const char *format, ...) {
   if (f->depth > 0) f->open[f->depth - 1].has_children = true;
   size_t start = f->size, count = 0;
+  va_list list;
   put(f, zeros, node_header - 1);
   put_number(f, strlen(name), 1);
   put(f, name, strlen(name));
   size_t properties = f->size;
+  va_start(list, format);
   for (; format[count] && format[count] != '{'; count++) {
     put(f, format[count] == 'N' ? "S" : format + count, 1);
-    put_property(f, format[count], list);
+    put_property(f, format[count], &list);
   }
+  va_end(list);
   f->open[f->depth].start = start, f->open[f->depth++].has_children = format[count] == '{';
   if (f->status != SN_OK) return;
   store(f->bytes + start + 4, count, 4);
   store(f->bytes + start + 8, f->size - properties, 4);
 }
 
-void sn_fbx_begin(fbx *f, const char *name, const char *format, ...) {
-  va_list list;
-  va_start(list, format);
-  begin(f, name, format, &list);
-  va_end(list);
-}
-
-void sn_fbx_put(fbx *f, const char *name, const char *format, ...) {
-  va_list list;
-  va_start(list, format);
-  begin(f, name, format, &list);
-  va_end(list);
-  sn_fbx_end(f);
-}
-
 void sn_fbx_end(fbx *f) {
   f->depth--;
   if (f->open[f->depth].has_children) put(f, zeros, node_header);
   if (f->status == SN_OK) store(f->bytes + f->open[f->depth].start, file_position(f), 4);
-}
-
-void sn_fbx_put_array(fbx *f, const char *name, char type, const void *values, size_t count) {
-  sn_fbx_put(f, name, (const char[]){type, '\0'}, values, count);
-}
-
-void sn_fbx_begin_object(fbx *f, const char *node, int64_t id, const char *name, const char *kind, const char *type) {
-  sn_fbx_begin(f, node, "LNS", id, name, kind, type);
 }
 
 // Sixteen bytes that every reader knows the end of the file by, zeros up to a multiple of sixteen, the version, more zeros.

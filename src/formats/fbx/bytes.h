@@ -24,10 +24,10 @@ fbx sn_fbx_new(sn_context *ctx);
 // A node with the properties that `format` lists, as in the file: I int, L int64_t, D double, S text; R bytes, i l f d an array (a
 // pointer and a size_t); N two texts, a name and its kind. { at the end: it has children, perhaps none.
 void sn_fbx_begin(fbx *f, const char *name, const char *format, ...);
-void sn_fbx_put(fbx *f, const char *name, const char *format, ...); // with its end
 void sn_fbx_end(fbx *f);
-void sn_fbx_put_array(fbx *f, const char *name, char type, const void *values, size_t count);
-void sn_fbx_begin_object(fbx *f, const char *node, int64_t id, const char *name, const char *kind, const char *type);
+#define sn_fbx_put(f, ...) (sn_fbx_begin(f, __VA_ARGS__), sn_fbx_end(f))
+#define sn_fbx_put_array(f, name, type, values, count) sn_fbx_put(f, name, type, values, (size_t)(count))
+#define sn_fbx_begin_object(f, node, id, ...) sn_fbx_begin(f, node, "LNS", (int64_t)(id), __VA_ARGS__)
 void *sn_fbx_alloc(fbx *f, sn_arena *memory, size_t count, size_t size); // NULL after a failure
 sn_status sn_fbx_save(fbx *f, const char *path);                         // with header and footer; frees
 

@@ -39,8 +39,8 @@ static void put_uvs(fbx *f, const sn_surface *surface, size_t corners, sn_arena 
     numbers[c] = (int32_t)c;
   }
   begin_layer(f, "LayerElementUV", "uv", "ByPolygonVertex");
-  sn_fbx_put_array(f, "UV", 'd', uvs, 2 * corners);
-  sn_fbx_put_array(f, "UVIndex", 'i', numbers, corners);
+  sn_fbx_put_array(f, "UV", "d", uvs, 2 * corners);
+  sn_fbx_put_array(f, "UVIndex", "i", numbers, corners);
   sn_fbx_end(f);
 }
 
@@ -51,7 +51,7 @@ static void put_material_layer(fbx *f, const sn_surface *surface, size_t triangl
   for (size_t t = 0; numbers && several && t < triangles; t++)
     numbers[t] = surface->materials[t] > 0 ? surface->materials[t] : 0;
   begin_layer(f, "LayerElementMaterial", "", several ? "ByPolygon" : "AllSame");
-  sn_fbx_put_array(f, "Materials", 'i', numbers, several ? triangles : 1);
+  sn_fbx_put_array(f, "Materials", "i", numbers, several ? triangles : 1);
   sn_fbx_end(f);
 }
 
@@ -80,8 +80,8 @@ void sn_fbx_put_geometry(fbx *f, int64_t id, const sn_mesh *mesh, const sn_surfa
   }
   sn_fbx_begin_object(f, "Geometry", id, "mesh", "Geometry", "Mesh");
   sn_fbx_put(f, "GeometryVersion", "I", 124);
-  sn_fbx_put_array(f, "Vertices", 'd', positions, 3 * n);
-  sn_fbx_put_array(f, "PolygonVertexIndex", 'i', corners, 3 * m);
+  sn_fbx_put_array(f, "Vertices", "d", positions, 3 * n);
+  sn_fbx_put_array(f, "PolygonVertexIndex", "i", corners, 3 * m);
   if (surface->has_uvs) put_uvs(f, surface, 3 * m, &scratch);
   put_material_layer(f, surface, m, &scratch);
   put_layer(f, surface->has_uvs);

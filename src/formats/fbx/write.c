@@ -41,7 +41,7 @@ static void put_matrix(fbx *f, const char *name, sn_affine a) {
   double columns[16] = {[15] = 1};
   for (int r = 0; r < 3; r++)
     for (int c = 0; c < 4; c++) columns[4 * c + r] = a.m[r][c];
-  sn_fbx_put_array(f, name, 'd', columns, 16);
+  sn_fbx_put_array(f, name, "d", columns, 16);
 }
 
 // ---- transforms -------------------------------------------------------------------------------------------------------------
@@ -247,8 +247,8 @@ static void put_cluster(fbx_job *job, int j, int32_t *indices, double *weights) 
   sn_fbx_put(f, "Version", "I", 100);
   sn_fbx_put(f, "UserData", "SS", "", "");
   if (count > 0) {
-    sn_fbx_put_array(f, "Indexes", 'i', indices, count);
-    sn_fbx_put_array(f, "Weights", 'd', weights, count);
+    sn_fbx_put_array(f, "Indexes", "i", indices, count);
+    sn_fbx_put_array(f, "Weights", "d", weights, count);
   }
   put_matrix(f, "Transform", inverse);
   put_matrix(f, "TransformLink", job->rest[j]);
@@ -300,11 +300,11 @@ static void put_curve(fbx *f, int64_t id, const int64_t *times, const float *val
   sn_fbx_begin_object(f, "AnimationCurve", id, "", "AnimCurve", "");
   sn_fbx_put(f, "Default", "D", (double)values[0]);
   sn_fbx_put(f, "KeyVer", "I", 4008);
-  sn_fbx_put_array(f, "KeyTime", 'l', times, (size_t)count);
-  sn_fbx_put_array(f, "KeyValueFloat", 'f', values, (size_t)count);
-  sn_fbx_put_array(f, "KeyAttrFlags", 'i', &(int32_t){linear}, 1);
-  sn_fbx_put_array(f, "KeyAttrDataFloat", 'f', data, 4);
-  sn_fbx_put_array(f, "KeyAttrRefCount", 'i', &(int32_t){count}, 1);
+  sn_fbx_put_array(f, "KeyTime", "l", times, (size_t)count);
+  sn_fbx_put_array(f, "KeyValueFloat", "f", values, (size_t)count);
+  sn_fbx_put_array(f, "KeyAttrFlags", "i", &(int32_t){linear}, 1);
+  sn_fbx_put_array(f, "KeyAttrDataFloat", "f", data, 4);
+  sn_fbx_put_array(f, "KeyAttrRefCount", "i", &(int32_t){count}, 1);
   sn_fbx_end(f);
 }
 

@@ -18,21 +18,24 @@ size_t sn_gltf_component_size(int component) {
   return k >= 0 && k <= last ? components[k].size : 0;
 }
 
-static sn_status load_view(sn_context *ctx, sn_gltf *gltf, int index, const json_t *json) {
-  gltf_view *view = &gltf->views[index];
-  gltf_object o = sn_gltf_object(ctx, json, "bufferView %d", index);
+const uint8_t *sn_gltf_bytes(gltf_object *o, const sn_gltf *gltf, int buffer, int64_t offset, int64_t size) {
+  if (o->r->status != SN_OK) return NULL;
+  size_t whole = gltf->buffers[buffer].size;
+  if ((uint64_t)offset <= whole && (uint64_t)size <= whole - (uint64_t)offset)
+    return gltf->buffers[buffer].bytes + offset;
+  gltf_object_fail(o, SN_BAD_FILE, "bytes %lld to %lld + %lld are not in buffer %d of %zu bytes", (long long)offset,
+                   (long long)offset, (long long)size, buffer, whole);
+  return NULL;
+}
+
+static void load_view(sn_gltf *gltf, int index, const json_t *json) {
+  gltf_object o = sn_gltf_object(&gltf->reader, json, "bufferView %d", index);
   int buffer = sn_gltf_index(&o, "buffer", gltf->buffer_count, true);
   int64_t offset = sn_gltf_integer(&o, "byteOffset", 0, INT64_MAX, 0);
   int64_t size = sn_gltf_integer(&o, "byteLength", 1, INT64_MAX, GLTF_REQUIRED);
   int64_t stride = sn_gltf_integer(&o, "byteStride", 1, 65535, 0);
-  if (o.status != SN_OK) return o.status;
-  size_t whole = gltf->buffers[buffer].size;
-  if ((uint64_t)offset > whole || (uint64_t)size > whole - (uint64_t)offset) {
-    return sn_fail(ctx, SN_BAD_FILE, "%s: bytes %lld to %lld + %lld are not in buffer %d of %zu bytes", o.place,
-                   (long long)offset, (long long)offset, (long long)size, buffer, whole);
-  }
-  *view = (gltf_view){gltf->buffers[buffer].bytes + offset, (size_t)size, (size_t)stride, buffer};
-  return SN_OK;
+  const uint8_t *bytes = sn_gltf_bytes(&o, gltf, buffer, offset, size);
+  gltf->views[index] = (gltf_view){bytes, (size_t)size, (size_t)stride, buffer};
 }
 
 // How elements lie in a view.
@@ -43,14 +46,13 @@ typedef struct elements {
 // Where they begin: in view `index`, from the object's byteOffset on.
 static const uint8_t *locate(const sn_gltf *gltf, gltf_object *o, int index, elements e) {
   int64_t offset = sn_gltf_integer(o, "byteOffset", 0, INT64_MAX, 0);
-  if (o->status != SN_OK) return NULL;
+  if (o->r->status != SN_OK) return NULL;
   const gltf_view *view = &gltf->views[index];
   // count <= INT_MAX and stride <= 65535: no overflow in 64 bits
   uint64_t needed = (uint64_t)(e.count - 1) * e.stride + e.size;
   if ((uint64_t)offset > view->size || needed > view->size - (uint64_t)offset) {
-    o->status =
-      sn_fail(o->ctx, SN_BAD_FILE, "%s: %zu elements from byte %lld on do not fit into bufferView %d of %zu bytes",
-              o->place, e.count, (long long)offset, index, view->size);
+    gltf_object_fail(o, SN_BAD_FILE, "%zu elements from byte %lld on do not fit into bufferView %d of %zu bytes",
+                     e.count, (long long)offset, index, view->size);
     return NULL;
   }
   return view->bytes + offset;
@@ -67,38 +69,35 @@ static int type_width(const char *type) {
   return 0;
 }
 
-static sn_status load_sparse(sn_context *ctx, const sn_gltf *gltf, const gltf_object *above, size_t element,
-                             gltf_accessor *accessor) {
+static void load_sparse(const sn_gltf *gltf, const gltf_object *above, size_t element, gltf_accessor *accessor) {
   const json_t *sparse = json_object_get(above->json, "sparse");
-  gltf_object o = sn_gltf_object(ctx, sparse, "%.40s: sparse", above->place);
+  gltf_object o = sn_gltf_object(above->r, sparse, "%.40s: sparse", above->place);
   size_t count = (size_t)sn_gltf_integer(&o, "count", 1, accessor->count, GLTF_REQUIRED);
   o.json = json_object_get(sparse, "indices");
   int component = (int)sn_gltf_integer(&o, "componentType", GLTF_UBYTE, GLTF_UINT, GLTF_REQUIRED);
   int view = sn_gltf_index(&o, "bufferView", gltf->view_count, true);
   size_t size = sn_gltf_component_size(component);
-  if (o.status == SN_OK && component != GLTF_UBYTE && component != GLTF_USHORT && component != GLTF_UINT) {
-    return sn_fail(ctx, SN_BAD_FILE, "%s: its indices cannot have the component type %d", o.place, component);
-  }
+  if (component != GLTF_UBYTE && component != GLTF_USHORT && component != GLTF_UINT)
+    gltf_object_fail(&o, SN_BAD_FILE, "its indices cannot have the component type %d", component);
   accessor->sparse_indices = locate(gltf, &o, view, (elements){count, size, size});
   o.json = json_object_get(sparse, "values");
   view = sn_gltf_index(&o, "bufferView", gltf->view_count, true);
   accessor->sparse_values = locate(gltf, &o, view, (elements){count, element, element});
   accessor->sparse_component = component, accessor->sparse_count = (int)count;
-  return o.status;
 }
 
-static sn_status load_accessor(sn_context *ctx, sn_gltf *gltf, int index, const json_t *json) {
+static void load_accessor(sn_gltf *gltf, int index, const json_t *json) {
   gltf_accessor *accessor = &gltf->accessors[index];
-  gltf_object o = sn_gltf_object(ctx, json, "accessor %d", index);
+  gltf_object o = sn_gltf_object(&gltf->reader, json, "accessor %d", index);
   int count = (int)sn_gltf_integer(&o, "count", 1, INT_MAX, GLTF_REQUIRED);
   int component = (int)sn_gltf_integer(&o, "componentType", GLTF_BYTE, GLTF_FLOAT, GLTF_REQUIRED);
   int view = sn_gltf_index(&o, "bufferView", gltf->view_count, false);
-  if (o.status != SN_OK) return o.status;
   size_t size = sn_gltf_component_size(component);
-  if (size == 0) return sn_fail(ctx, SN_BAD_FILE, "%s: there is no component type %d", o.place, component);
+  if (size == 0) gltf_object_fail(&o, SN_BAD_FILE, "there is no component type %d", component);
   const char *type = json_string_value(json_object_get(json, "type"));
   int width = type_width(type);
-  if (width == 0) return sn_fail(ctx, SN_BAD_FILE, "%s: its type is '%.20s'", o.place, type ? type : "");
+  if (width == 0) gltf_object_fail(&o, SN_BAD_FILE, "its type is '%.20s'", type ? type : "");
+  if (o.r->status != SN_OK) return;
   size_t element = (size_t)width * size;
   if (type[0] == 'M') { // the columns of a matrix begin at multiples of four bytes
     size_t rows = width == 4 ? 2 : width == 9 ? 3 : 4;
@@ -111,44 +110,41 @@ static sn_status load_accessor(sn_context *ctx, sn_gltf *gltf, int index, const 
                               .normalized = json_is_true(json_object_get(json, "normalized"))};
   if (view >= 0) {
     size_t stride = gltf->views[view].stride;
-    if (stride > 0 && stride < element) {
-      return sn_fail(ctx, SN_BAD_FILE, "%s: its elements of %zu bytes overlap at bufferView %d's stride of %zu",
-                     o.place, element, view, stride);
-    }
+    if (stride > 0 && stride < element)
+      gltf_object_fail(&o, SN_BAD_FILE, "its elements of %zu bytes overlap at bufferView %d's stride of %zu", element,
+                       view, stride);
     if (stride > 0) accessor->stride = stride;
     accessor->bytes = locate(gltf, &o, view, (elements){(size_t)count, element, accessor->stride});
   }
-  bool sparse = json_object_get(json, "sparse") != NULL;
-  return o.status == SN_OK && sparse ? load_sparse(ctx, gltf, &o, element, accessor) : o.status;
+  if (o.r->status == SN_OK && json_object_get(json, "sparse")) load_sparse(gltf, &o, element, accessor);
 }
 
-sn_status sn_gltf_load_accessors(sn_context *ctx, sn_gltf *gltf) {
+void sn_gltf_load_accessors(sn_gltf *gltf) {
+  gltf_reader *r = &gltf->reader;
   json_t *views, *accessors;
-  sn_status status = sn_gltf_objects(ctx, gltf->json, "bufferViews", &views, &gltf->view_count);
-  if (status == SN_OK) status = sn_gltf_objects(ctx, gltf->json, "accessors", &accessors, &gltf->accessor_count);
-  if (status != SN_OK) return status;
-  gltf->views = SN_NEW(ctx, &gltf->memory, gltf_view, gltf->view_count);
-  gltf->accessors = SN_NEW(ctx, &gltf->memory, gltf_accessor, gltf->accessor_count);
-  gltf->decoded = SN_NEW(ctx, &gltf->memory, float *, gltf->accessor_count);
-  if (!gltf->views || !gltf->accessors || !gltf->decoded) return ctx->error.status;
-  for (int k = 0; k < gltf->view_count && status == SN_OK; k++) {
-    status = load_view(ctx, gltf, k, json_array_get(views, (size_t)k));
-  }
-  for (int k = 0; k < gltf->accessor_count && status == SN_OK; k++) {
-    status = load_accessor(ctx, gltf, k, json_array_get(accessors, (size_t)k));
-  }
-  return status;
+  gltf->view_count = sn_gltf_objects(r, gltf->json, "bufferViews", &views);
+  gltf->accessor_count = sn_gltf_objects(r, gltf->json, "accessors", &accessors);
+  gltf->views = GLTF_TAKE(r, &gltf->memory, gltf_view, gltf->view_count);
+  gltf->accessors = GLTF_TAKE(r, &gltf->memory, gltf_accessor, gltf->accessor_count);
+  gltf->decoded = GLTF_TAKE(r, &gltf->memory, float *, gltf->accessor_count);
+  for (int k = 0; k < gltf->view_count && r->status == SN_OK; k++)
+    load_view(gltf, k, json_array_get(views, (size_t)k));
+  for (int k = 0; k < gltf->accessor_count && r->status == SN_OK; k++)
+    load_accessor(gltf, k, json_array_get(accessors, (size_t)k));
 }
 
 // ---- decoding ----------------------------------------------------------------------------------------------------------
 
-sn_status sn_gltf_spend(sn_context *ctx, sn_gltf *gltf, size_t count, size_t size) {
+bool sn_gltf_spend(sn_gltf *gltf, size_t count, size_t size) {
   size_t bytes;
+  if (gltf->reader.status != SN_OK) return false;
   if (__builtin_mul_overflow(count, size, &bytes) || bytes > gltf->budget) {
-    return sn_fail(ctx, SN_BAD_FILE, "holds far more data when decoded than its size allows for; is it damaged?");
+    gltf_fail(&gltf->reader, SN_BAD_FILE,
+              "holds far more data when decoded than its size allows for; is it damaged?");
+    return false;
   }
   gltf->budget -= bytes;
-  return SN_OK;
+  return true;
 }
 
 static int64_t integer_at(const uint8_t *bytes, int component) {
@@ -181,57 +177,44 @@ static void decode_element(const gltf_accessor *accessor, const uint8_t *bytes, 
   }
 }
 
-// The i-th sparse index; they must ascend and stay in range.
-static sn_status sparse_index(sn_context *ctx, const gltf_accessor *accessor, int index, int i, int64_t *previous) {
-  size_t size = sn_gltf_component_size(accessor->sparse_component);
-  int64_t at = integer_at(accessor->sparse_indices + (size_t)i * size, accessor->sparse_component);
-  if (at <= *previous || at >= accessor->count) {
-    return sn_fail(ctx, SN_BAD_FILE, "accessor %d: sparse index %d is %lld, must be from %lld to %d", index, i,
-                   (long long)at, (long long)*previous + 1, accessor->count - 1);
-  }
-  *previous = at;
-  return SN_OK;
-}
-
-static sn_status decode(sn_context *ctx, const gltf_accessor *accessor, int index, const destination *to) {
+static void decode(gltf_reader *r, const gltf_accessor *accessor, int index, const destination *to) {
   size_t width = (size_t)accessor->width, element = width * sn_gltf_component_size(accessor->component);
+  size_t size = sn_gltf_component_size(accessor->sparse_component);
   void *out = to->floats ? (void *)to->floats : to->integers;
   if (!accessor->bytes) memset(out, 0, (size_t)accessor->count * width * sizeof(float));
   for (size_t i = 0; accessor->bytes && i < (size_t)accessor->count; i++)
     decode_element(accessor, accessor->bytes + i * accessor->stride, i, to);
-  int64_t at = -1;
-  for (int i = 0; i < accessor->sparse_count; i++) {
-    if (sparse_index(ctx, accessor, index, i, &at) != SN_OK) return ctx->error.status;
-    decode_element(accessor, accessor->sparse_values + (size_t)i * element, (size_t)at, to);
+  for (int64_t i = 0, before = -1; i < accessor->sparse_count && r->status == SN_OK; i++) { // they must ascend
+    int64_t at = integer_at(accessor->sparse_indices + (size_t)i * size, accessor->sparse_component);
+    if (at > before && at < accessor->count) {
+      decode_element(accessor, accessor->sparse_values + (size_t)i * element, (size_t)at, to);
+    } else {
+      gltf_fail(r, SN_BAD_FILE, "accessor %d: sparse index %d is %lld, must be from %lld to %d", index, (int)i,
+                (long long)at, (long long)before + 1, accessor->count - 1);
+    }
+    before = at;
   }
-  return SN_OK;
 }
 
-sn_status sn_gltf_floats(sn_context *ctx, const sn_gltf *gltf, int index, bool normalize, float *out) {
+void sn_gltf_floats(gltf_reader *r, const sn_gltf *gltf, int index, bool normalize, float *out) {
+  if (r->status != SN_OK) return;
   const gltf_accessor *accessor = &gltf->accessors[index];
   size_t width = (size_t)accessor->width, total = (size_t)accessor->count * width;
-  sn_status status = decode(ctx, accessor, index, &(destination){out, NULL, normalize || accessor->normalized});
-  for (size_t k = 0; k < total && status == SN_OK; k++)
-    if (!isfinite(out[k]))
-      status = sn_fail(ctx, SN_BAD_FILE, "accessor %d: element %zu is not finite", index, k / width);
-  return status;
+  decode(r, accessor, index, &(destination){out, NULL, normalize || accessor->normalized});
+  for (size_t k = 0; k < total && r->status == SN_OK; k++)
+    if (!isfinite(out[k])) gltf_fail(r, SN_BAD_FILE, "accessor %d: element %zu is not finite", index, k / width);
 }
 
-sn_status sn_gltf_floats_kept(sn_context *ctx, sn_gltf *gltf, int index, bool normalize, const float **out) {
+const float *sn_gltf_floats_kept(sn_gltf *gltf, int index, bool normalize) {
   const gltf_accessor *accessor = &gltf->accessors[index];
-  if (!gltf->decoded[index]) {
-    size_t total = (size_t)accessor->count * (size_t)accessor->width;
-    sn_status status = sn_gltf_spend(ctx, gltf, total, sizeof(float));
-    float *values = status == SN_OK ? SN_NEW(ctx, &gltf->memory, float, total) : NULL;
-    if (!values) return ctx->error.status;
-    status = sn_gltf_floats(ctx, gltf, index, normalize, values);
-    if (status != SN_OK) return status;
-    gltf->decoded[index] = values;
+  size_t total = (size_t)accessor->count * (size_t)accessor->width;
+  if (!gltf->decoded[index] && sn_gltf_spend(gltf, total, sizeof(float))) {
+    gltf->decoded[index] = GLTF_TAKE(&gltf->reader, &gltf->memory, float, total);
+    sn_gltf_floats(&gltf->reader, gltf, index, normalize, gltf->decoded[index]);
   }
-  *out = gltf->decoded[index];
-  return SN_OK;
+  return gltf->reader.status == SN_OK ? gltf->decoded[index] : NULL;
 }
 
-sn_status sn_gltf_integers(sn_context *ctx, const sn_gltf *gltf, int index, uint32_t *out) {
-  return decode(ctx, &gltf->accessors[index], index, &(destination){NULL, out, false});
+void sn_gltf_integers(gltf_reader *r, const sn_gltf *gltf, int index, uint32_t *out) {
+  if (r->status == SN_OK) decode(r, &gltf->accessors[index], index, &(destination){NULL, out, false});
 }

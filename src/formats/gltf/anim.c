@@ -16,109 +16,90 @@ static int find_name(const char *text, const char *const *names, int count, int 
   return text ? -1 : absent;
 }
 
-static sn_status check_times(sn_context *ctx, const gltf_channel *channel, const char *place) {
-  for (int k = 1; k < channel->key_count; k++) {
-    if (channel->times[k] < channel->times[k - 1]) {
-      return sn_fail(ctx, SN_BAD_FILE, "%s: key %d at %g s comes after key %d at %g s", place, k, channel->times[k],
-                     k - 1, channel->times[k - 1]);
-    }
+static void check_times(const gltf_object *o, const gltf_channel *channel) {
+  for (int k = 1; channel->times && k < channel->key_count; k++) {
+    if (channel->times[k] < channel->times[k - 1])
+      gltf_object_fail(o, SN_BAD_FILE, "key %d at %g s comes after key %d at %g s", k, channel->times[k], k - 1,
+                       channel->times[k - 1]);
   }
-  return SN_OK;
 }
 
-static sn_status load_sampler(sn_context *ctx, sn_gltf *gltf, const json_t *sampler, const char *place,
-                              gltf_channel *channel) {
+// The keys of a channel, from the sampler that `o` is.
+static void load_sampler(sn_gltf *gltf, gltf_object *o, gltf_channel *channel) {
   static const char *const interpolations[] = {"LINEAR", "STEP", "CUBICSPLINE"};
-  gltf_object o = sn_gltf_object(ctx, sampler, "%s", place);
-  int input = sn_gltf_index(&o, "input", gltf->accessor_count, true);
-  int output = sn_gltf_index(&o, "output", gltf->accessor_count, true);
-  if (o.status != SN_OK) return o.status;
-  const char *text = json_string_value(json_object_get(sampler, "interpolation"));
+  int input = sn_gltf_index(o, "input", gltf->accessor_count, true);
+  int output = sn_gltf_index(o, "output", gltf->accessor_count, true);
+  if (o->r->status != SN_OK) return;
+  const char *text = json_string_value(json_object_get(o->json, "interpolation"));
   int interpolation = find_name(text, interpolations, 3, GLTF_LINEAR);
-  if (interpolation < 0) return sn_fail(ctx, SN_BAD_FILE, "%s: there is no interpolation '%.40s'", place, text);
+  if (interpolation < 0) gltf_object_fail(o, SN_BAD_FILE, "there is no interpolation '%.40s'", text);
   channel->interpolation = (gltf_interpolation)interpolation;
   const gltf_accessor *times = &gltf->accessors[input], *values = &gltf->accessors[output];
-  if (times->width != 1 || times->component != GLTF_FLOAT) {
-    return sn_fail(ctx, SN_BAD_FILE, "%s: its times (accessor %d) are not float scalars", place, input);
-  }
-  int width = channel->path == GLTF_WEIGHTS ? 1 : channel->path == GLTF_ROTATION ? 4 : 3;
-  channel->width = channel->path == GLTF_WEIGHTS ? gltf->nodes[channel->node].weight_count : width;
-  int64_t needed = (int64_t)times->count * (channel->interpolation == GLTF_CUBIC ? 3 : 1) *
-                   (channel->path == GLTF_WEIGHTS ? channel->width : 1);
-  if (values->width != width || values->count != needed) {
-    return sn_fail(ctx, SN_BAD_FILE, "%s: its values (accessor %d) are %d times %d numbers, not %lld times %d", place,
-                   output, values->count, values->width, (long long)needed, width);
-  }
+  if (times->width != 1 || times->component != GLTF_FLOAT)
+    gltf_object_fail(o, SN_BAD_FILE, "its times (accessor %d) are not float scalars", input);
+  bool weights = channel->path == GLTF_WEIGHTS, rotation = channel->path == GLTF_ROTATION;
+  int width = weights ? 1 : rotation ? 4 : 3;
+  channel->width = weights ? gltf->nodes[channel->node].weight_count : width;
+  int64_t needed = (int64_t)times->count * (interpolation == GLTF_CUBIC ? 3 : 1) * (weights ? channel->width : 1);
+  if (values->width != width || values->count != needed)
+    gltf_object_fail(o, SN_BAD_FILE, "its values (accessor %d) are %d times %d numbers, not %lld times %d", output,
+                     values->count, values->width, (long long)needed, width);
+  if (o->r->status != SN_OK) return;
   channel->key_count = times->count;
-  sn_status status = sn_gltf_floats_kept(ctx, gltf, input, false, &channel->times);
-  if (status == SN_OK) status = check_times(ctx, channel, place);
-  bool normalize = channel->path == GLTF_ROTATION || channel->path == GLTF_WEIGHTS;
-  if (status == SN_OK) status = sn_gltf_floats_kept(ctx, gltf, output, normalize, &channel->values);
-  return status;
+  channel->times = sn_gltf_floats_kept(gltf, input, false);
+  check_times(o, channel);
+  if (channel->times) channel->values = sn_gltf_floats_kept(gltf, output, rotation || weights);
 }
 
-// Channels without a node, or with a path that some extension defines, are not for us: `wanted` says so.
-static sn_status load_channel(sn_gltf *gltf, gltf_object *o, const json_t *samplers, gltf_channel *channel,
-                              bool *wanted) {
+// False for channels without a node, or with a path that some extension defines: they are not for us.
+static bool load_channel(sn_gltf *gltf, gltf_object *o, const json_t *samplers, gltf_channel *channel) {
   static const char *const paths[] = {"translation", "rotation", "scale", "weights"};
   const json_t *json = o->json, *target = json_object_get(json, "target");
   int path = find_name(json_string_value(json_object_get(target, "path")), paths, 4, -1);
-  *wanted = false;
   o->json = target;
   channel->node = sn_gltf_index(o, "node", gltf->node_count, false);
-  if (channel->node < 0 || path < 0) return o->status;
+  if (channel->node < 0 || path < 0) return false;
   channel->path = (gltf_path)path;
   const gltf_node *node = &gltf->nodes[channel->node];
-  if (channel->path == GLTF_WEIGHTS && node->weight_count == 0) return SN_OK;
-  if (channel->path != GLTF_WEIGHTS && node->has_matrix) {
-    return sn_fail(o->ctx, SN_BAD_FILE, "%s: moves node %d, which has a matrix", o->place, channel->node);
-  }
+  if (channel->path == GLTF_WEIGHTS && node->weight_count == 0) return false;
+  if (channel->path != GLTF_WEIGHTS && node->has_matrix)
+    gltf_object_fail(o, SN_BAD_FILE, "moves node %d, which has a matrix", channel->node);
   o->json = json;
   int sampler = sn_gltf_index(o, "sampler", (int)json_array_size(samplers), true);
-  if (sampler < 0) return o->status;
-  sn_status status = load_sampler(o->ctx, gltf, json_array_get(samplers, (size_t)sampler), o->place, channel);
-  *wanted = status == SN_OK;
-  return status;
+  o->json = json_array_get(samplers, (size_t)sampler);
+  load_sampler(gltf, o, channel);
+  return o->r->status == SN_OK;
 }
 
-static sn_status load_clip(sn_context *ctx, sn_gltf *gltf, int index, const json_t *json) {
+static void load_clip(sn_gltf *gltf, int index, const json_t *json) {
+  gltf_reader *r = &gltf->reader;
   gltf_clip *clip = &gltf->clips[index];
   const char *name = json_string_value(json_object_get(json, "name"));
   clip->info = (sn_clip_info){.name = name ? name : "", .start = INFINITY, .end = -INFINITY};
   json_t *channels, *samplers;
-  int channel_count, sampler_count;
-  sn_status status = sn_gltf_objects(ctx, json, "channels", &channels, &channel_count);
-  if (status == SN_OK) status = sn_gltf_objects(ctx, json, "samplers", &samplers, &sampler_count);
-  clip->channels = status == SN_OK ? SN_NEW(ctx, &gltf->memory, gltf_channel, channel_count) : NULL;
-  if (status == SN_OK && !clip->channels) status = ctx->error.status;
-  for (int c = 0; c < channel_count && status == SN_OK; c++) {
-    gltf_object o = sn_gltf_object(ctx, json_array_get(channels, (size_t)c), "channel %d", c);
-    bool wanted;
+  int channel_count = sn_gltf_objects(r, json, "channels", &channels);
+  sn_gltf_objects(r, json, "samplers", &samplers);
+  clip->channels = GLTF_TAKE(r, &gltf->memory, gltf_channel, channel_count);
+  for (int c = 0; c < channel_count && r->status == SN_OK; c++) {
+    gltf_object o = sn_gltf_object(r, json_array_get(channels, (size_t)c), "channel %d", c);
     gltf_channel *channel = &clip->channels[clip->info.channel_count];
-    status = load_channel(gltf, &o, samplers, channel, &wanted);
-    if (!wanted) continue;
+    if (!load_channel(gltf, &o, samplers, channel)) continue;
     clip->info.channel_count++;
     if (channel->key_count > clip->info.key_count) clip->info.key_count = channel->key_count;
     clip->info.start = fmin(clip->info.start, channel->times[0]);
     clip->info.end = fmax(clip->info.end, channel->times[channel->key_count - 1]);
   }
-  if (status != SN_OK) return sn_fail_prefix(ctx, "animation %d: ", index);
+  if (r->status != SN_OK) sn_fail_prefix(r->ctx, "animation %d: ", index);
   if (clip->info.channel_count == 0) clip->info.start = clip->info.end = 0;
-  return SN_OK;
 }
 
-sn_status sn_gltf_load_clips(sn_context *ctx, sn_gltf *gltf) {
+void sn_gltf_load_clips(sn_gltf *gltf) {
   json_t *animations;
-  int count;
-  sn_status status = sn_gltf_objects(ctx, gltf->json, "animations", &animations, &count);
-  if (status != SN_OK) return status;
-  gltf->clips = SN_NEW(ctx, &gltf->memory, gltf_clip, count);
-  if (!gltf->clips) return ctx->error.status;
-  for (int k = 0; k < count && status == SN_OK; k++) {
-    status = load_clip(ctx, gltf, k, json_array_get(animations, (size_t)k));
-  }
+  int count = sn_gltf_objects(&gltf->reader, gltf->json, "animations", &animations);
+  gltf->clips = GLTF_TAKE(&gltf->reader, &gltf->memory, gltf_clip, count);
+  for (int k = 0; k < count && gltf->reader.status == SN_OK; k++)
+    load_clip(gltf, k, json_array_get(animations, (size_t)k));
   gltf->clip_count = count;
-  return status;
 }
 
 // ---- choosing a clip ------------------------------------------------------------------------------------------------
@@ -346,7 +327,7 @@ sn_status sn_gltf_poses_adjusted(sn_context *ctx, const sn_gltf *gltf, int clip,
   if (frame_count < 0) frame_count = sn_count_frames(ctx, info.name, seconds, fps, info.key_count);
   if (frame_count < 0) return sn_fail_prefix(ctx, "%s: clip ", gltf->name);
   if (clip >= 0 && frame_count > 1 && (frame_count - 1) / fps > seconds + 1 / fps) {
-    char late[128] = "";
+    char late[128] = "; give fewer frames, or their rate with `fps`";
     if (start > 0 && (frame_count - 1) / fps <= info.end + 1 / fps) {
       snprintf(late, sizeof late, "; its first key is at %g s: if the frames begin at 0, give `offset` skeleton=%g",
                info.start, -info.start);

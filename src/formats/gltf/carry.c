@@ -53,60 +53,47 @@ static int find_carriers(const sn_gltf *gltf, carry_job *job) {
   return count + 1;
 }
 
-static sn_status append_joints(sn_context *ctx, sn_gltf *gltf, const carry_job *job, int count, json_t *seen) {
-  gltf_joint *joints = SN_NEW(ctx, &gltf->memory, gltf_joint, gltf->joint_count + count);
-  if (!joints) return ctx->error.status;
+static void append_joints(sn_gltf *gltf, const carry_job *job, int count, json_t *seen) {
+  gltf_reader *r = &gltf->reader;
+  gltf_joint *joints = GLTF_TAKE(r, &gltf->memory, gltf_joint, gltf->joint_count + count);
+  if (!joints) return;
   if (gltf->joint_count > 0) memcpy(joints, gltf->joints, (size_t)gltf->joint_count * sizeof *joints);
   gltf->joints = joints;
-  bool good = seen != NULL;
-  for (int j = 0; j < gltf->joint_count && good; j++) {
-    good = json_object_set_new_nocheck(seen, joints[j].name, json_true()) == 0;
+  for (int j = 0; j < gltf->joint_count; j++) {
+    if (json_object_set_new_nocheck(seen, joints[j].name, json_true()) != 0)
+      gltf_fail(r, SN_NO_MEMORY, "out of memory while naming joints");
   }
-  for (int k = 0; k < gltf->node_count && good; k++) {
+  for (int k = 0; k < gltf->node_count && r->status == SN_OK; k++) {
     if (!job->wanted[k]) continue;
-    const char *own = gltf->nodes[k].name, *name;
+    const char *own = gltf->nodes[k].name;
     char other[300];
     snprintf(other, sizeof other, "%.200s (node %d)", own && *own ? own : "part", k);
-    if (!(name = sn_gltf_claim_name(ctx, gltf, seen, own, other))) return ctx->error.status;
     if (k == job->still) gltf->still_joint = gltf->joint_count;
-    gltf->joints[gltf->joint_count++] = (gltf_joint){k, -1, name, sn_affine_identity()};
+    gltf->joints[gltf->joint_count++] =
+      (gltf_joint){k, -1, sn_gltf_claim_name(gltf, seen, own, other), sn_affine_identity()};
   }
-  return good ? SN_OK : sn_fail(ctx, SN_NO_MEMORY, "out of memory while naming joints");
 }
 
-sn_status sn_gltf_add_carriers(sn_context *ctx, sn_gltf *gltf) {
+void sn_gltf_add_carriers(sn_gltf *gltf) {
   enum { most_joints = 65535 };
-  sn_arena scratch = sn_arena_new(ctx);
-  int n = gltf->node_count;
-  carry_job job = {SN_NEW(ctx, &scratch, int, n),       SN_NEW(ctx, &scratch, int, n),
-                   SN_NEW(ctx, &scratch, bool, n),      SN_NEW(ctx, &scratch, bool, n),
-                   SN_NEW(ctx, &scratch, sn_affine, n), -1};
-  sn_status status = SN_OK;
-  if (!job.joint || !job.carrier || !job.moves || !job.wanted || !job.globals) status = ctx->error.status;
-  int count = 0;
-  if (status == SN_OK) {
+  gltf_reader *r = &gltf->reader;
+  sn_arena scratch = sn_arena_new(r->ctx);
+  int n = gltf->node_count, count = 0;
+  carry_job job = {GLTF_TAKE(r, &scratch, int, n),       GLTF_TAKE(r, &scratch, int, n),
+                   GLTF_TAKE(r, &scratch, bool, n),      GLTF_TAKE(r, &scratch, bool, n),
+                   GLTF_TAKE(r, &scratch, sn_affine, n), -1};
+  if (r->status == SN_OK) {
     sn_gltf_globals(gltf, gltf->nodes, job.globals);
-    sn_gltf_joint_of_node(gltf, job.joint);
+    sn_gltf_joint_of_node(gltf, job.joint, NULL);
     mark_moving(gltf, job.moves);
     count = find_carriers(gltf, &job);
   }
-  if (count > most_joints - gltf->joint_count) {
-    status =
-      sn_fail(ctx, SN_UNSUPPORTED, "has more nodes that move parts than Sinew can tell apart (%d)", most_joints);
-  }
-  if (status == SN_OK && count > 0) {
-    json_t *seen = json_object();
-    status = append_joints(ctx, gltf, &job, count, seen);
-    json_decref(seen);
-  }
+  if (count > most_joints - gltf->joint_count)
+    gltf_fail(r, SN_UNSUPPORTED, "has more nodes that move parts than Sinew can tell apart (%d)", most_joints);
+  json_t *seen = json_object();
+  if (count > 0) append_joints(gltf, &job, count, seen);
+  json_decref(seen);
   sn_arena_free(&scratch);
-  return status;
-}
-
-int sn_gltf_carrier_count(const sn_gltf *gltf) {
-  int count = 0;
-  for (int j = 0; j < gltf->joint_count; j++) count += gltf->joints[j].skin < 0;
-  return count;
 }
 
 // ---- where they are at rest ------------------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ typedef struct filled {
 } filled;
 
 typedef struct draco_job {
-  sn_context *ctx;
+  gltf_reader *r;
   sn_gltf *gltf;
   sn_arena scratch;
   int piece_count, filled_count;
@@ -39,105 +39,87 @@ static bool lacks_data(const draco_job *job, int accessor) {
   return accessor >= 0 && !job->gltf->accessors[accessor].bytes && !job->taken[accessor];
 }
 
-// Room for an accessor's elements.
-static sn_status reserve(draco_job *job, int accessor, bool indices, filled **out) {
+// Room for an accessor's elements; NULL after a failure.
+static const filled *reserve(draco_job *job, int accessor, bool indices) {
   const gltf_accessor *a = &job->gltf->accessors[accessor];
   size_t element = (size_t)a->width * sn_gltf_component_size(a->component), stride = (element + 3) / 4 * 4;
   if (indices) stride = element;
-  sn_status status = sn_gltf_spend(job->ctx, job->gltf, (size_t)a->count, stride);
-  if (status != SN_OK) return status;
+  if (!sn_gltf_spend(job->gltf, (size_t)a->count, stride)) return NULL;
   size_t size = (size_t)a->count * stride;
-  *out = &job->list[job->filled_count++];
-  **out = (filled){accessor, job->size, size, stride, indices};
+  filled *out = &job->list[job->filled_count++];
+  *out = (filled){accessor, job->size, size, stride, indices};
   job->taken[accessor] = true;
   job->size += (size + 3) / 4 * 4;
-  return SN_OK;
+  return out;
 }
 
-static sn_status add_attribute(draco_job *job, sn_draco_piece *piece, const char *place, const char *key,
-                               const json_t *id, int accessor) {
+static void add_attribute(draco_job *job, sn_draco_piece *piece, const gltf_object *o, const char *key,
+                          const json_t *id, int accessor) {
   const gltf_accessor *a = &job->gltf->accessors[accessor];
   json_int_t number = json_integer_value(id);
-  if (!json_is_integer(id) || number < 0 || number > UINT32_MAX) {
-    return sn_fail(job->ctx, SN_BAD_FILE, "%s: %s: '%.40s' is not an attribute's number", place, extension, key);
-  }
-  if (a->width > 4) return sn_fail(job->ctx, SN_BAD_FILE, "%s: %.40s cannot be matrices", place, key);
-  if ((uint32_t)a->count != piece->point_count) {
-    return sn_fail(job->ctx, SN_BAD_FILE, "%s: %.40s has %d elements, but there are %u vertices", place, key,
-                   a->count, piece->point_count);
-  }
-  filled *room;
-  sn_status status = reserve(job, accessor, false, &room);
-  if (status != SN_OK) return status;
+  if (!json_is_integer(id) || number < 0 || number > UINT32_MAX)
+    gltf_object_fail(o, SN_BAD_FILE, "%s: '%.40s' is not an attribute's number", extension, key);
+  if (a->width > 4) gltf_object_fail(o, SN_BAD_FILE, "%.40s cannot be matrices", key);
+  if ((uint32_t)a->count != piece->point_count)
+    gltf_object_fail(o, SN_BAD_FILE, "%.40s has %d elements, but there are %u vertices", key, a->count,
+                     piece->point_count);
+  const filled *room = reserve(job, accessor, false);
+  if (!room) return;
   piece->attributes[piece->attribute_count++] =
     (sn_draco_attribute){(uint32_t)number, a->component, a->width, room->offset, room->stride};
-  return SN_OK;
 }
 
-static sn_status add_attributes(draco_job *job, sn_draco_piece *piece, const char *place, const json_t *packed,
-                                const json_t *attributes) {
+static void add_attributes(draco_job *job, sn_draco_piece *piece, gltf_object *o, const json_t *packed) {
   const char *key;
   json_t *id;
-  piece->attributes = SN_NEW(job->ctx, &job->scratch, sn_draco_attribute, json_object_size(packed));
-  if (!piece->attributes) return job->ctx->error.status;
+  piece->attributes = GLTF_TAKE(job->r, &job->scratch, sn_draco_attribute, json_object_size(packed));
   json_object_foreach((json_t *)packed, key, id) {
-    gltf_object o = sn_gltf_object(job->ctx, attributes, "%s", place);
-    int accessor = sn_gltf_index(&o, key, job->gltf->accessor_count, false);
-    if (o.status == SN_OK && lacks_data(job, accessor))
-      o.status = add_attribute(job, piece, place, key, id, accessor);
-    if (o.status != SN_OK) return o.status;
+    int accessor = sn_gltf_index_in(o, "attributes", key, job->gltf->accessor_count, false);
+    if (lacks_data(job, accessor)) add_attribute(job, piece, o, key, id, accessor);
   }
-  return SN_OK;
 }
 
-static sn_status add_primitive(draco_job *job, const char *place, const json_t *primitive, const json_t *packed) {
-  const json_t *attributes = json_object_get(primitive, "attributes");
+static void add_primitive(draco_job *job, gltf_object *o, const json_t *packed) {
+  const json_t *primitive = o->json;
   sn_gltf *gltf = job->gltf;
-  gltf_object o = sn_gltf_object(job->ctx, packed, "%s", place);
-  int view = sn_gltf_index(&o, "bufferView", gltf->view_count, true);
-  o.json = primitive;
-  int positions = sn_gltf_index_in(&o, "attributes", "POSITION", gltf->accessor_count, true);
-  int indices = sn_gltf_index(&o, "indices", gltf->accessor_count, true);
-  if (o.status != SN_OK) return o.status;
+  o->json = packed;
+  int view = sn_gltf_index(o, "bufferView", gltf->view_count, true);
+  o->json = primitive;
+  int positions = sn_gltf_index_in(o, "attributes", "POSITION", gltf->accessor_count, true);
+  int indices = sn_gltf_index(o, "indices", gltf->accessor_count, true);
+  if (job->r->status != SN_OK) return;
   sn_draco_piece piece = {.bytes = gltf->views[view].bytes,
                           .size = gltf->views[view].size,
                           .point_count = (uint32_t)gltf->accessors[positions].count,
                           .corner_count = (uint32_t)gltf->accessors[indices].count,
                           .index_component = gltf->accessors[indices].component};
   int before = job->filled_count;
-  sn_status status = add_attributes(job, &piece, place, json_object_get(packed, "attributes"), attributes);
-  if (status == SN_OK && lacks_data(job, indices)) {
-    filled *room;
-    if (gltf->accessors[indices].width != 1)
-      return sn_fail(job->ctx, SN_BAD_FILE, "%s: its indices are no scalars", place);
-    status = reserve(job, indices, true, &room);
-    if (status == SN_OK) piece.wants_indices = true, piece.indices_at = room->offset;
+  add_attributes(job, &piece, o, json_object_get(packed, "attributes"));
+  if (job->r->status == SN_OK && lacks_data(job, indices)) {
+    if (gltf->accessors[indices].width != 1) gltf_object_fail(o, SN_BAD_FILE, "its indices are no scalars");
+    const filled *room = reserve(job, indices, true);
+    if (room) piece.wants_indices = true, piece.indices_at = room->offset;
   }
-  if (status != SN_OK || job->filled_count == before) return status; // nothing is missing: a second copy
-  snprintf(job->places[job->piece_count], sizeof *job->places, "%s", place);
+  if (job->r->status != SN_OK || job->filled_count == before) return; // nothing is missing: a second copy
+  snprintf(job->places[job->piece_count], sizeof *job->places, "%s", o->place);
   job->pieces[job->piece_count++] = piece;
-  return SN_OK;
 }
 
-static sn_status find_pieces(draco_job *job) {
+static void find_pieces(draco_job *job) {
   int most = job->gltf->accessor_count; // each is filled once, and every piece fills one
-  job->pieces = SN_NEW(job->ctx, &job->scratch, sn_draco_piece, most);
-  job->places = sn_arena_alloc(job->ctx, &job->scratch, (size_t)most, sizeof *job->places);
-  job->list = SN_NEW(job->ctx, &job->scratch, filled, most);
-  job->taken = SN_NEW(job->ctx, &job->scratch, bool, most);
-  if (!job->pieces || !job->places || !job->list || !job->taken) return job->ctx->error.status;
+  job->pieces = GLTF_TAKE(job->r, &job->scratch, sn_draco_piece, most);
+  job->places = sn_gltf_take(job->r, &job->scratch, (size_t)most, sizeof *job->places);
+  job->list = GLTF_TAKE(job->r, &job->scratch, filled, most);
+  job->taken = GLTF_TAKE(job->r, &job->scratch, bool, most);
   size_t m, p;
   json_t *mesh, *primitive;
-  sn_status status = SN_OK;
   json_array_foreach(json_object_get(job->gltf->json, "meshes"), m, mesh) {
     json_array_foreach(json_object_get(mesh, "primitives"), p, primitive) {
       const json_t *packed = json_object_get(json_object_get(primitive, "extensions"), extension);
-      char place[64];
-      snprintf(place, sizeof place, "mesh %zu primitive %zu", m, p);
-      if (packed && status == SN_OK) status = add_primitive(job, place, primitive, packed);
+      gltf_object o = sn_gltf_object(job->r, primitive, "mesh %zu primitive %zu", m, p);
+      if (packed) add_primitive(job, &o, packed);
     }
   }
-  return status;
 }
 
 // ---- decoding, in a child --------------------------------------------------------------------------------------------------
@@ -157,19 +139,22 @@ static int decode_all(void *data, char *message, size_t size) {
   return CHILD_DONE;
 }
 
-static sn_status run(draco_job *job) {
+static void run(draco_job *job) {
   sn_child_end end;
-  sn_status status = sn_child_run(job->ctx, "Draco", decode_all, job, &end);
-  if (status != SN_OK || end.result == CHILD_DONE) return status;
+  gltf_reader *r = job->r;
+  r->status = sn_child_run(r->ctx, "Draco", decode_all, job, &end);
+  if (r->status != SN_OK || end.result == CHILD_DONE) return;
   if (end.result == CHILD_MISSING) {
-    return sn_fail(
-      job->ctx, SN_UNSUPPORTED,
+    gltf_fail(
+      r, SN_UNSUPPORTED,
       "is compressed by Draco, and libsinew-draco.so, which reads that, is not there: build Sinew where libdraco "
       "is installed (Debian: libdraco-dev), or decode the file with `gltf-transform copy IN.glb OUT.glb` or by "
       "importing and exporting it in Blender");
+  } else if (end.result == CHILD_FAILED && end.message[0]) {
+    gltf_fail(r, SN_BAD_FILE, "%s", end.message);
+  } else {
+    r->status = sn_child_failed(r->ctx, "its Draco data", "libdraco", &end);
   }
-  if (end.result == CHILD_FAILED && end.message[0]) return sn_fail(job->ctx, SN_BAD_FILE, "%s", end.message);
-  return sn_child_failed(job->ctx, "its Draco data", "libdraco", &end);
 }
 
 // ---- the document as it would be without the compression ----------------------------------------------------------------
@@ -185,45 +170,42 @@ static bool describe_view(json_t *root, const filled *f, int buffer) {
          json_object_set_new(accessor, "bufferView", json_integer((json_int_t)json_array_size(views) - 1)) == 0;
 }
 
-static sn_status rewrite(draco_job *job) {
+static void rewrite(draco_job *job) {
   sn_gltf *gltf = job->gltf;
-  uint8_t *bytes = SN_NEW(job->ctx, &gltf->memory, uint8_t, job->size);
-  int buffer;
+  uint8_t *bytes = GLTF_TAKE(job->r, &gltf->memory, uint8_t, job->size);
   size_t m, p;
   json_t *mesh, *primitive;
-  if (!bytes) return job->ctx->error.status;
+  if (!bytes) return;
   memcpy(bytes, job->shared, job->size);
-  sn_status status = sn_gltf_add_buffer(job->ctx, gltf, bytes, job->size, &buffer);
-  for (int k = 0; k < job->filled_count && status == SN_OK; k++) {
-    if (!describe_view(gltf->json, &job->list[k], buffer)) {
-      status = sn_fail(job->ctx, SN_NO_MEMORY, "out of memory while decompressing");
-    }
+  int buffer = sn_gltf_add_buffer(gltf, bytes, job->size);
+  for (int k = 0; k < job->filled_count && job->r->status == SN_OK; k++) {
+    if (!describe_view(gltf->json, &job->list[k], buffer))
+      gltf_fail(job->r, SN_NO_MEMORY, "out of memory while decompressing");
   }
-  if (status != SN_OK) return status;
   json_array_foreach(json_object_get(gltf->json, "meshes"), m, mesh) {
     json_array_foreach(json_object_get(mesh, "primitives"), p, primitive)
       sn_gltf_remove_extension(primitive, extension);
   }
   sn_gltf_remove_name(gltf->json, "extensionsUsed", extension);
   sn_gltf_remove_name(gltf->json, "extensionsRequired", extension);
-  return sn_gltf_load_accessors(job->ctx, gltf);
+  if (job->r->status == SN_OK) sn_gltf_load_accessors(gltf);
 }
 
-sn_status sn_gltf_unpack_draco(sn_context *ctx, sn_gltf *gltf) {
-  draco_job job = {.ctx = ctx, .gltf = gltf, .scratch = sn_arena_new(ctx)};
-  sn_status status = find_pieces(&job);
-  if (status == SN_OK && job.size > 0) {
+void sn_gltf_unpack_draco(sn_gltf *gltf) {
+  gltf_reader *r = &gltf->reader;
+  draco_job job = {.r = r, .gltf = gltf, .scratch = sn_arena_new(r->ctx)};
+  find_pieces(&job);
+  if (r->status == SN_OK && job.size > 0) {
     void *shared = mmap(NULL, job.size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (shared == MAP_FAILED) {
-      status = sn_fail(ctx, SN_NO_MEMORY, "out of memory: %zu bytes of Draco data", job.size);
+      gltf_fail(r, SN_NO_MEMORY, "out of memory: %zu bytes of Draco data", job.size);
     } else {
       job.shared = shared;
       for (int k = 0; k < job.piece_count; k++) job.pieces[k].out = shared;
-      status = run(&job);
-      if (status == SN_OK) status = rewrite(&job);
+      run(&job);
+      if (r->status == SN_OK) rewrite(&job);
       munmap(shared, job.size);
     }
   }
   sn_arena_free(&job.scratch);
-  return status;
 }

@@ -108,7 +108,14 @@ typedef struct gltf_morph {
   const char *name; // no two alike
 } gltf_morph;
 
+// Who reads a document: its first failure stays in `status`, and nothing more is read then.
+typedef struct gltf_reader {
+  sn_context *ctx;
+  sn_status status;
+} gltf_reader;
+
 struct sn_gltf {
+  gltf_reader reader;  // while it is loaded
   char *name, *folder; // folder NULL: no external files
   json_t *json;
   sn_file file;
@@ -138,21 +145,30 @@ struct sn_gltf {
 
 // ---- json.c: values out of JSON ------------------------------------------------------------------------------
 
-// An object that is being read. After a failure, whose message begins with `place` ("accessor 5"), nothing more is read, so that
-// `status` need be looked at only once.
+// What is wrong, as for sn_fail, unless something failed before.
+#define gltf_fail(r, code, ...)                                                                                      \
+  ((r)->status == SN_OK ? (void)((r)->status = sn_fail((r)->ctx, code, __VA_ARGS__)) : (void)0)
+// Zeroed memory; NULL after a failure.
+void *sn_gltf_take(gltf_reader *r, sn_arena *memory, size_t count, size_t size);
+#define GLTF_TAKE(r, memory, type, count) ((type *)sn_gltf_take(r, memory, (size_t)(count), sizeof(type)))
+
+// An object that is being read. Messages about it begin with `place` ("accessor 5").
 typedef struct gltf_object {
-  sn_context *ctx;
+  gltf_reader *r;
   const json_t *json;
-  sn_status status;
   char place[64];
 } gltf_object;
+#define gltf_object_fail(o, code, ...)                                                                               \
+  ((o)->r->status == SN_OK ? (void)(sn_fail((o)->r->ctx, code, __VA_ARGS__),                                         \
+                                    (o)->r->status = sn_fail_prefix((o)->r->ctx, "%s: ", (o)->place))                \
+                           : (void)0)
 
 #define GLTF_REQUIRED INT64_MIN
 
-gltf_object sn_gltf_object(sn_context *ctx, const json_t *json, const char *place, ...)
+gltf_object sn_gltf_object(gltf_reader *r, const json_t *json, const char *place, ...)
   __attribute__((format(printf, 3, 4)));
 // The array json[key] and its length; NULL and 0 where it is absent. Fails where it is no array of objects.
-sn_status sn_gltf_objects(sn_context *ctx, const json_t *json, const char *key, json_t **out, int *count);
+int sn_gltf_objects(gltf_reader *r, const json_t *json, const char *key, json_t **out);
 // An integer from low to high; `absent` where it is missing, or a failure for GLTF_REQUIRED.
 int64_t sn_gltf_integer(gltf_object *o, const char *key, int64_t low, int64_t high, int64_t absent);
 // An index into `count` things; -1 where it is missing, a failure where `required`.
@@ -169,14 +185,14 @@ void sn_gltf_remove_extension(json_t *object, const char *name);
 void sn_gltf_remove_name(json_t *json, const char *key, const char *name);
 
 // A name that is not yet in `seen`, and is from then on: `name`, else `other`, else that with a number. NULL: no memory.
-const char *sn_gltf_claim_name(sn_context *ctx, sn_gltf *gltf, json_t *seen, const char *name, const char *other);
+const char *sn_gltf_claim_name(sn_gltf *gltf, json_t *seen, const char *name, const char *other);
 
 // ---- read.c, meshopt.c, draco.c: compressed data become plain buffers before anything else is read -------
 
 // Makes these bytes (which live as long as the document) the document's next buffer.
-sn_status sn_gltf_add_buffer(sn_context *ctx, sn_gltf *gltf, const uint8_t *bytes, size_t size, int *index);
-sn_status sn_gltf_unpack_meshopt(sn_context *ctx, sn_gltf *gltf); // before the accessors
-sn_status sn_gltf_unpack_draco(sn_context *ctx, sn_gltf *gltf);   // after them; loads them again
+int sn_gltf_add_buffer(sn_gltf *gltf, const uint8_t *bytes, size_t size); // its index
+void sn_gltf_unpack_meshopt(sn_gltf *gltf);                               // before the accessors
+void sn_gltf_unpack_draco(sn_gltf *gltf);                                 // after them; loads them again
 
 // What is to be written fits together; then .glb or .gltf.
 sn_status sn_gltf_check_out(sn_context *ctx, const sn_gltf_out *what);
@@ -196,41 +212,44 @@ char *sn_gltf_uri_encode(sn_context *ctx, sn_arena *memory, const char *name);
 // ---- access.c ------------------------------------------------------------------------------------------------------
 
 size_t sn_gltf_component_size(int component); // bytes; 0 for none
-sn_status sn_gltf_load_accessors(sn_context *ctx, sn_gltf *gltf);
-// Takes count * size bytes off the document's budget: small files must not blow up without bound.
-sn_status sn_gltf_spend(sn_context *ctx, sn_gltf *gltf, size_t count, size_t size);
+// Where `size` bytes of a buffer are; NULL where they are not in it.
+const uint8_t *sn_gltf_bytes(gltf_object *o, const sn_gltf *gltf, int buffer, int64_t offset, int64_t size);
+void sn_gltf_load_accessors(sn_gltf *gltf);
+// Takes count * size bytes off the document's budget: small files must not blow up without bound. False after a failure.
+bool sn_gltf_spend(sn_gltf *gltf, size_t count, size_t size);
 // All numbers of an accessor as floats (width per element), normalised where the accessor says so or `normalize`
 // asks for it. Fails on what is not finite. `out` has room for count * width.
-sn_status sn_gltf_floats(sn_context *ctx, const sn_gltf *gltf, int accessor, bool normalize, float *out);
-// The same, decoded once and kept.
-sn_status sn_gltf_floats_kept(sn_context *ctx, sn_gltf *gltf, int accessor, bool normalize, const float **out);
-sn_status sn_gltf_integers(sn_context *ctx, const sn_gltf *gltf, int accessor, uint32_t *out);
+void sn_gltf_floats(gltf_reader *r, const sn_gltf *gltf, int accessor, bool normalize, float *out);
+// The same, decoded once and kept; NULL after a failure.
+const float *sn_gltf_floats_kept(sn_gltf *gltf, int accessor, bool normalize);
+void sn_gltf_integers(gltf_reader *r, const sn_gltf *gltf, int accessor, uint32_t *out);
 
 // ---- nodes.c, mesh.c, anim.c, space.c ---------------------------------------------------------------
 
-sn_status sn_gltf_load_nodes(sn_context *ctx, sn_gltf *gltf);
-sn_status sn_gltf_load_skins(sn_context *ctx, sn_gltf *gltf);
-sn_status sn_gltf_load_meshes(sn_context *ctx, sn_gltf *gltf);
-sn_status sn_gltf_load_morphs(sn_context *ctx, sn_gltf *gltf); // morph.c, after the meshes
-sn_status sn_gltf_load_clips(sn_context *ctx, sn_gltf *gltf);
-sn_status sn_gltf_place(sn_context *ctx, sn_gltf *gltf); // skins and parts into the scene's space
+void sn_gltf_load_nodes(sn_gltf *gltf);
+void sn_gltf_load_skins(sn_gltf *gltf);
+void sn_gltf_load_meshes(sn_gltf *gltf);
+void sn_gltf_load_morphs(sn_gltf *gltf); // morph.c, after the meshes
+void sn_gltf_load_clips(sn_gltf *gltf);
+void sn_gltf_place(sn_gltf *gltf); // skins and parts into the scene's space
 
 // mesh.c: the primitive of a part; the accessor of one of its attributes, -1 for none; its `width` numbers of every vertex, read
-// as fractions where they are integers, false where it has none or that fails (o->status).
-gltf_object sn_gltf_primitive(sn_context *ctx, const sn_gltf *gltf, const gltf_range *part);
+// as fractions where they are integers, false where it has none or that fails.
+gltf_object sn_gltf_primitive(gltf_reader *r, const sn_gltf *gltf, const gltf_range *part);
 int sn_gltf_attribute(gltf_object *o, const sn_gltf *gltf, const char *key);
 bool sn_gltf_part_floats(gltf_object *o, const sn_gltf *gltf, const gltf_part *part, const char *key, int width,
                          float *out);
 
 // carry.c: joints for parts without a skin, after the skins; their binds, once those of the skins are where they belong.
-sn_status sn_gltf_add_carriers(sn_context *ctx, sn_gltf *gltf);
+void sn_gltf_add_carriers(sn_gltf *gltf);
 void sn_gltf_bind_carriers(sn_gltf *gltf, const int *skin_joint, const sn_affine *globals);
 // For every node the nearest joint of a skin at or above it, or -1; and where a node is when that joint is at rest.
 void sn_gltf_skin_joints_above(const sn_gltf *gltf, int *out);
 sn_affine sn_gltf_rest_of_node(const sn_gltf *gltf, int node, int joint, const sn_affine *globals);
 
-// For every node the first joint it is, or -1; then that of the nearest node at or above it.
-void sn_gltf_joint_of_node(const sn_gltf *gltf, int *out);
+// For every node the first joint it is, or -1, and (`next` may be NULL) for every joint the next of its node; then the joint of the
+// nearest node at or above a node.
+void sn_gltf_joint_of_node(const sn_gltf *gltf, int *out, int *next);
 void sn_gltf_inherit_joints(const sn_gltf *gltf, int *joint_of_node);
 sn_affine sn_gltf_node_local(const gltf_node *node);
 // World transforms of all nodes; `nodes` may be an animated copy of gltf->nodes.

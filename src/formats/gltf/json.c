@@ -6,19 +6,22 @@
 #include <stdarg.h>
 #include <string.h>
 
-sn_status sn_gltf_objects(sn_context *ctx, const json_t *json, const char *key, json_t **out, int *count) {
+void *sn_gltf_take(gltf_reader *r, sn_arena *memory, size_t count, size_t size) {
+  void *out = r->status == SN_OK ? sn_arena_alloc(r->ctx, memory, count, size) : NULL;
+  if (!out && r->status == SN_OK) r->status = r->ctx->error.status;
+  return out;
+}
+
+int sn_gltf_objects(gltf_reader *r, const json_t *json, const char *key, json_t **out) {
+  size_t k;
+  json_t *entry;
   *out = json_object_get(json, key);
-  *count = 0;
-  if (!*out) return SN_OK;
-  if (!json_is_array(*out)) return sn_fail(ctx, SN_BAD_FILE, "%s: is not an array", key);
-  if (json_array_size(*out) > INT_MAX / 2) return sn_fail(ctx, SN_BAD_FILE, "%s: too many entries", key);
-  *count = (int)json_array_size(*out);
-  for (int k = 0; k < *count; k++) {
-    if (!json_is_object(json_array_get(*out, (size_t)k))) {
-      return sn_fail(ctx, SN_BAD_FILE, "%s: entry %d is not an object", key, k);
-    }
+  if (*out && !json_is_array(*out)) gltf_fail(r, SN_BAD_FILE, "%s: is not an array", key);
+  if (json_array_size(*out) > INT_MAX / 2) gltf_fail(r, SN_BAD_FILE, "%s: too many entries", key);
+  json_array_foreach(*out, k, entry) {
+    if (!json_is_object(entry)) gltf_fail(r, SN_BAD_FILE, "%s: entry %zu is not an object", key, k);
   }
-  return SN_OK;
+  return r->status == SN_OK ? (int)json_array_size(*out) : 0;
 }
 
 // Exporters write 12 as 12.0 now and then.
@@ -34,8 +37,8 @@ static bool whole_number(const json_t *value, int64_t *out) {
   return true;
 }
 
-gltf_object sn_gltf_object(sn_context *ctx, const json_t *json, const char *place, ...) {
-  gltf_object o = {.ctx = ctx, .json = json, .status = SN_OK};
+gltf_object sn_gltf_object(gltf_reader *r, const json_t *json, const char *place, ...) {
+  gltf_object o = {.r = r, .json = json};
   va_list arguments;
   va_start(arguments, place);
   vsnprintf(o.place, sizeof o.place, place, arguments);
@@ -45,9 +48,8 @@ gltf_object sn_gltf_object(sn_context *ctx, const json_t *json, const char *plac
 
 // The value of a key; NULL where it is missing, or after a failure.
 static const json_t *value_of(gltf_object *o, const char *key, bool required) {
-  const json_t *value = o->status == SN_OK ? json_object_get(o->json, key) : NULL;
-  if (!value && required && o->status == SN_OK)
-    o->status = sn_fail(o->ctx, SN_BAD_FILE, "%s: has no %s", o->place, key);
+  const json_t *value = o->r->status == SN_OK ? json_object_get(o->json, key) : NULL;
+  if (!value && required) gltf_object_fail(o, SN_BAD_FILE, "has no %s", key);
   return value;
 }
 
@@ -56,10 +58,10 @@ int64_t sn_gltf_integer(gltf_object *o, const char *key, int64_t low, int64_t hi
   int64_t out = absent;
   if (!value) return absent;
   if (!whole_number(value, &out)) {
-    o->status = sn_fail(o->ctx, SN_BAD_FILE, "%s: %s is not an integer", o->place, key);
+    gltf_object_fail(o, SN_BAD_FILE, "%s is not an integer", key);
   } else if (out < low || out > high) {
-    o->status = sn_fail(o->ctx, SN_BAD_FILE, "%s: %s is %lld, must be between %lld and %lld", o->place, key,
-                        (long long)out, (long long)low, (long long)high);
+    gltf_object_fail(o, SN_BAD_FILE, "%s is %lld, must be between %lld and %lld", key, (long long)out, (long long)low,
+                     (long long)high);
   }
   return out;
 }
@@ -67,12 +69,11 @@ int64_t sn_gltf_integer(gltf_object *o, const char *key, int64_t low, int64_t hi
 static int check_index(gltf_object *o, const json_t *value, const char *key, int limit) {
   int64_t index = -1;
   if (!whole_number(value, &index)) {
-    o->status = sn_fail(o->ctx, SN_BAD_FILE, "%s: %s is not an integer", o->place, key);
+    gltf_object_fail(o, SN_BAD_FILE, "%s is not an integer", key);
   } else if (index < 0 || index >= limit) {
-    o->status =
-      sn_fail(o->ctx, SN_BAD_FILE, "%s: %s is %lld, but there are only %d", o->place, key, (long long)index, limit);
+    gltf_object_fail(o, SN_BAD_FILE, "%s is %lld, but there are only %d", key, (long long)index, limit);
   }
-  return o->status == SN_OK ? (int)index : -1;
+  return o->r->status == SN_OK ? (int)index : -1;
 }
 
 int sn_gltf_index(gltf_object *o, const char *key, int count, bool required) {
@@ -91,31 +92,26 @@ int sn_gltf_index_in(gltf_object *o, const char *inner, const char *key, int cou
 int sn_gltf_indices(gltf_object *o, const char *key, int limit, sn_arena *memory, int **out) {
   const json_t *array = value_of(o, key, false);
   size_t size = json_array_size(array);
-  *out = NULL;
-  if (array && !json_is_array(array))
-    o->status = sn_fail(o->ctx, SN_BAD_FILE, "%s: %s is not an array", o->place, key);
-  if (size > INT_MAX / 2) o->status = sn_fail(o->ctx, SN_BAD_FILE, "%s: %s has too many entries", o->place, key);
-  if (!array || o->status != SN_OK) return 0;
-  *out = SN_NEW(o->ctx, memory, int, size);
-  if (!*out) o->status = o->ctx->error.status;
-  for (size_t k = 0; k < size && o->status == SN_OK; k++)
+  if (array && !json_is_array(array)) gltf_object_fail(o, SN_BAD_FILE, "%s is not an array", key);
+  if (size > INT_MAX / 2) gltf_object_fail(o, SN_BAD_FILE, "%s has too many entries", key);
+  *out = array ? GLTF_TAKE(o->r, memory, int, size) : NULL;
+  for (size_t k = 0; k < size && o->r->status == SN_OK; k++)
     (*out)[k] = check_index(o, json_array_get(array, k), key, limit);
-  return o->status == SN_OK ? (int)size : 0;
+  return o->r->status == SN_OK ? (int)size : 0;
 }
 
 void sn_gltf_numbers(gltf_object *o, const char *key, int count, double *out) {
   const json_t *array = value_of(o, key, false);
   if (!array) return;
   if (!json_is_array(array) || json_array_size(array) != (size_t)count)
-    o->status = sn_fail(o->ctx, SN_BAD_FILE, "%s: %s is not an array of %d numbers", o->place, key, count);
-  for (int k = 0; k < count && o->status == SN_OK; k++) {
+    gltf_object_fail(o, SN_BAD_FILE, "%s is not an array of %d numbers", key, count);
+  for (int k = 0; k < count && o->r->status == SN_OK; k++) {
     const json_t *value = json_array_get(array, (size_t)k);
     out[k] = json_number_value(value);
     if (!json_is_number(value)) {
-      o->status = sn_fail(o->ctx, SN_BAD_FILE, "%s: %s has an entry that is no number", o->place, key);
+      gltf_object_fail(o, SN_BAD_FILE, "%s has an entry that is no number", key);
     } else if (!(fabs(out[k]) <= 3.4e38)) { // transforms are floats in every player, where it would overflow
-      o->status =
-        sn_fail(o->ctx, SN_BAD_FILE, "%s: %s has the entry %g, too large for a float", o->place, key, out[k]);
+      gltf_object_fail(o, SN_BAD_FILE, "%s has the entry %g, too large for a float", key, out[k]);
     }
   }
 }
@@ -136,13 +132,13 @@ void sn_gltf_remove_name(json_t *json, const char *key, const char *name) {
   if (names && json_array_size(names) == 0) json_object_del(json, key);
 }
 
-const char *sn_gltf_claim_name(sn_context *ctx, sn_gltf *gltf, json_t *seen, const char *name, const char *other) {
+const char *sn_gltf_claim_name(sn_gltf *gltf, json_t *seen, const char *name, const char *other) {
   char text[512];
   bool is_free = name && *name && !json_object_get(seen, name);
   snprintf(text, sizeof text, "%s", other);
   for (int k = 2; !is_free && json_object_get(seen, text); k++) snprintf(text, sizeof text, "%.450s.%d", other, k);
-  if (!is_free) name = sn_arena_text(ctx, &gltf->memory, text);
-  if (!name || json_object_set_new_nocheck(seen, name, json_true()) == 0) return name;
-  sn_fail(ctx, SN_NO_MEMORY, "out of memory while naming joints and morph targets");
+  if (!is_free) name = sn_arena_text(gltf->reader.ctx, &gltf->memory, text);
+  if (name && json_object_set_new_nocheck(seen, name, json_true()) == 0) return name;
+  gltf_fail(&gltf->reader, SN_NO_MEMORY, "out of memory while naming joints and morph targets");
   return NULL;
 }

@@ -14,16 +14,17 @@ static bool same_positions(const gltf_part *part, const sn_mesh *mesh) {
 // Values of an accessor with the vectors (its first three numbers) sent through `map`, as a new accessor.
 static void transformed(gltf_builder *b, const sn_gltf *base, json_t *object, const char *key, sn_mat3 map,
                         bool unit) {
-  gltf_object o = sn_gltf_object(b->ctx, b->status == SN_OK ? object : NULL, "attributes");
+  gltf_reader r = {b->ctx, b->status};
+  gltf_object o = sn_gltf_object(&r, object, "attributes");
   int index = sn_gltf_index(&o, key, base->accessor_count, false);
-  if (o.status != SN_OK) b->status = o.status;
+  b->status = r.status;
   if (index < 0) return;
   const gltf_accessor *accessor = &base->accessors[index];
   size_t width = (size_t)accessor->width, count = (size_t)accessor->count;
   if (width < 3 || width > 4) b->status = sn_fail(b->ctx, SN_BAD_FILE, "%s: %s is no vector", base->name, key);
   sn_arena scratch = sn_arena_new(b->ctx);
   float *values = GLTF_NEW(b, &scratch, float, count *width);
-  if (values) b->status = sn_gltf_floats(b->ctx, base, index, false, values);
+  if (values) sn_gltf_floats(&r, base, index, false, values), b->status = r.status;
   for (size_t i = 0; i < count && b->status == SN_OK; i++) {
     sn_vec3 v = sn_mat3_apply(map, sn_vec3_from(values + i * width));
     sn_vec3_store(unit ? sn_vec3_normalize(v, sn_vec3_make(0, 0, 1)) : v, values + i * width);
@@ -63,11 +64,11 @@ static void keep_part(gltf_builder *b, const sn_gltf_out *what, const gltf_part 
     if (!is_identity(&part->place)) bake_place(b, what->base, part, primitive);
   }
   if (what->posed) json_object_del(attributes, "TANGENT"), json_object_del(primitive, "targets");
-  if (what->normals) sn_gltf_add_normals(b, attributes, what->normals + first, count);
+  if (what->normals) sn_gltf_add_vectors(b, attributes, "NORMAL", what->normals + first, count);
   if (what->tangents && json_object_get(attributes, "NORMAL") && json_object_get(attributes, "TEXCOORD_0") &&
       !json_object_get(attributes, "TANGENT"))
     sn_gltf_put_floats(b, attributes, "TANGENT", what->tangents + first, count, 4);
-  if (what->colors) sn_gltf_add_colors(b, attributes, what->colors + first, count);
+  if (what->colors) sn_gltf_add_vectors(b, attributes, "COLOR_0", what->colors + first, count);
   sn_gltf_add_weights(b, attributes, what, first, count);
   if (what->morph_count > 0) sn_gltf_add_targets(b, primitive, what, first, count);
 }
@@ -180,16 +181,15 @@ typedef struct live_set {
   bool *accessors, *views;
 } live_set;
 
-static void mark(bool *set, int count, const json_t *value) {
-  if (!json_is_number(value)) return;
-  double index = json_number_value(value);
-  if (index >= 0 && index < count) set[(int)index] = true;
-}
-
-static void mark_all(bool *set, int count, const json_t *object) {
+// What the numbers at and below `json` name.
+static void mark(bool *set, int count, const json_t *json) {
+  double index = json_is_number(json) ? json_number_value(json) : -1;
   const char *key;
   json_t *value;
-  json_object_foreach((json_t *)object, key, value) mark(set, count, value);
+  size_t k;
+  if (index >= 0 && index < count) set[(int)index] = true;
+  json_object_foreach((json_t *)json, key, value) mark(set, count, value);
+  json_array_foreach(json, k, value) mark(set, count, value);
 }
 
 static void mark_view(live_set *live, const json_t *object) {
@@ -203,42 +203,38 @@ static void mark_sparse(live_set *live, const json_t *accessor) {
 }
 
 // Extensions may refer to anything by number: whatever a number in one could mean stays.
-static void mark_unknown(live_set *live, const json_t *json, bool inside) {
-  if (inside) mark(live->accessors, live->accessor_count, json), mark(live->views, live->view_count, json);
+static void mark_unknown(live_set *live, const json_t *json) {
   const char *key;
   json_t *value;
   size_t k;
   json_object_foreach((json_t *)json, key, value) {
-    mark_unknown(live, value, inside || strcmp(key, "extensions") == 0 || strcmp(key, "extras") == 0);
+    bool unknown = strcmp(key, "extensions") == 0 || strcmp(key, "extras") == 0;
+    if (unknown) mark(live->accessors, live->accessor_count, value), mark(live->views, live->view_count, value);
+    if (!unknown) mark_unknown(live, value);
   }
-  json_array_foreach(json, k, value) mark_unknown(live, value, inside);
+  json_array_foreach(json, k, value) mark_unknown(live, value);
 }
 
-static void mark_primitive(live_set *live, const json_t *primitive) {
-  mark(live->accessors, live->accessor_count, json_object_get(primitive, "indices"));
-  mark_all(live->accessors, live->accessor_count, json_object_get(primitive, "attributes"));
+// The accessors that `keys` of every object of a list name.
+static void mark_accessors(live_set *live, const json_t *list, const char *const *keys) {
   size_t k;
-  json_t *target;
-  json_array_foreach(json_object_get(primitive, "targets"), k, target) {
-    mark_all(live->accessors, live->accessor_count, target);
+  json_t *json;
+  json_array_foreach(list, k, json) {
+    for (int n = 0; keys[n]; n++) mark(live->accessors, live->accessor_count, json_object_get(json, keys[n]));
   }
 }
 
 static void mark_used(live_set *live, const json_t *root) {
-  size_t k, p;
-  json_t *json, *inner;
+  size_t k;
+  json_t *json;
   json_array_foreach(json_object_get(root, "meshes"), k, json) {
-    json_array_foreach(json_object_get(json, "primitives"), p, inner) mark_primitive(live, inner);
+    mark_accessors(live, json_object_get(json, "primitives"),
+                   (const char *[]){"indices", "attributes", "targets", NULL});
   }
-  json_array_foreach(json_object_get(root, "skins"), k, json) {
-    mark(live->accessors, live->accessor_count, json_object_get(json, "inverseBindMatrices"));
-  }
-  json_array_foreach(json_object_get(root, "animations"), k, json) {
-    json_array_foreach(json_object_get(json, "samplers"), p, inner)
-      mark_all(live->accessors, live->accessor_count, inner);
-  }
+  mark_accessors(live, json_object_get(root, "skins"), (const char *[]){"inverseBindMatrices", NULL});
+  mark_accessors(live, json_object_get(root, "animations"), (const char *[]){"samplers", NULL});
   json_array_foreach(json_object_get(root, "images"), k, json) mark_view(live, json);
-  mark_unknown(live, root, false);
+  mark_unknown(live, root);
   json_array_foreach(json_object_get(root, "accessors"), k, json) {
     if (k >= (size_t)live->accessor_count || !live->accessors[k]) continue;
     mark_view(live, json);
@@ -275,7 +271,7 @@ static void mark_pinned(bool *pinned, int count, const json_t *root) {
   live_set all = {.view_count = count, .views = pinned};
   size_t k;
   json_t *json;
-  mark_unknown(&all, root, false);
+  mark_unknown(&all, root);
   json_array_foreach(json_object_get(root, "images"), k, json) mark_view(&all, json);
   json_array_foreach(json_object_get(root, "accessors"), k, json) {
     mark_sparse(&all, json);

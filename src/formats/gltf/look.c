@@ -102,14 +102,15 @@ static bool read_uv(gltf_object *o, const sn_gltf *gltf, const gltf_part *part, 
 
 static sn_status read_part(sn_context *ctx, const sn_gltf *gltf, const gltf_part *part, sn_look *look,
                            sn_look_part *out) {
-  gltf_object o = sn_gltf_primitive(ctx, gltf, &part->range);
+  gltf_reader r = {ctx, SN_OK};
+  gltf_object o = sn_gltf_primitive(&r, gltf, &part->range);
   *out = (sn_look_part){part->range.first_triangle, part->range.triangle_count, {1, 1, 1}, -1};
   const json_t *material = item(gltf, "materials", json_object_get(o.json, "material"));
   const json_t *texture = texture_of(material, out->colour);
   int image = image_of(gltf, texture, look);
   sn_error before = ctx->error;
   if (image >= 0 && read_uv(&o, gltf, part, texture, look->uv + part->range.first_vertex)) out->image = image;
-  if (o.status == SN_NO_MEMORY) return o.status;
+  if (r.status == SN_NO_MEMORY) return r.status;
   ctx->error = before;
   look->plain &= material == NULL;
   return SN_OK;

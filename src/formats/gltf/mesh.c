@@ -11,9 +11,9 @@ static const json_t *mesh_json(const sn_gltf *gltf, int mesh) {
   return json_array_get(json_object_get(gltf->json, "meshes"), (size_t)mesh);
 }
 
-gltf_object sn_gltf_primitive(sn_context *ctx, const sn_gltf *gltf, const gltf_range *part) {
+gltf_object sn_gltf_primitive(gltf_reader *r, const sn_gltf *gltf, const gltf_range *part) {
   const json_t *primitives = json_object_get(mesh_json(gltf, part->mesh), "primitives");
-  return sn_gltf_object(ctx, json_array_get(primitives, (size_t)part->primitive), "mesh %d primitive %d", part->mesh,
+  return sn_gltf_object(r, json_array_get(primitives, (size_t)part->primitive), "mesh %d primitive %d", part->mesh,
                         part->primitive);
 }
 
@@ -23,23 +23,23 @@ int sn_gltf_attribute(gltf_object *o, const sn_gltf *gltf, const char *key) {
 
 // Fails where the accessor (-1: none) has not `width` numbers for each of `count` elements (-1: any).
 static void expect(gltf_object *o, const sn_gltf *gltf, const char *what, int accessor, int width, int count) {
-  if (o->status != SN_OK || accessor < 0) return;
+  if (accessor < 0) return;
   const gltf_accessor *a = &gltf->accessors[accessor];
   if (a->width != width) {
-    o->status = sn_fail(o->ctx, SN_BAD_FILE, "%s: %s: accessor %d has %d numbers per element, not %d", o->place, what,
-                        accessor, a->width, width);
+    gltf_object_fail(o, SN_BAD_FILE, "%s: accessor %d has %d numbers per element, not %d", what, accessor, a->width,
+                     width);
   } else if (count >= 0 && a->count != count) {
-    o->status = sn_fail(o->ctx, SN_BAD_FILE, "%s: %s: accessor %d has %d elements, but there are %d vertices",
-                        o->place, what, accessor, a->count, count);
+    gltf_object_fail(o, SN_BAD_FILE, "%s: accessor %d has %d elements, but there are %d vertices", what, accessor,
+                     a->count, count);
   }
 }
 
 // The numbers of an accessor (-1: none).
 static void read_floats(gltf_object *o, const sn_gltf *gltf, const char *what, int accessor, bool normalize,
                         float *out) {
-  if (o->status != SN_OK || accessor < 0) return;
-  o->status = sn_gltf_floats(o->ctx, gltf, accessor, normalize, out);
-  if (o->status != SN_OK) sn_fail_prefix(o->ctx, "%s: %s: ", o->place, what);
+  if (o->r->status != SN_OK || accessor < 0) return;
+  sn_gltf_floats(o->r, gltf, accessor, normalize, out);
+  if (o->r->status != SN_OK) sn_fail_prefix(o->r->ctx, "%s: %s: ", o->place, what);
 }
 
 bool sn_gltf_part_floats(gltf_object *o, const sn_gltf *gltf, const gltf_part *part, const char *key, int width,
@@ -47,7 +47,7 @@ bool sn_gltf_part_floats(gltf_object *o, const sn_gltf *gltf, const gltf_part *p
   int accessor = sn_gltf_attribute(o, gltf, key);
   expect(o, gltf, key, accessor, width, part->range.vertex_count);
   read_floats(o, gltf, key, accessor, true, out);
-  return accessor >= 0 && o->status == SN_OK;
+  return accessor >= 0 && o->r->status == SN_OK;
 }
 
 // What a primitive is made of: accessors, -1 where there is none.
@@ -57,46 +57,40 @@ typedef struct primitive {
   int joints[2], weights[2], set_count;
 } primitive;
 
-static void check_integers(gltf_object *o, const sn_gltf *gltf, const char *what, int accessor) {
-  int component = gltf->accessors[accessor].component;
-  if (o->status == SN_OK && component != GLTF_UBYTE && component != GLTF_USHORT && component != GLTF_UINT)
-    o->status = sn_fail(o->ctx, SN_BAD_FILE, "%s: %s cannot have the component type %d", o->place, what, component);
-}
-
 static void find_weights(primitive *p, const sn_gltf *gltf) {
   static const char *const names[][2] = {{"JOINTS_0", "WEIGHTS_0"}, {"JOINTS_1", "WEIGHTS_1"}};
   int count = gltf->accessors[p->positions].count;
-  if (p->at.status == SN_OK && json_object_get(json_object_get(p->at.json, "attributes"), "JOINTS_2")) {
-    p->at.status =
-      sn_fail(p->at.ctx, SN_UNSUPPORTED, "%s: has more than %d joints per vertex; limit them in the exporter",
-              p->at.place, GLTF_MAX_INFLUENCES);
-  }
-  for (int s = 0; s < 2 && p->at.status == SN_OK && p->set_count == s; s++) {
+  if (json_object_get(json_object_get(p->at.json, "attributes"), "JOINTS_2"))
+    gltf_object_fail(&p->at, SN_UNSUPPORTED, "has more than %d joints per vertex; limit them in the exporter",
+                     GLTF_MAX_INFLUENCES);
+  for (int s = 0; s < 2 && p->at.r->status == SN_OK && p->set_count == s; s++) {
     p->joints[s] = sn_gltf_attribute(&p->at, gltf, names[s][0]);
     p->weights[s] = sn_gltf_attribute(&p->at, gltf, names[s][1]);
     if (p->joints[s] < 0 || p->weights[s] < 0) return;
     expect(&p->at, gltf, names[s][0], p->joints[s], 4, count);
     expect(&p->at, gltf, names[s][1], p->weights[s], 4, count);
-    if (p->at.status == SN_OK && gltf->accessors[p->joints[s]].component == GLTF_FLOAT)
-      p->at.status = sn_fail(p->at.ctx, SN_BAD_FILE, "%s: %s are not integers", p->at.place, names[s][0]);
+    if (gltf->accessors[p->joints[s]].component == GLTF_FLOAT)
+      gltf_object_fail(&p->at, SN_BAD_FILE, "%s are not integers", names[s][0]);
     p->set_count = s + 1;
   }
 }
 
-static primitive inspect(sn_context *ctx, const sn_gltf *gltf, const gltf_range *part) {
-  primitive p = {.at = sn_gltf_primitive(ctx, gltf, part)};
+static primitive inspect(sn_gltf *gltf, const gltf_range *part) {
+  primitive p = {.at = sn_gltf_primitive(&gltf->reader, gltf, part)};
   int mode = (int)sn_gltf_integer(&p.at, "mode", 0, 6, TRIANGLES);
   p.positions = sn_gltf_attribute(&p.at, gltf, "POSITION");
   p.indices = sn_gltf_index(&p.at, "indices", gltf->accessor_count, false);
   p.mode = mode >= TRIANGLES && p.positions >= 0 ? mode : -1;
-  if (p.mode < 0 || p.at.status != SN_OK) return p;
-  p.corner_count = gltf->accessors[p.indices >= 0 ? p.indices : p.positions].count;
-  if (p.mode == TRIANGLES && p.corner_count % 3 != 0) {
-    p.at.status = sn_fail(ctx, SN_BAD_FILE, "%s: %d corners do not make whole triangles", p.at.place, p.corner_count);
-  }
+  if (p.mode < 0 || p.at.r->status != SN_OK) return p;
+  const gltf_accessor *corners = &gltf->accessors[p.indices >= 0 ? p.indices : p.positions];
+  p.corner_count = corners->count;
+  if (p.mode == TRIANGLES && p.corner_count % 3 != 0)
+    gltf_object_fail(&p.at, SN_BAD_FILE, "%d corners do not make whole triangles", p.corner_count);
   expect(&p.at, gltf, "POSITION", p.positions, 3, -1);
   expect(&p.at, gltf, "indices", p.indices, 1, -1);
-  if (p.indices >= 0) check_integers(&p.at, gltf, "indices", p.indices);
+  int component = corners->component;
+  if (p.indices >= 0 && component != GLTF_UBYTE && component != GLTF_USHORT && component != GLTF_UINT)
+    gltf_object_fail(&p.at, SN_BAD_FILE, "indices cannot have the component type %d", component);
   find_weights(&p, gltf);
   return p;
 }
@@ -114,41 +108,40 @@ static size_t count_primitives(const sn_gltf *gltf, int node) {
   return n->in_scene && n->mesh >= 0 ? json_array_size(json_object_get(mesh_json(gltf, n->mesh), "primitives")) : 0;
 }
 
-static sn_status count_parts(sn_context *ctx, sn_gltf *gltf) {
+static void count_parts(sn_gltf *gltf) {
   size_t count = 0;
   for (int k = 0; k < gltf->node_count; k++) count += count_primitives(gltf, k);
-  sn_status status = sn_gltf_spend(ctx, gltf, count, sizeof(gltf_part));
-  gltf->parts = status == SN_OK ? SN_NEW(ctx, &gltf->memory, gltf_part, count) : NULL;
-  return gltf->parts ? SN_OK : ctx->error.status;
+  sn_gltf_spend(gltf, count, sizeof(gltf_part));
+  gltf->parts = GLTF_TAKE(&gltf->reader, &gltf->memory, gltf_part, count);
 }
 
-static sn_status add_part(sn_context *ctx, sn_gltf *gltf, gltf_range range, const primitive *p) {
-  gltf_part *part = &gltf->parts[gltf->part_count++];
+static void add_part(sn_gltf *gltf, gltf_range range, const primitive *p) {
   int vertices = gltf->accessors[p->positions].count, triangles = triangle_count(p);
-  if (vertices > INT_MAX - gltf->vertex_count || triangles > INT_MAX - gltf->triangle_count) {
-    return sn_fail(ctx, SN_UNSUPPORTED, "%s: more vertices or triangles than Sinew can count", p->at.place);
-  }
+  if (vertices > INT_MAX - gltf->vertex_count || triangles > INT_MAX - gltf->triangle_count)
+    return gltf_object_fail(&p->at, SN_UNSUPPORTED, "more vertices or triangles than Sinew can count");
   range.first_vertex = gltf->vertex_count, range.vertex_count = vertices;
   range.first_triangle = gltf->triangle_count, range.triangle_count = triangles;
-  *part = (gltf_part){.range = range, .skinned = gltf->nodes[range.node].skin >= 0 && p->set_count > 0};
+  gltf->parts[gltf->part_count++] =
+    (gltf_part){.range = range, .skinned = gltf->nodes[range.node].skin >= 0 && p->set_count > 0};
   gltf->vertex_count += vertices;
   gltf->triangle_count += triangles;
-  return sn_gltf_spend(ctx, gltf, (size_t)vertices + (size_t)triangles, 12);
+  sn_gltf_spend(gltf, (size_t)vertices + (size_t)triangles, 12);
 }
 
-static sn_status find_parts(sn_context *ctx, sn_gltf *gltf, int *influences) {
-  *influences = 1;
-  sn_status status = count_parts(ctx, gltf);
-  for (int k = 0; k < gltf->node_count && status == SN_OK; k++) {
-    for (size_t index = 0; index < count_primitives(gltf, k) && status == SN_OK; index++) {
+// All parts; the largest number of influences that one has.
+static int find_parts(sn_gltf *gltf) {
+  int influences = 1;
+  gltf_reader *r = &gltf->reader;
+  count_parts(gltf);
+  for (int k = 0; k < gltf->node_count; k++) {
+    for (size_t index = 0; index < count_primitives(gltf, k) && r->status == SN_OK; index++) {
       gltf_range range = {.node = k, .mesh = gltf->nodes[k].mesh, .primitive = (int)index};
-      primitive p = inspect(ctx, gltf, &range);
-      status = p.at.status;
-      if (status == SN_OK && p.mode >= 0) status = add_part(ctx, gltf, range, &p);
-      if (p.set_count * 4 > *influences) *influences = p.set_count * 4;
+      primitive p = inspect(gltf, &range);
+      if (r->status == SN_OK && p.mode >= 0) add_part(gltf, range, &p);
+      if (p.set_count * 4 > influences) influences = p.set_count * 4;
     }
   }
-  return status;
+  return influences;
 }
 
 // ---- decoding -----------------------------------------------------------------------------------------------------------
@@ -164,21 +157,16 @@ static void triangle_corners(int mode, int t, int corners[3]) {
   }
 }
 
-static sn_status load_triangles(sn_context *ctx, sn_gltf *gltf, const gltf_part *part, const primitive *p,
-                                sn_arena *scratch) {
-  const gltf_range *range = &part->range;
-  uint32_t *indices = NULL;
-  if (p->indices >= 0) {
-    indices = SN_NEW(ctx, scratch, uint32_t, p->corner_count);
-    if (!indices || sn_gltf_integers(ctx, gltf, p->indices, indices) != SN_OK) return ctx->error.status;
-    for (int c = 0; c < p->corner_count; c++) {
-      if (indices[c] >= (uint32_t)range->vertex_count) {
-        return sn_fail(ctx, SN_BAD_FILE, "%s: index %d is %u, but there are only %d vertices", p->at.place, c,
-                       indices[c], range->vertex_count);
-      }
-    }
+static void load_triangles(sn_gltf *gltf, const gltf_range *range, const primitive *p, sn_arena *scratch) {
+  gltf_reader *r = &gltf->reader;
+  uint32_t *indices = p->indices >= 0 ? GLTF_TAKE(r, scratch, uint32_t, p->corner_count) : NULL;
+  if (indices) sn_gltf_integers(r, gltf, p->indices, indices);
+  for (int c = 0; indices && c < p->corner_count && r->status == SN_OK; c++) {
+    if (indices[c] >= (uint32_t)range->vertex_count)
+      gltf_object_fail(&p->at, SN_BAD_FILE, "index %d is %u, but there are only %d vertices", c, indices[c],
+                       range->vertex_count);
   }
-  for (int t = 0; t < range->triangle_count; t++) {
+  for (int t = 0; t < range->triangle_count && r->status == SN_OK; t++) {
     int corners[3];
     triangle_corners(p->mode, t, corners);
     for (int c = 0; c < 3; c++) {
@@ -186,57 +174,46 @@ static sn_status load_triangles(sn_context *ctx, sn_gltf *gltf, const gltf_part 
         range->first_vertex + (indices ? (int)indices[corners[c]] : corners[c]);
     }
   }
-  return SN_OK;
 }
 
-static sn_status load_targets(sn_context *ctx, sn_gltf *gltf, gltf_part *part, const primitive *p) {
+static void load_targets(sn_gltf *gltf, gltf_part *part, const primitive *p) {
+  gltf_reader *r = &gltf->reader;
   const json_t *targets = json_object_get(p->at.json, "targets");
   size_t count = json_array_size(targets), vertices = (size_t)part->range.vertex_count;
-  if (count > 65535) return sn_fail(ctx, SN_UNSUPPORTED, "%s: has %zu morph targets", p->at.place, count);
-  sn_status status = sn_gltf_spend(ctx, gltf, count * vertices, 12);
-  if (status != SN_OK) return status;
-  float(*deltas)[3] = (float(*)[3])sn_arena_alloc(ctx, &gltf->memory, count * vertices, 12);
-  if (!deltas) return ctx->error.status;
-  for (size_t k = 0; k < count; k++) {
-    gltf_object target = sn_gltf_object(ctx, json_array_get(targets, k), "%s", p->at.place);
+  if (count > 65535) gltf_object_fail(&p->at, SN_UNSUPPORTED, "has %zu morph targets", count);
+  if (!sn_gltf_spend(gltf, count * vertices, 12)) return;
+  float(*deltas)[3] = sn_gltf_take(r, &gltf->memory, count * vertices, sizeof *deltas);
+  for (size_t k = 0; k < count && r->status == SN_OK; k++) {
+    gltf_object target = sn_gltf_object(r, json_array_get(targets, k), "%s", p->at.place);
     int accessor = sn_gltf_index(&target, "POSITION", gltf->accessor_count, false);
     expect(&target, gltf, "morph target", accessor, 3, part->range.vertex_count);
     read_floats(&target, gltf, "morph target", accessor, false, deltas[k * vertices]);
-    if (target.status != SN_OK) return target.status;
   }
   part->target_count = (int)count;
   part->deltas = (const float(*)[3])deltas;
-  return SN_OK;
 }
 
 // The rows of a skinned part, set by set; joints numbered as in the document's list.
-static sn_status load_skin_rows(sn_context *ctx, sn_gltf *gltf, const gltf_part *part, primitive *p,
-                                sn_arena *scratch) {
+static void load_skin_rows(sn_gltf *gltf, const gltf_part *part, primitive *p, sn_arena *scratch) {
+  gltf_reader *r = &gltf->reader;
   int n = part->range.vertex_count, influences = gltf->skin.influences;
   int skin_index = gltf->nodes[part->range.node].skin;
   const gltf_skin *skin = &gltf->skins[skin_index];
-  uint32_t *joints = SN_NEW(ctx, scratch, uint32_t, (size_t)n * 4);
-  float *weights = SN_NEW(ctx, scratch, float, (size_t)n * 4);
-  if (!joints || !weights) return ctx->error.status;
+  uint32_t *joints = GLTF_TAKE(r, scratch, uint32_t, (size_t)n * 4);
+  float *weights = GLTF_TAKE(r, scratch, float, (size_t)n * 4);
   for (int s = 0; s < p->set_count; s++) {
-    if (sn_gltf_integers(ctx, gltf, p->joints[s], joints) != SN_OK) return ctx->error.status;
+    sn_gltf_integers(r, gltf, p->joints[s], joints);
     read_floats(&p->at, gltf, "weights", p->weights[s], true, weights);
-    if (p->at.status != SN_OK) return p->at.status;
-    for (int i = 0; i < n; i++) {
-      size_t row = (size_t)(part->range.first_vertex + i) * (size_t)influences + (size_t)s * 4;
-      for (int k = 0; k < 4; k++) {
-        size_t from = (size_t)i * 4 + (size_t)k;
-        if (!(weights[from] > 0)) continue; // exporters leave anything in unused slots
-        if (joints[from] >= (uint32_t)skin->joint_count) {
-          return sn_fail(ctx, SN_BAD_FILE, "%s: vertex %d follows joint %u, but skin %d has only %d", p->at.place, i,
-                         joints[from], skin_index, skin->joint_count);
-        }
-        gltf->skin.joints[row + (size_t)k] = (uint16_t)skin->joints[joints[from]];
-        gltf->skin.weights[row + (size_t)k] = weights[from];
-      }
+    for (size_t from = 0; from < 4 * (size_t)n && r->status == SN_OK; from++) {
+      size_t to = ((size_t)part->range.first_vertex + from / 4) * (size_t)influences + (size_t)s * 4 + from % 4;
+      if (!(weights[from] > 0)) continue; // exporters leave anything in unused slots
+      if (joints[from] >= (uint32_t)skin->joint_count)
+        return gltf_object_fail(&p->at, SN_BAD_FILE, "vertex %zu follows joint %u, but skin %d has only %d", from / 4,
+                                joints[from], skin_index, skin->joint_count);
+      gltf->skin.joints[to] = (uint16_t)skin->joints[joints[from]];
+      gltf->skin.weights[to] = weights[from];
     }
   }
-  return SN_OK;
 }
 
 // In one pass: a file may be one long chain.
@@ -255,73 +232,56 @@ static void attach_rows(sn_gltf *gltf, const gltf_part *part) {
   }
 }
 
-static sn_status load_part(sn_context *ctx, sn_gltf *gltf, gltf_part *part, const int *joint_above) {
+static void load_part(sn_gltf *gltf, gltf_part *part, const int *joint_above) {
   const gltf_range *range = &part->range;
-  primitive p = inspect(ctx, gltf, range);
-  sn_arena scratch = sn_arena_new(ctx);
-  float *positions = SN_NEW(ctx, &gltf->memory, float, (size_t)range->vertex_count * 3);
+  primitive p = inspect(gltf, range);
+  sn_arena scratch = sn_arena_new(gltf->reader.ctx);
+  float *positions = GLTF_TAKE(&gltf->reader, &gltf->memory, float, (size_t)range->vertex_count * 3);
   part->positions = (const float(*)[3])positions;
-  if (positions) read_floats(&p.at, gltf, "POSITION", p.positions, false, positions);
-  sn_status status = positions ? p.at.status : ctx->error.status;
-  if (status == SN_OK) status = load_triangles(ctx, gltf, part, &p, &scratch);
-  if (status == SN_OK) status = load_targets(ctx, gltf, part, &p);
-  if (status == SN_OK && part->skinned) status = load_skin_rows(ctx, gltf, part, &p, &scratch);
+  read_floats(&p.at, gltf, "POSITION", p.positions, false, positions);
+  load_triangles(gltf, range, &p, &scratch);
+  load_targets(gltf, part, &p);
+  if (part->skinned) load_skin_rows(gltf, part, &p, &scratch);
   part->joint = part->skinned ? -1 : joint_above[range->node];
-  if (status == SN_OK && !part->skinned && gltf->joint_count > 0) attach_rows(gltf, part);
+  if (!part->skinned && gltf->joint_count > 0) attach_rows(gltf, part);
   sn_arena_free(&scratch);
-  return status;
 }
 
 // A node's own morph weights, else its mesh's, else zeros. All primitives of a mesh have the same number of targets.
-static sn_status load_morph_weights(sn_context *ctx, sn_gltf *gltf) {
+static void load_morph_weights(sn_gltf *gltf) {
+  gltf_reader *r = &gltf->reader;
   const json_t *nodes = json_object_get(gltf->json, "nodes");
-  for (int k = 0; k < gltf->part_count; k++) {
+  for (int k = 0; k < gltf->part_count && r->status == SN_OK; k++) {
     const gltf_part *part = &gltf->parts[k];
     gltf_node *node = &gltf->nodes[part->range.node];
-    if (node->weights && node->weight_count != part->target_count) {
-      return sn_fail(ctx, SN_BAD_FILE, "mesh %d: its primitives have %d and %d morph targets", node->mesh,
-                     node->weight_count, part->target_count);
-    }
+    if (node->weights && node->weight_count != part->target_count)
+      gltf_fail(r, SN_BAD_FILE, "mesh %d: its primitives have %d and %d morph targets", node->mesh,
+                node->weight_count, part->target_count);
     if (node->weights) continue;
     node->weight_count = part->target_count;
-    node->weights = SN_NEW(ctx, &gltf->memory, double, part->target_count);
-    if (!node->weights) return ctx->error.status;
-    gltf_object own =
-      sn_gltf_object(ctx, json_array_get(nodes, (size_t)part->range.node), "node %d", part->range.node);
-    gltf_object mesh = sn_gltf_object(ctx, mesh_json(gltf, node->mesh), "mesh %d", node->mesh);
+    node->weights = GLTF_TAKE(r, &gltf->memory, double, part->target_count);
+    gltf_object own = sn_gltf_object(r, json_array_get(nodes, (size_t)part->range.node), "node %d", part->range.node);
+    gltf_object mesh = sn_gltf_object(r, mesh_json(gltf, node->mesh), "mesh %d", node->mesh);
     sn_gltf_numbers(&mesh, "weights", node->weight_count, node->weights);
-    if (mesh.status != SN_OK) return mesh.status;
     sn_gltf_numbers(&own, "weights", node->weight_count, node->weights);
-    if (own.status != SN_OK) return own.status;
   }
-  return SN_OK;
 }
 
-sn_status sn_gltf_load_meshes(sn_context *ctx, sn_gltf *gltf) {
-  int influences;
-  sn_status status = find_parts(ctx, gltf, &influences);
-  if (status != SN_OK) return status;
-  if (gltf->joint_count > 0 && gltf->vertex_count > 0) {
-    status = sn_gltf_spend(ctx, gltf, (size_t)gltf->vertex_count * (size_t)influences, 6);
-    if (status == SN_OK) status = sn_skin_new(ctx, gltf->vertex_count, influences, &gltf->skin);
-    if (status != SN_OK) return status;
-  }
-  sn_arena scratch = sn_arena_new(ctx);
-  int *joint_above = SN_NEW(ctx, &scratch, int, gltf->node_count);
-  gltf->triangles = (int(*)[3])sn_arena_alloc(ctx, &gltf->memory, (size_t)gltf->triangle_count, 12);
-  if (!joint_above || !gltf->triangles) {
-    sn_arena_free(&scratch);
-    return ctx->error.status;
-  }
-  sn_gltf_joint_of_node(gltf, joint_above);
-  sn_gltf_inherit_joints(gltf, joint_above);
-  for (int k = 0; k < gltf->part_count && status == SN_OK; k++) {
-    status = load_part(ctx, gltf, &gltf->parts[k], joint_above);
-  }
+void sn_gltf_load_meshes(sn_gltf *gltf) {
+  gltf_reader *r = &gltf->reader;
+  int influences = find_parts(gltf);
+  if (gltf->joint_count > 0 && gltf->vertex_count > 0 &&
+      sn_gltf_spend(gltf, (size_t)gltf->vertex_count * (size_t)influences, 6))
+    r->status = sn_skin_new(r->ctx, gltf->vertex_count, influences, &gltf->skin);
+  sn_arena scratch = sn_arena_new(r->ctx);
+  int *joint_above = GLTF_TAKE(r, &scratch, int, gltf->node_count);
+  gltf->triangles = sn_gltf_take(r, &gltf->memory, (size_t)gltf->triangle_count, sizeof *gltf->triangles);
+  if (r->status == SN_OK) sn_gltf_joint_of_node(gltf, joint_above, NULL);
+  if (r->status == SN_OK) sn_gltf_inherit_joints(gltf, joint_above);
+  for (int k = 0; k < gltf->part_count && r->status == SN_OK; k++) load_part(gltf, &gltf->parts[k], joint_above);
   sn_arena_free(&scratch);
-  if (status == SN_OK) status = load_morph_weights(ctx, gltf);
-  if (status == SN_OK) sn_skin_normalize(&gltf->skin);
-  return status;
+  load_morph_weights(gltf);
+  if (r->status == SN_OK) sn_skin_normalize(&gltf->skin);
 }
 
 // ---- what callers get ------------------------------------------------------------------------------------------------------
@@ -362,16 +322,15 @@ static bool part_directions(gltf_object *o, const sn_gltf *gltf, const gltf_part
 // Normals are there where all parts have them, tangents where any has.
 static sn_status directions(sn_context *ctx, const sn_gltf *gltf, sn_arena *memory, int width, void **out) {
   int found = 0;
-  float *all = SN_NEW(ctx, memory, float, (size_t)gltf->vertex_count *(size_t)width);
-  sn_status status = all ? SN_OK : ctx->error.status;
-  for (int k = 0; k < gltf->part_count && status == SN_OK; k++) {
+  gltf_reader r = {ctx, SN_OK};
+  float *all = GLTF_TAKE(&r, memory, float, (size_t)gltf->vertex_count *(size_t)width);
+  for (int k = 0; k < gltf->part_count && r.status == SN_OK; k++) {
     const gltf_part *part = &gltf->parts[k];
-    gltf_object o = sn_gltf_primitive(ctx, gltf, &part->range);
+    gltf_object o = sn_gltf_primitive(&r, gltf, &part->range);
     found += part_directions(&o, gltf, part, width, all + (size_t)part->range.first_vertex * (size_t)width);
-    status = o.status;
   }
-  *out = status == SN_OK && found > 0 && (width == 4 || found == gltf->part_count) ? all : NULL;
-  return status;
+  *out = r.status == SN_OK && found > 0 && (width == 4 || found == gltf->part_count) ? all : NULL;
+  return r.status;
 }
 
 sn_status sn_gltf_normals(sn_context *ctx, const sn_gltf *gltf, sn_arena *memory, float (**out)[3]) {
@@ -382,9 +341,13 @@ sn_status sn_gltf_tangents(sn_context *ctx, const sn_gltf *gltf, sn_arena *memor
   return directions(ctx, gltf, memory, 4, (void **)out);
 }
 
-void sn_gltf_joint_of_node(const sn_gltf *gltf, int *out) {
+void sn_gltf_joint_of_node(const sn_gltf *gltf, int *out, int *next) {
   for (int k = 0; k < gltf->node_count; k++) out[k] = -1;
-  for (int j = gltf->joint_count - 1; j >= 0; j--) out[gltf->joints[j].node] = j;
+  for (int j = gltf->joint_count - 1; j >= 0; j--) {
+    int *first = &out[gltf->joints[j].node];
+    if (next) next[j] = *first;
+    *first = j;
+  }
 }
 
 // The joint above joint j: of the nearest node that is one, the joint of the same skin, else the first.
@@ -399,12 +362,7 @@ static sn_status fill_skeleton(sn_context *ctx, const sn_gltf *gltf, sn_skeleton
   int *joint_of_node = SN_NEW(ctx, &out->memory, int, gltf->node_count);
   int *next = SN_NEW(ctx, &out->memory, int, gltf->joint_count); // the next joint of the same node
   if (!joint_of_node || !next) return ctx->error.status;
-  for (int k = 0; k < gltf->node_count; k++) joint_of_node[k] = -1;
-  for (int j = gltf->joint_count - 1; j >= 0; j--) {
-    int node = gltf->joints[j].node;
-    next[j] = joint_of_node[node];
-    joint_of_node[node] = j;
-  }
+  sn_gltf_joint_of_node(gltf, joint_of_node, next);
   sn_gltf_inherit_joints(gltf, joint_of_node);
   for (int j = 0; j < gltf->joint_count; j++) {
     const gltf_joint *joint = &gltf->joints[j];

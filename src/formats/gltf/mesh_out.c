@@ -44,23 +44,15 @@ void sn_gltf_add_weights(gltf_builder *b, json_t *attributes, const sn_gltf_out 
 
 // ---- other attributes ------------------------------------------------------------------------------------------------
 
-void sn_gltf_add_normals(gltf_builder *b, json_t *attributes, const float (*normals)[3], int count) {
+void sn_gltf_add_vectors(gltf_builder *b, json_t *attributes, const char *key, const float (*from)[3], int count) {
+  bool normals = strcmp(key, "NORMAL") == 0;
   sn_arena scratch = sn_arena_new(b->ctx);
-  float(*unit)[3] = sn_gltf_alloc(b, &scratch, (size_t)count, 12);
-  for (int i = 0; i < count && unit; i++) {
-    sn_vec3_store(sn_vec3_normalize(sn_vec3_from(normals[i]), sn_vec3_make(0, 0, 1)), unit[i]);
+  float(*to)[3] = sn_gltf_alloc(b, &scratch, (size_t)count, sizeof *to);
+  for (int i = 0; i < count && to; i++) {
+    if (normals) sn_vec3_store(sn_vec3_normalize(sn_vec3_from(from[i]), sn_vec3_make(0, 0, 1)), to[i]);
+    for (int k = 0; !normals && k < 3; k++) to[i][k] = fminf(fmaxf(from[i][k], 0), 1);
   }
-  if (unit) sn_gltf_put_floats(b, attributes, "NORMAL", unit, count, 3);
-  sn_arena_free(&scratch);
-}
-
-void sn_gltf_add_colors(gltf_builder *b, json_t *attributes, const float (*colors)[3], int count) {
-  sn_arena scratch = sn_arena_new(b->ctx);
-  float(*clamped)[3] = sn_gltf_alloc(b, &scratch, (size_t)count, 12);
-  for (int i = 0; i < count && clamped; i++) {
-    for (int k = 0; k < 3; k++) clamped[i][k] = fminf(fmaxf(colors[i][k], 0), 1);
-  }
-  if (clamped) sn_gltf_put_floats(b, attributes, "COLOR_0", clamped, count, 3);
+  if (to) sn_gltf_put_floats(b, attributes, key, to, count, 3);
   sn_arena_free(&scratch);
 }
 
@@ -103,7 +95,7 @@ static void add_own_normals(gltf_builder *b, json_t *attributes, const sn_gltf_o
     if (computed) sn_mesh_normals(mesh, (const float(*)[3])mesh->positions, computed);
     normals = (const float(*)[3])computed;
   }
-  if (normals) sn_gltf_add_normals(b, attributes, normals, mesh->vertex_count);
+  if (normals) sn_gltf_add_vectors(b, attributes, "NORMAL", normals, mesh->vertex_count);
   sn_arena_free(&scratch);
 }
 
@@ -120,7 +112,7 @@ int sn_gltf_add_mesh(gltf_builder *b, const sn_gltf_out *what) {
   json_t *attributes = sn_gltf_child(b, primitive, "attributes");
   sn_gltf_put_floats(b, attributes, "POSITION", mesh->positions, mesh->vertex_count, 3);
   if (mesh->triangle_count > 0) add_own_normals(b, attributes, what);
-  if (what->colors) sn_gltf_add_colors(b, attributes, what->colors, mesh->vertex_count);
+  if (what->colors) sn_gltf_add_vectors(b, attributes, "COLOR_0", what->colors, mesh->vertex_count);
   if (what->skin) sn_gltf_add_weights(b, attributes, what, 0, mesh->vertex_count);
   if (mesh->triangle_count > 0) {
     add_indices(b, primitive, mesh);

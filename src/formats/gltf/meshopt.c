@@ -14,33 +14,31 @@ typedef int (*decoder)(void *out, size_t count, size_t size, const unsigned char
 typedef void (*filter)(void *data, size_t count, size_t stride);
 
 // Loaded by the first document that needs it, so that the tool starts without it. It stays loaded.
-static void *library(sn_context *ctx) {
+static void *library(gltf_reader *r) {
   void *handle = dlopen("libmeshoptimizer.so.2d", RTLD_NOW | RTLD_LOCAL);
   if (!handle) handle = dlopen("libmeshoptimizer.so", RTLD_NOW | RTLD_LOCAL);
-  if (!handle) {
-    sn_fail(ctx, SN_UNSUPPORTED,
-            "is compressed by %s, and reading that needs libmeshoptimizer, which is not installed (Debian: "
-            "libmeshoptimizer2d)",
-            extension);
-  }
+  if (!handle)
+    gltf_fail(r, SN_UNSUPPORTED,
+              "is compressed by %s, and reading that needs libmeshoptimizer, which is not installed (Debian: "
+              "libmeshoptimizer2d)",
+              extension);
   return handle;
 }
 
-static void *function(sn_context *ctx, void *handle, const char *name) {
+static void *function(gltf_reader *r, void *handle, const char *name) {
   void *found = dlsym(handle, name);
-  if (!found) sn_fail(ctx, SN_UNSUPPORTED, "this libmeshoptimizer has no %s; version 0.18 has", name);
+  if (!found) gltf_fail(r, SN_UNSUPPORTED, "this libmeshoptimizer has no %s; version 0.18 has", name);
   return found;
 }
 
 typedef struct packed_view {
-  char place[64];
   const uint8_t *bytes;
   size_t size, count, stride;
   const char *decode, *filter; // names of the library's functions; filter NULL: none
 } packed_view;
 
 // The kinds of data and what each allows.
-static sn_status choose_decoder(sn_context *ctx, const json_t *json, packed_view *p) {
+static void choose_decoder(gltf_object *o, packed_view *p) {
   static const char *const modes[][2] = {{"ATTRIBUTES", "meshopt_decodeVertexBuffer"},
                                          {"TRIANGLES", "meshopt_decodeIndexBuffer"},
                                          {"INDICES", "meshopt_decodeIndexSequence"}};
@@ -48,82 +46,69 @@ static sn_status choose_decoder(sn_context *ctx, const json_t *json, packed_view
                                            {"OCTAHEDRAL", "meshopt_decodeFilterOct"},
                                            {"QUATERNION", "meshopt_decodeFilterQuat"},
                                            {"EXPONENTIAL", "meshopt_decodeFilterExp"}};
-  const char *mode = json_string_value(json_object_get(json, "mode"));
-  const char *name = json_string_value(json_object_get(json, "filter"));
+  const char *mode = json_string_value(json_object_get(o->json, "mode"));
+  const char *name = json_string_value(json_object_get(o->json, "filter"));
   size_t m = 0, f = 0;
   while (mode && m < 3 && strcmp(mode, modes[m][0]) != 0) m++;
   while (name && f < 4 && strcmp(name, filters[f][0]) != 0) f++;
-  if (!mode || m == 3) return sn_fail(ctx, SN_BAD_FILE, "%s: there is no mode '%.20s'", p->place, mode ? mode : "");
-  if (f == 4) return sn_fail(ctx, SN_BAD_FILE, "%s: there is no filter '%.20s'", p->place, name);
+  if (!mode || m == 3) gltf_object_fail(o, SN_BAD_FILE, "there is no mode '%.20s'", mode ? mode : "");
+  if (f == 4) gltf_object_fail(o, SN_BAD_FILE, "there is no filter '%.20s'", name);
+  if (o->r->status != SN_OK) return;
   bool good = m == 0 ? p->stride % 4 == 0 && p->stride <= 256 : p->stride == 2 || p->stride == 4;
   if (m == 1) good = good && p->count % 3 == 0;
   if (f == 1) good = good && (p->stride == 4 || p->stride == 8);
   if (f == 2) good = good && p->stride == 8;
-  if (!good || (f > 0 && m > 0)) {
-    return sn_fail(ctx, SN_BAD_FILE, "%s: %zu elements of %zu bytes cannot be %s with the filter %s", p->place,
-                   p->count, p->stride, modes[m][0], filters[f][0]);
-  }
+  if (!good || (f > 0 && m > 0))
+    gltf_object_fail(o, SN_BAD_FILE, "%zu elements of %zu bytes cannot be %s with the filter %s", p->count, p->stride,
+                     modes[m][0], filters[f][0]);
   p->decode = modes[m][1], p->filter = filters[f][1];
-  return SN_OK;
 }
 
-static sn_status inspect(sn_context *ctx, const sn_gltf *gltf, int view, const json_t *json, packed_view *p) {
-  snprintf(p->place, sizeof p->place, "bufferView %d: %s", view, extension);
-  gltf_object o = sn_gltf_object(ctx, json, "%s", p->place);
-  int buffer = sn_gltf_index(&o, "buffer", gltf->buffer_count, true);
-  int64_t offset = sn_gltf_integer(&o, "byteOffset", 0, INT64_MAX, 0);
-  int64_t size = sn_gltf_integer(&o, "byteLength", 1, INT64_MAX, GLTF_REQUIRED);
-  int64_t stride = sn_gltf_integer(&o, "byteStride", 1, 256, GLTF_REQUIRED);
-  int64_t count = sn_gltf_integer(&o, "count", 1, INT_MAX, GLTF_REQUIRED);
-  if (o.status != SN_OK) return o.status;
-  size_t whole = gltf->buffers[buffer].size;
-  if ((uint64_t)offset > whole || (uint64_t)size > whole - (uint64_t)offset) {
-    return sn_fail(ctx, SN_BAD_FILE, "%s: bytes %lld to %lld + %lld are not in buffer %d of %zu bytes", p->place,
-                   (long long)offset, (long long)offset, (long long)size, buffer, whole);
-  }
-  p->bytes = gltf->buffers[buffer].bytes + offset, p->size = (size_t)size;
-  p->stride = (size_t)stride, p->count = (size_t)count;
-  return choose_decoder(ctx, json, p);
+static packed_view inspect(gltf_object *o, const sn_gltf *gltf) {
+  int buffer = sn_gltf_index(o, "buffer", gltf->buffer_count, true);
+  int64_t offset = sn_gltf_integer(o, "byteOffset", 0, INT64_MAX, 0);
+  int64_t size = sn_gltf_integer(o, "byteLength", 1, INT64_MAX, GLTF_REQUIRED);
+  int64_t stride = sn_gltf_integer(o, "byteStride", 1, 256, GLTF_REQUIRED);
+  int64_t count = sn_gltf_integer(o, "count", 1, INT_MAX, GLTF_REQUIRED);
+  packed_view p = {.size = (size_t)size, .count = (size_t)count, .stride = (size_t)stride};
+  p.bytes = sn_gltf_bytes(o, gltf, buffer, offset, size);
+  if (p.bytes) choose_decoder(o, &p);
+  return p;
 }
 
-static sn_status decode(sn_context *ctx, void *handle, const packed_view *p, uint8_t *out) {
+static void decode(gltf_object *o, void *handle, const packed_view *p, uint8_t *out) {
   decoder decode_all;
   filter unfilter = NULL;
-  *(void **)&decode_all = function(ctx, handle, p->decode);
-  if (decode_all && p->filter) *(void **)&unfilter = function(ctx, handle, p->filter);
-  if (!decode_all || (p->filter && !unfilter)) return ctx->error.status;
+  *(void **)&decode_all = function(o->r, handle, p->decode);
+  if (p->filter) *(void **)&unfilter = function(o->r, handle, p->filter);
+  if (o->r->status != SN_OK) return;
   if (decode_all(out, p->count, p->stride, p->bytes, p->size) != 0) {
-    return sn_fail(ctx, SN_BAD_FILE, "%s: its data are damaged", p->place);
+    gltf_object_fail(o, SN_BAD_FILE, "its data are damaged");
+  } else if (unfilter) {
+    unfilter(out, p->count, p->stride);
   }
-  if (unfilter) unfilter(out, p->count, p->stride);
-  return SN_OK;
 }
 
 // The view's data decoded into a new buffer, which it then is all of.
-static sn_status unpack_view(sn_context *ctx, sn_gltf *gltf, int index, json_t *view, void *handle) {
-  packed_view p;
-  sn_status status = inspect(ctx, gltf, index, json_object_get(json_object_get(view, "extensions"), extension), &p);
-  if (status != SN_OK) return status;
-  gltf_object o = sn_gltf_object(ctx, view, "%s", p.place);
+static void unpack_view(sn_gltf *gltf, int index, json_t *view, void *handle) {
+  gltf_reader *r = &gltf->reader;
+  gltf_object o = sn_gltf_object(r, json_object_get(json_object_get(view, "extensions"), extension),
+                                 "bufferView %d: %s", index, extension);
+  packed_view p = inspect(&o, gltf);
+  o.json = view;
   int64_t length = sn_gltf_integer(&o, "byteLength", 1, INT64_MAX, GLTF_REQUIRED);
-  status = o.status;
-  if (status == SN_OK && (uint64_t)length != p.count * p.stride) {
-    status = sn_fail(ctx, SN_BAD_FILE, "%s: %zu elements of %zu bytes are not the %lld bytes of the view", p.place,
-                     p.count, p.stride, (long long)length);
-  }
-  if (status == SN_OK) status = sn_gltf_spend(ctx, gltf, p.count, p.stride);
-  uint8_t *out = status == SN_OK ? SN_NEW(ctx, &gltf->memory, uint8_t, p.count * p.stride) : NULL;
-  if (!out) return ctx->error.status;
-  status = decode(ctx, handle, &p, out);
-  int buffer;
-  if (status == SN_OK) status = sn_gltf_add_buffer(ctx, gltf, out, p.count * p.stride, &buffer);
-  if (status != SN_OK) return status;
+  if ((uint64_t)length != p.count * p.stride)
+    gltf_object_fail(&o, SN_BAD_FILE, "%zu elements of %zu bytes are not the %lld bytes of the view", p.count,
+                     p.stride, (long long)length);
+  if (!sn_gltf_spend(gltf, p.count, p.stride)) return;
+  uint8_t *out = GLTF_TAKE(r, &gltf->memory, uint8_t, p.count * p.stride);
+  if (out) decode(&o, handle, &p, out);
+  int buffer = r->status == SN_OK ? sn_gltf_add_buffer(gltf, out, p.count * p.stride) : -1;
+  if (buffer < 0) return;
   json_object_del(view, "byteOffset");
   sn_gltf_remove_extension(view, extension);
-  if (json_object_set_new(view, "buffer", json_integer(buffer)) != 0) {
-    return sn_fail(ctx, SN_NO_MEMORY, "out of memory while decompressing");
-  }
-  return SN_OK;
+  if (json_object_set_new(view, "buffer", json_integer(buffer)) != 0)
+    gltf_fail(r, SN_NO_MEMORY, "out of memory while decompressing");
 }
 
 // Whether the view's own buffer lacks its data.
@@ -134,21 +119,20 @@ static bool only_packed(const sn_gltf *gltf, const json_t *view) {
   return json_is_integer(buffer) && index >= 0 && index < gltf->buffer_count && gltf->buffers[index].size == 0;
 }
 
-sn_status sn_gltf_unpack_meshopt(sn_context *ctx, sn_gltf *gltf) {
+void sn_gltf_unpack_meshopt(sn_gltf *gltf) {
+  gltf_reader *r = &gltf->reader;
   json_t *views, *buffer;
-  int count;
-  sn_status status = sn_gltf_objects(ctx, gltf->json, "bufferViews", &views, &count);
+  int count = sn_gltf_objects(r, gltf->json, "bufferViews", &views);
   void *handle = NULL;
-  for (int k = 0; k < count && status == SN_OK; k++) {
+  for (int k = 0; k < count && r->status == SN_OK; k++) {
     json_t *view = json_array_get(views, (size_t)k);
     if (!only_packed(gltf, view)) continue;
-    if (!handle) handle = library(ctx);
-    status = handle ? unpack_view(ctx, gltf, k, view, handle) : ctx->error.status;
+    if (!handle) handle = library(r);
+    if (handle) unpack_view(gltf, k, view, handle);
   }
-  if (status != SN_OK || !handle) return status;
+  if (!handle) return;
   size_t b;
   json_array_foreach(json_object_get(gltf->json, "buffers"), b, buffer) sn_gltf_remove_extension(buffer, extension);
   sn_gltf_remove_name(gltf->json, "extensionsUsed", extension);
   sn_gltf_remove_name(gltf->json, "extensionsRequired", extension);
-  return SN_OK;
 }

@@ -5,42 +5,39 @@
 #include <string.h>
 
 // extras.targetNames of the mesh, as exporters write them; else the target's number.
-static const char *target_name(sn_context *ctx, sn_gltf *gltf, const gltf_node *node, int target) {
+static const char *target_name(sn_gltf *gltf, const gltf_node *node, int target) {
   const json_t *mesh = json_array_get(json_object_get(gltf->json, "meshes"), (size_t)node->mesh);
   const json_t *names = json_object_get(json_object_get(mesh, "extras"), "targetNames");
   const char *name = json_string_value(json_array_get(names, (size_t)target));
   if (name && *name) return name;
   char text[32];
   snprintf(text, sizeof text, "target%d", target);
-  return sn_arena_text(ctx, &gltf->memory, text);
+  return sn_arena_text(gltf->reader.ctx, &gltf->memory, text);
 }
 
 // "smile", or "teeth.smile" where another node has a smile too.
-static sn_status add_targets(sn_context *ctx, sn_gltf *gltf, int node, json_t *seen) {
+static void add_targets(sn_gltf *gltf, int node, json_t *seen) {
   const char *owner = gltf->nodes[node].name;
-  for (int k = 0; k < gltf->nodes[node].weight_count; k++) {
+  for (int k = 0; k < gltf->nodes[node].weight_count && gltf->reader.status == SN_OK; k++) {
     char other[512];
-    const char *name = target_name(ctx, gltf, &gltf->nodes[node], k);
-    if (!name) return ctx->error.status;
-    snprintf(other, sizeof other, "%.200s.%.200s", owner && *owner ? owner : "node", name);
-    name = sn_gltf_claim_name(ctx, gltf, seen, name, other);
-    if (!name) return ctx->error.status;
+    const char *name = target_name(gltf, &gltf->nodes[node], k);
+    snprintf(other, sizeof other, "%.200s.%.200s", owner && *owner ? owner : "node", name ? name : "");
+    name = name ? sn_gltf_claim_name(gltf, seen, name, other) : NULL;
+    if (!name) gltf->reader.status = gltf->reader.ctx->error.status;
     gltf->morphs[gltf->morph_count++] = (gltf_morph){node, k, name};
   }
-  return SN_OK;
 }
 
-sn_status sn_gltf_load_morphs(sn_context *ctx, sn_gltf *gltf) {
+void sn_gltf_load_morphs(sn_gltf *gltf) {
+  gltf_reader *r = &gltf->reader;
   size_t total = 0;
-  for (int k = 0; k < gltf->node_count; k++) total += (size_t)gltf->nodes[k].weight_count;
-  sn_status status = sn_gltf_spend(ctx, gltf, total, sizeof *gltf->morphs + 64);
-  gltf->morphs = status == SN_OK ? SN_NEW(ctx, &gltf->memory, gltf_morph, total) : NULL;
+  for (int k = 0; k < gltf->node_count && r->status == SN_OK; k++) total += (size_t)gltf->nodes[k].weight_count;
+  sn_gltf_spend(gltf, total, sizeof *gltf->morphs + 64);
+  gltf->morphs = GLTF_TAKE(r, &gltf->memory, gltf_morph, total);
   json_t *seen = json_object();
-  if (!seen) status = sn_fail(ctx, SN_NO_MEMORY, "out of memory while naming morph targets");
-  if (!gltf->morphs) status = ctx->error.status;
-  for (int k = 0; k < gltf->node_count && status == SN_OK; k++) status = add_targets(ctx, gltf, k, seen);
+  if (!seen) gltf_fail(r, SN_NO_MEMORY, "out of memory while naming morph targets");
+  for (int k = 0; k < gltf->node_count && r->status == SN_OK; k++) add_targets(gltf, k, seen);
   json_decref(seen);
-  return status;
 }
 
 int sn_gltf_morph_count(const sn_gltf *gltf) { return gltf->morph_count; }

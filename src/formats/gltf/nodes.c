@@ -22,8 +22,8 @@ static void load_transform(gltf_object *o, gltf_node *node) {
   node->matrix = sn_affine_identity();
   if (node->has_matrix) {
     sn_gltf_numbers(o, "matrix", 16, matrix);
-    if (o->status == SN_OK && !affine_from_columns(matrix, &node->matrix))
-      o->status = sn_fail(o->ctx, SN_BAD_FILE, "%s: the last row of its matrix is not 0 0 0 1", o->place);
+    if (o->r->status == SN_OK && !affine_from_columns(matrix, &node->matrix))
+      gltf_object_fail(o, SN_BAD_FILE, "the last row of its matrix is not 0 0 0 1");
   }
   sn_gltf_numbers(o, "translation", 3, t);
   sn_gltf_numbers(o, "rotation", 4, r);
@@ -33,113 +33,97 @@ static void load_transform(gltf_object *o, gltf_node *node) {
   node->scale = sn_vec3_make(s[0], s[1], s[2]);
 }
 
-static sn_status load_node(sn_context *ctx, sn_gltf *gltf, int index, const json_t *json) {
+static void load_node(sn_gltf *gltf, int index, const json_t *json) {
   gltf_node *node = &gltf->nodes[index];
-  gltf_object o = sn_gltf_object(ctx, json, "node %d", index);
+  gltf_object o = sn_gltf_object(&gltf->reader, json, "node %d", index);
   node->name = json_string_value(json_object_get(json, "name"));
   node->mesh = sn_gltf_index(&o, "mesh", gltf->mesh_count, false);
   node->skin = sn_gltf_index(&o, "skin", gltf->skin_count, false);
   load_transform(&o, node);
-  return o.status;
 }
 
-static sn_status read_parents(sn_context *ctx, const json_t *nodes, int node_count, int *parents) {
-  sn_arena scratch = sn_arena_new(ctx);
-  sn_status status = SN_OK;
-  for (int k = 0; k < node_count; k++) parents[k] = -1;
-  for (int k = 0; k < node_count && status == SN_OK; k++) {
-    gltf_object o = sn_gltf_object(ctx, json_array_get(nodes, (size_t)k), "node %d", k);
-    int *children, count = sn_gltf_indices(&o, "children", node_count, &scratch, &children);
-    status = o.status;
-    for (int c = 0; c < count && status == SN_OK; c++) {
-      int child = children[c];
-      if (parents[child] >= 0) {
-        status = sn_fail(ctx, SN_BAD_FILE, "node %d: has two parents, nodes %d and %d", child, parents[child], k);
-      }
-      parents[child] = k;
+static void read_parents(sn_gltf *gltf, const json_t *nodes, int *parents) {
+  gltf_reader *r = &gltf->reader;
+  sn_arena scratch = sn_arena_new(r->ctx);
+  for (int k = 0; k < gltf->node_count && parents; k++) parents[k] = -1;
+  for (int k = 0; k < gltf->node_count && r->status == SN_OK; k++) {
+    gltf_object o = sn_gltf_object(r, json_array_get(nodes, (size_t)k), "node %d", k);
+    int *children, count = sn_gltf_indices(&o, "children", gltf->node_count, &scratch, &children);
+    for (int c = 0; c < count; c++) {
+      int *parent = &parents[children[c]];
+      if (*parent >= 0)
+        gltf_fail(r, SN_BAD_FILE, "node %d: has two parents, nodes %d and %d", children[c], *parent, k);
+      *parent = k;
     }
     sn_arena_free(&scratch);
   }
-  return status;
 }
 
 // With one parent each, nodes that no root leads to are in a cycle.
-static sn_status sort_nodes(sn_context *ctx, sn_gltf *gltf, const int *parents) {
+static void sort_nodes(sn_gltf *gltf, const int *parents) {
   enum { most_levels = 10000 };
-  sn_arena scratch = sn_arena_new(ctx);
-  int n = gltf->node_count, sorted = 0, level_end = 0, levels = 0;
-  int *first_child = SN_NEW(ctx, &scratch, int, n), *next = SN_NEW(ctx, &scratch, int, n);
-  gltf->order = SN_NEW(ctx, &gltf->memory, int, n);
-  sn_status status = first_child && next && gltf->order ? SN_OK : ctx->error.status;
-  for (int k = 0; k < n && status == SN_OK; k++) first_child[k] = -1;
-  for (int k = n - 1; k >= 0 && status == SN_OK; k--) {
+  gltf_reader *r = &gltf->reader;
+  sn_arena scratch = sn_arena_new(r->ctx);
+  int n = gltf->node_count, sorted = 0, level_end = 0, levels = 0, lost = 0;
+  int *first_child = GLTF_TAKE(r, &scratch, int, n), *next = GLTF_TAKE(r, &scratch, int, n);
+  bool *reached = GLTF_TAKE(r, &scratch, bool, n);
+  gltf->order = GLTF_TAKE(r, &gltf->memory, int, n);
+  for (int k = 0; k < n && r->status == SN_OK; k++) first_child[k] = -1;
+  for (int k = n - 1; k >= 0 && r->status == SN_OK; k--) {
     int parent = parents[k];
     if (parent >= 0) next[k] = first_child[parent], first_child[parent] = k;
   }
-  for (int k = 0; k < n && status == SN_OK; k++) {
+  for (int k = 0; k < n && r->status == SN_OK; k++) {
     if (parents[k] < 0) gltf->order[sorted++] = k;
   }
-  for (int at = 0; at < sorted && status == SN_OK; at++) {
+  for (int at = 0; at < sorted && r->status == SN_OK; at++) {
     if (at == level_end) level_end = sorted, levels++;
-    if (levels > most_levels) {
-      status = sn_fail(ctx, SN_BAD_FILE, "node %d: lies more than %d nodes deep; its file is damaged or made to harm",
-                       gltf->order[at], most_levels);
-    }
+    reached[gltf->order[at]] = true;
+    if (levels > most_levels)
+      gltf_fail(r, SN_BAD_FILE, "node %d: lies more than %d nodes deep; its file is damaged or made to harm",
+                gltf->order[at], most_levels);
     for (int c = first_child[gltf->order[at]]; c >= 0; c = next[c]) gltf->order[sorted++] = c;
   }
-  if (status == SN_OK && sorted < n) {
-    bool *reached = SN_NEW(ctx, &scratch, bool, n);
-    for (int at = 0; reached && at < sorted; at++) reached[gltf->order[at]] = true;
-    int lost = 0;
-    while (reached && reached[lost]) lost++;
-    status = reached ? sn_fail(ctx, SN_BAD_FILE, "node %d: is among its own descendants", lost) : ctx->error.status;
-  }
+  while (lost < n && r->status == SN_OK && reached[lost]) lost++;
+  if (lost < n) gltf_fail(r, SN_BAD_FILE, "node %d: is among its own descendants", lost);
   sn_arena_free(&scratch);
-  return status;
 }
 
 // The default scene's nodes; all of them where the document names no default.
-static sn_status choose_scene(sn_context *ctx, sn_gltf *gltf) {
+static void choose_scene(sn_gltf *gltf) {
+  gltf_reader *r = &gltf->reader;
   json_t *scenes;
-  int count;
-  sn_status status = sn_gltf_objects(ctx, gltf->json, "scenes", &scenes, &count);
-  if (status != SN_OK) return status;
-  gltf_object document = sn_gltf_object(ctx, gltf->json, "document");
+  int count = sn_gltf_objects(r, gltf->json, "scenes", &scenes);
+  gltf_object document = sn_gltf_object(r, gltf->json, "document");
   int scene = sn_gltf_index(&document, "scene", count, false);
-  if (document.status != SN_OK) return document.status;
-  sn_arena scratch = sn_arena_new(ctx);
-  gltf_object o = sn_gltf_object(ctx, scene < 0 ? NULL : json_array_get(scenes, (size_t)scene), "scene %d", scene);
+  sn_arena scratch = sn_arena_new(r->ctx);
+  gltf_object o = sn_gltf_object(r, scene < 0 ? NULL : json_array_get(scenes, (size_t)scene), "scene %d", scene);
   int *roots, root_count = sn_gltf_indices(&o, "nodes", gltf->node_count, &scratch, &roots);
-  for (int k = 0; k < gltf->node_count; k++) gltf->nodes[k].in_scene = scene < 0;
+  for (int k = 0; k < gltf->node_count && r->status == SN_OK; k++) gltf->nodes[k].in_scene = scene < 0;
   for (int k = 0; k < root_count; k++) gltf->nodes[roots[k]].in_scene = true;
-  for (int k = 0; k < gltf->node_count; k++) {
+  for (int k = 0; k < gltf->node_count && r->status == SN_OK; k++) {
     gltf_node *node = &gltf->nodes[gltf->order[k]];
     if (node->parent >= 0 && gltf->nodes[node->parent].in_scene) node->in_scene = true;
   }
   sn_arena_free(&scratch);
-  return o.status;
 }
 
-sn_status sn_gltf_load_nodes(sn_context *ctx, sn_gltf *gltf) {
+void sn_gltf_load_nodes(sn_gltf *gltf) {
+  gltf_reader *r = &gltf->reader;
   json_t *nodes, *meshes, *skins;
-  sn_status status = sn_gltf_objects(ctx, gltf->json, "nodes", &nodes, &gltf->node_count);
-  if (status == SN_OK) status = sn_gltf_objects(ctx, gltf->json, "meshes", &meshes, &gltf->mesh_count);
-  if (status == SN_OK) status = sn_gltf_objects(ctx, gltf->json, "skins", &skins, &gltf->skin_count);
-  if (status != SN_OK) return status;
+  gltf->node_count = sn_gltf_objects(r, gltf->json, "nodes", &nodes);
+  gltf->mesh_count = sn_gltf_objects(r, gltf->json, "meshes", &meshes);
+  gltf->skin_count = sn_gltf_objects(r, gltf->json, "skins", &skins);
   // The tree before all else: one that is made to harm costs no more than its JSON.
-  int *parents = SN_NEW(ctx, &gltf->memory, int, gltf->node_count);
-  if (!parents) return ctx->error.status;
-  status = read_parents(ctx, nodes, gltf->node_count, parents);
-  if (status == SN_OK) status = sort_nodes(ctx, gltf, parents);
-  if (status != SN_OK) return status;
-  gltf->nodes = SN_NEW(ctx, &gltf->memory, gltf_node, gltf->node_count);
-  if (!gltf->nodes) return ctx->error.status;
-  for (int k = 0; k < gltf->node_count && status == SN_OK; k++) {
-    status = load_node(ctx, gltf, k, json_array_get(nodes, (size_t)k));
+  int *parents = GLTF_TAKE(r, &gltf->memory, int, gltf->node_count);
+  read_parents(gltf, nodes, parents);
+  sort_nodes(gltf, parents);
+  gltf->nodes = GLTF_TAKE(r, &gltf->memory, gltf_node, gltf->node_count);
+  for (int k = 0; k < gltf->node_count && r->status == SN_OK; k++) {
+    load_node(gltf, k, json_array_get(nodes, (size_t)k));
     gltf->nodes[k].parent = parents[k];
   }
-  if (status == SN_OK) status = choose_scene(ctx, gltf);
-  return status;
+  choose_scene(gltf);
 }
 
 sn_affine sn_gltf_node_local(const gltf_node *node) {
@@ -165,27 +149,22 @@ static bool same_bind(const sn_affine *a, const sn_affine *b) {
   return difference <= 1e-6 * size;
 }
 
-static sn_status inverse_binds(sn_gltf *gltf, gltf_object *o, int count, sn_arena *scratch, sn_affine *out) {
-  sn_context *ctx = o->ctx;
+static void inverse_binds(sn_gltf *gltf, gltf_object *o, int count, sn_arena *scratch, sn_affine *out) {
   for (int k = 0; k < count; k++) out[k] = sn_affine_identity();
   int index = sn_gltf_index(o, "inverseBindMatrices", gltf->accessor_count, false);
-  if (index < 0) return o->status;
+  if (index < 0) return;
   const gltf_accessor *accessor = &gltf->accessors[index];
-  if (accessor->width != 16 || accessor->component != GLTF_FLOAT || accessor->count < count) {
-    return sn_fail(ctx, SN_BAD_FILE, "%s: accessor %d is not %d float matrices (MAT4)", o->place, index, count);
-  }
-  sn_status status = sn_gltf_spend(ctx, gltf, (size_t)accessor->count, 64);
-  float *values = status == SN_OK ? SN_NEW(ctx, scratch, float, (size_t)accessor->count * 16) : NULL;
-  if (!values) return ctx->error.status;
-  status = sn_gltf_floats(ctx, gltf, index, false, values);
-  for (int k = 0; k < count && status == SN_OK; k++) {
+  if (accessor->width != 16 || accessor->component != GLTF_FLOAT || accessor->count < count)
+    gltf_object_fail(o, SN_BAD_FILE, "accessor %d is not %d float matrices (MAT4)", index, count);
+  sn_gltf_spend(gltf, (size_t)accessor->count, 64);
+  float *values = GLTF_TAKE(o->r, scratch, float, (size_t)accessor->count * 16);
+  sn_gltf_floats(o->r, gltf, index, false, values);
+  for (int k = 0; k < count && o->r->status == SN_OK; k++) {
     double m[16];
     for (int e = 0; e < 16; e++) m[e] = values[k * 16 + e];
-    if (!affine_from_columns(m, &out[k])) {
-      status = sn_fail(ctx, SN_BAD_FILE, "%s: inverse bind matrix %d does not end in the row 0 0 0 1", o->place, k);
-    }
+    if (!affine_from_columns(m, &out[k]))
+      gltf_object_fail(o, SN_BAD_FILE, "inverse bind matrix %d does not end in the row 0 0 0 1", k);
   }
-  return status;
 }
 
 // The joints found so far, by node.
@@ -201,52 +180,48 @@ static int joint_for(const sn_gltf *gltf, const joint_table *table, int node, co
   return -1;
 }
 
-static const char *joint_name(sn_context *ctx, sn_gltf *gltf, int joint, int node, bool again, int skin) {
+static const char *joint_name(sn_gltf *gltf, int joint, int node, bool again, int skin) {
   char text[256];
   const char *name = gltf->nodes[node].name;
   if (name && *name && !again) return name;
   snprintf(text, sizeof text, "joint%d", joint);
   if (again) snprintf(text, sizeof text, "%.200s (skin %d)", name ? name : "joint", skin);
-  return sn_arena_text(ctx, &gltf->memory, text);
+  name = sn_arena_text(gltf->reader.ctx, &gltf->memory, text);
+  if (!name) gltf->reader.status = gltf->reader.ctx->error.status;
+  return name;
 }
 
-// The joint that `node` is in this skin; -1 where it cannot be.
-static int add_joint(sn_context *ctx, sn_gltf *gltf, int skin, int node, const sn_affine *bind, joint_table *table) {
-  bool twice = table->skin[node] == skin;
+// The joint that `node` is in this skin.
+static int add_joint(sn_gltf *gltf, int skin, int node, const sn_affine *bind, joint_table *table) {
+  gltf_reader *r = &gltf->reader;
   int joint = joint_for(gltf, table, node, bind);
-  if (twice) sn_fail(ctx, SN_BAD_FILE, "skin %d: names node %d twice", skin, node);
+  if (table->skin[node] == skin) gltf_fail(r, SN_BAD_FILE, "skin %d: names node %d twice", skin, node);
   table->skin[node] = skin;
-  if (twice || joint >= 0) return twice ? -1 : joint;
+  if (joint >= 0 || r->status != SN_OK) return joint;
   if (gltf->joint_count == table->room) {
-    sn_fail(ctx, SN_UNSUPPORTED, "skin %d: has more joints than Sinew can tell apart (65535)", skin);
+    gltf_fail(r, SN_UNSUPPORTED, "skin %d: has more joints than Sinew can tell apart (65535)", skin);
     return -1;
   }
   joint = gltf->joint_count++;
-  const char *name = joint_name(ctx, gltf, joint, node, table->first[node] >= 0, skin);
-  gltf->joints[joint] = (gltf_joint){node, skin, name, *bind};
+  gltf->joints[joint] = (gltf_joint){node, skin, joint_name(gltf, joint, node, table->first[node] >= 0, skin), *bind};
   table->next[joint] = table->first[node], table->first[node] = joint;
-  return name ? joint : -1;
+  return joint;
 }
 
 // Adds a skin's joints to the document's list, behind those of the skins before it.
-static sn_status load_skin(sn_context *ctx, sn_gltf *gltf, int index, const json_t *json, joint_table *table) {
+static void load_skin(sn_gltf *gltf, int index, const json_t *json, joint_table *table) {
   gltf_skin *skin = &gltf->skins[index];
-  gltf_object o = sn_gltf_object(ctx, json, "skin %d", index);
-  sn_arena scratch = sn_arena_new(ctx);
+  gltf_object o = sn_gltf_object(&gltf->reader, json, "skin %d", index);
+  sn_arena scratch = sn_arena_new(o.r->ctx);
   int *nodes, count = sn_gltf_indices(&o, "joints", gltf->node_count, &scratch, &nodes);
-  sn_status status = o.status;
-  if (status == SN_OK && count == 0) status = sn_fail(ctx, SN_BAD_FILE, "%s: has no joints", o.place);
-  sn_affine *binds = status == SN_OK ? SN_NEW(ctx, &scratch, sn_affine, count) : NULL;
-  if (binds) status = inverse_binds(gltf, &o, count, &scratch, binds);
-  if (binds && status == SN_OK) skin->joints = SN_NEW(ctx, &gltf->memory, int, count);
-  if (status == SN_OK && (!binds || !skin->joints)) status = ctx->error.status;
-  for (int k = 0; k < count && status == SN_OK; k++) {
-    skin->joints[k] = add_joint(ctx, gltf, index, nodes[k], &binds[k], table);
-    if (skin->joints[k] < 0) status = ctx->error.status;
-  }
-  skin->joint_count = status == SN_OK ? count : 0;
+  if (count == 0) gltf_object_fail(&o, SN_BAD_FILE, "has no joints");
+  sn_affine *binds = GLTF_TAKE(o.r, &scratch, sn_affine, count);
+  if (binds) inverse_binds(gltf, &o, count, &scratch, binds);
+  skin->joints = GLTF_TAKE(o.r, &gltf->memory, int, count);
+  for (int k = 0; k < count && o.r->status == SN_OK; k++)
+    skin->joints[k] = add_joint(gltf, index, nodes[k], &binds[k], table);
+  skin->joint_count = o.r->status == SN_OK ? count : 0;
   sn_arena_free(&scratch);
-  return status;
 }
 
 static size_t count_joints(const sn_gltf *gltf, const json_t *skins, const bool *used) {
@@ -267,26 +242,21 @@ static void find_used_skins(const sn_gltf *gltf, bool *used) {
   if (!any && gltf->skin_count > 0) used[0] = true;
 }
 
-sn_status sn_gltf_load_skins(sn_context *ctx, sn_gltf *gltf) {
+void sn_gltf_load_skins(sn_gltf *gltf) {
+  gltf_reader *r = &gltf->reader;
   const json_t *skins = json_object_get(gltf->json, "skins");
-  sn_arena scratch = sn_arena_new(ctx);
-  bool *used = SN_NEW(ctx, &scratch, bool, gltf->skin_count);
-  sn_status status = SN_OK;
+  sn_arena scratch = sn_arena_new(r->ctx);
+  bool *used = GLTF_TAKE(r, &scratch, bool, gltf->skin_count);
   if (used) find_used_skins(gltf, used);
   size_t total = used ? count_joints(gltf, skins, used) : 0;
-  joint_table table = {.first = SN_NEW(ctx, &scratch, int, gltf->node_count),
-                       .next = SN_NEW(ctx, &scratch, int, total),
-                       .skin = SN_NEW(ctx, &scratch, int, gltf->node_count),
+  joint_table table = {.first = GLTF_TAKE(r, &scratch, int, gltf->node_count),
+                       .next = GLTF_TAKE(r, &scratch, int, total),
+                       .skin = GLTF_TAKE(r, &scratch, int, gltf->node_count),
                        .room = (int)total};
-  gltf->skins = SN_NEW(ctx, &gltf->memory, gltf_skin, gltf->skin_count);
-  gltf->joints = SN_NEW(ctx, &gltf->memory, gltf_joint, total);
-  if (!used || !table.first || !table.next || !table.skin || !gltf->skins || !gltf->joints) {
-    status = ctx->error.status;
-  }
-  for (int k = 0; k < gltf->node_count && status == SN_OK; k++) table.first[k] = table.skin[k] = -1;
-  for (int s = 0; s < gltf->skin_count && status == SN_OK; s++) {
-    if (used[s]) status = load_skin(ctx, gltf, s, json_array_get(skins, (size_t)s), &table);
-  }
+  gltf->skins = GLTF_TAKE(r, &gltf->memory, gltf_skin, gltf->skin_count);
+  gltf->joints = GLTF_TAKE(r, &gltf->memory, gltf_joint, total);
+  for (int k = 0; k < gltf->node_count && r->status == SN_OK; k++) table.first[k] = table.skin[k] = -1;
+  for (int s = 0; s < gltf->skin_count && r->status == SN_OK; s++)
+    if (used[s]) load_skin(gltf, s, json_array_get(skins, (size_t)s), &table);
   sn_arena_free(&scratch);
-  return status;
 }

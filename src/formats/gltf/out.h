@@ -145,8 +145,8 @@ void sn_gltf_unit_morphs(gltf_builder *b, sn_gltf_out *what);
 // Skin attributes of vertices first .. first + count - 1 into a primitive's attributes.
 void sn_gltf_add_weights(gltf_builder *b, json_t *attributes, const sn_gltf_out *what, int first, int count);
 void sn_gltf_add_targets(gltf_builder *b, json_t *primitive, const sn_gltf_out *what, int first, int count);
-void sn_gltf_add_colors(gltf_builder *b, json_t *attributes, const float (*colors)[3], int count);
-void sn_gltf_add_normals(gltf_builder *b, json_t *attributes, const float (*normals)[3], int count);
+// NORMAL, made unit vectors, or a colour, clamped to 0..1.
+void sn_gltf_add_vectors(gltf_builder *b, json_t *attributes, const char *key, const float (*from)[3], int count);
 // A mesh of its own with one primitive, and its node; the node's index.
 int sn_gltf_add_mesh(gltf_builder *b, const sn_gltf_out *what);
 

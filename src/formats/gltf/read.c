@@ -15,53 +15,48 @@ typedef struct glb_chunks {
   size_t bin_size;
 } glb_chunks;
 
-static sn_status split_glb(sn_context *ctx, const uint8_t *bytes, size_t size, glb_chunks *out) {
-  if (size < 12) return sn_fail(ctx, SN_BAD_FILE, "is cut short: a GLB header has 12 bytes, this file %zu", size);
+static void split_glb(gltf_reader *r, const uint8_t *bytes, size_t size, glb_chunks *out) {
+  if (size < 12) return gltf_fail(r, SN_BAD_FILE, "is cut short: a GLB header has 12 bytes, this file %zu", size);
   uint32_t version = (uint32_t)sn_little(bytes + 4, 4), length = (uint32_t)sn_little(bytes + 8, 4);
-  if (version != 2) return sn_fail(ctx, SN_UNSUPPORTED, "is GLB version %u; Sinew reads version 2", version);
-  if (length > size) {
-    return sn_fail(ctx, SN_BAD_FILE, "is cut short: its header says %u bytes, the file has %zu", length, size);
-  }
+  if (version != 2) return gltf_fail(r, SN_UNSUPPORTED, "is GLB version %u; Sinew reads version 2", version);
+  if (length > size)
+    return gltf_fail(r, SN_BAD_FILE, "is cut short: its header says %u bytes, the file has %zu", length, size);
   for (size_t at = 12, chunk = 0; at + 8 <= length; chunk++) {
     uint32_t chunk_size = (uint32_t)sn_little(bytes + at, 4), kind = (uint32_t)sn_little(bytes + at + 4, 4);
     at += 8;
-    if (chunk_size > length - at) {
-      return sn_fail(ctx, SN_BAD_FILE, "chunk %zu of %u bytes goes past the end", chunk, chunk_size);
-    }
-    if (chunk == 0 && kind != 0x4E4F534A) return sn_fail(ctx, SN_BAD_FILE, "its first chunk is not JSON");
+    if (chunk_size > length - at)
+      return gltf_fail(r, SN_BAD_FILE, "chunk %zu of %u bytes goes past the end", chunk, chunk_size);
+    if (chunk == 0 && kind != 0x4E4F534A) return gltf_fail(r, SN_BAD_FILE, "its first chunk is not JSON");
     if (chunk == 0) out->json = (const char *)bytes + at, out->json_size = chunk_size;
     if (chunk == 1 && kind == 0x004E4942) out->bin = bytes + at, out->bin_size = chunk_size;
     at += ((size_t)chunk_size + 3) / 4 * 4;
   }
-  return out->json ? SN_OK : sn_fail(ctx, SN_BAD_FILE, "has no JSON chunk");
+  if (!out->json) gltf_fail(r, SN_BAD_FILE, "has no JSON chunk");
 }
 
-static sn_status parse_json(sn_context *ctx, sn_gltf *gltf, const char *text, size_t size) {
+static void parse_json(sn_gltf *gltf, const char *text, size_t size) {
+  gltf_reader *r = &gltf->reader;
   while (size > 0 && text[size - 1] == '\0') size--; // some exporters pad with zeros
   if (size >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0) text += 3, size -= 3;
   if (size == 0 || !memchr(" \t\r\n{[", text[0], 6))
-    return sn_fail(ctx, SN_BAD_FILE, "is %s; export it again", size == 0 ? "empty" : "neither GLB nor JSON");
+    return gltf_fail(r, SN_BAD_FILE, "is %s; export it again", size == 0 ? "empty" : "neither GLB nor JSON");
   json_error_t error;
   gltf->json = json_loadb(text, size, 0, &error);
-  if (!gltf->json && error.line < 0) return sn_fail(ctx, SN_NO_MEMORY, "out of memory while reading its JSON");
-  if (!gltf->json) {
-    return sn_fail(ctx, SN_BAD_FILE, "JSON, line %d column %d: %s", error.line, error.column, error.text);
-  }
-  if (!json_is_object(gltf->json)) return sn_fail(ctx, SN_BAD_FILE, "its JSON is not an object");
-  return SN_OK;
+  if (!gltf->json && error.line < 0) return gltf_fail(r, SN_NO_MEMORY, "out of memory while reading its JSON");
+  if (!gltf->json)
+    return gltf_fail(r, SN_BAD_FILE, "JSON, line %d column %d: %s", error.line, error.column, error.text);
+  if (!json_is_object(gltf->json)) gltf_fail(r, SN_BAD_FILE, "its JSON is not an object");
 }
 
 // ---- what the document asks for -----------------------------------------------------------------------------------
 
-static sn_status check_version(sn_context *ctx, const sn_gltf *gltf) {
+static void check_version(sn_gltf *gltf) {
   const json_t *asset = json_object_get(gltf->json, "asset");
   const char *needed = json_string_value(json_object_get(asset, "minVersion"));
   if (!needed) needed = json_string_value(json_object_get(asset, "version"));
-  if (!needed) return sn_fail(ctx, SN_BAD_FILE, "asset.version is missing; is this glTF 2.0?");
-  if (strncmp(needed, "2.", 2) != 0) {
-    return sn_fail(ctx, SN_UNSUPPORTED, "is glTF version %.20s; Sinew reads 2.0", needed);
-  }
-  return SN_OK;
+  if (!needed) return gltf_fail(&gltf->reader, SN_BAD_FILE, "asset.version is missing; is this glTF 2.0?");
+  if (strncmp(needed, "2.", 2) != 0)
+    gltf_fail(&gltf->reader, SN_UNSUPPORTED, "is glTF version %.20s; Sinew reads 2.0", needed);
 }
 
 // Extensions that say nothing about where vertices are, by the beginning of their name, and those we decode.
@@ -81,20 +76,17 @@ static bool harmless_extension(const char *name) {
   return false;
 }
 
-static sn_status check_extensions(sn_context *ctx, const sn_gltf *gltf) {
+static void check_extensions(sn_gltf *gltf) {
   size_t k;
   const json_t *required = json_object_get(gltf->json, "extensionsRequired"), *entry;
   json_array_foreach(required, k, entry) {
     const char *name = json_string_value(entry);
-    if (name && !harmless_extension(name)) {
-      return sn_fail(
-        ctx, SN_UNSUPPORTED,
-        "needs the extension %.200s, which Sinew cannot read; export the file without it, or decode it with "
-        "`gltf-transform copy IN.glb OUT.glb` or by importing and exporting it in Blender",
-        name);
-    }
+    if (name && !harmless_extension(name))
+      gltf_fail(&gltf->reader, SN_UNSUPPORTED,
+                "needs the extension %.200s, which Sinew cannot read; export the file without it, or decode it with "
+                "`gltf-transform copy IN.glb OUT.glb` or by importing and exporting it in Blender",
+                name);
   }
-  return SN_OK;
 }
 
 // A buffer that only stands for what its views hold in compressed form.
@@ -103,92 +95,81 @@ static bool is_fallback(const json_t *buffer) {
   return json_is_true(json_object_get(extension, "fallback"));
 }
 
-static sn_status load_buffer(sn_context *ctx, sn_gltf *gltf, int index, const json_t *json, const glb_chunks *glb) {
+static void load_buffer(sn_gltf *gltf, int index, const json_t *json, const glb_chunks *glb) {
   gltf_buffer *buffer = &gltf->buffers[index];
-  gltf_object o = sn_gltf_object(ctx, json, "buffer %d", index);
+  gltf_reader *r = &gltf->reader;
+  gltf_object o = sn_gltf_object(r, json, "buffer %d", index);
   int64_t size = sn_gltf_integer(&o, "byteLength", 1, INT64_MAX, GLTF_REQUIRED);
-  if (o.status != SN_OK) return o.status;
   const char *uri = json_string_value(json_object_get(json, "uri"));
+  if (r->status != SN_OK) return;
   if (uri) {
-    if (sn_gltf_uri(ctx, uri, gltf->folder, &gltf->memory, buffer) != SN_OK)
-      return sn_fail_prefix(ctx, "%s: ", o.place);
+    if (sn_gltf_uri(r->ctx, uri, gltf->folder, &gltf->memory, buffer) != SN_OK)
+      r->status = sn_fail_prefix(r->ctx, "%s: ", o.place);
   } else if (index == 0 && glb->bin) {
     buffer->bytes = glb->bin, buffer->size = glb->bin_size;
   } else if (is_fallback(json)) {
     *buffer = (gltf_buffer){.bytes = (const uint8_t *)""};
-    return SN_OK;
+    return;
   } else {
-    return sn_fail(ctx, SN_BAD_FILE, "%s: has neither a uri nor a binary chunk", o.place);
+    gltf_object_fail(&o, SN_BAD_FILE, "has neither a uri nor a binary chunk");
   }
-  if ((uint64_t)size > buffer->size) {
-    return sn_fail(ctx, SN_BAD_FILE, "%s: says %lld bytes, but there are %zu", o.place, (long long)size,
-                   buffer->size);
-  }
+  if ((uint64_t)size > buffer->size)
+    gltf_object_fail(&o, SN_BAD_FILE, "says %lld bytes, but there are %zu", (long long)size, buffer->size);
   buffer->size = (size_t)size;
-  return SN_OK;
 }
 
-static sn_status load_buffers(sn_context *ctx, sn_gltf *gltf, const glb_chunks *glb) {
+static void load_buffers(sn_gltf *gltf, const glb_chunks *glb) {
+  gltf_reader *r = &gltf->reader;
   json_t *buffers;
-  int count;
-  sn_status status = sn_gltf_objects(ctx, gltf->json, "buffers", &buffers, &count);
-  if (status != SN_OK) return status;
+  int count = sn_gltf_objects(r, gltf->json, "buffers", &buffers);
   // room for what will be decompressed: a buffer for every view, and one for Draco
   gltf->buffer_room = count + (int)json_array_size(json_object_get(gltf->json, "bufferViews")) + 1;
-  gltf->buffers = SN_NEW(ctx, &gltf->memory, gltf_buffer, gltf->buffer_room);
-  if (!gltf->buffers) return ctx->error.status;
+  gltf->buffers = GLTF_TAKE(r, &gltf->memory, gltf_buffer, gltf->buffer_room);
+  if (!gltf->buffers) return;
   gltf->buffer_count = count;
   gltf->budget = (size_t)256 << 20;
-  for (int b = 0; b < count && status == SN_OK; b++) {
-    status = load_buffer(ctx, gltf, b, json_array_get(buffers, (size_t)b), glb);
-    if (status == SN_OK) gltf->budget += 64 * gltf->buffers[b].size;
+  for (int b = 0; b < count && r->status == SN_OK; b++) {
+    load_buffer(gltf, b, json_array_get(buffers, (size_t)b), glb);
+    gltf->budget += 64 * gltf->buffers[b].size;
   }
-  return status;
 }
 
-sn_status sn_gltf_add_buffer(sn_context *ctx, sn_gltf *gltf, const uint8_t *bytes, size_t size, int *index) {
+int sn_gltf_add_buffer(sn_gltf *gltf, const uint8_t *bytes, size_t size) {
   json_t *json = json_pack("{s:I}", "byteLength", (json_int_t)size);
   if (gltf->buffer_count == gltf->buffer_room ||
       json_array_append_new(json_object_get(gltf->json, "buffers"), json) != 0) {
-    return sn_fail(ctx, SN_NO_MEMORY, "out of memory while decompressing");
+    gltf_fail(&gltf->reader, SN_NO_MEMORY, "out of memory while decompressing");
+    return -1;
   }
-  *index = gltf->buffer_count++;
-  gltf->buffers[*index] = (gltf_buffer){.bytes = bytes, .size = size};
-  return SN_OK;
+  gltf->buffers[gltf->buffer_count] = (gltf_buffer){.bytes = bytes, .size = size};
+  return gltf->buffer_count++;
 }
 
 // What stands in gltf->json, with the data of `chunks`.
-static sn_status load_parts(sn_context *ctx, sn_gltf *gltf, const glb_chunks *chunks) {
-  sn_status status = check_version(ctx, gltf);
-  if (status == SN_OK) status = check_extensions(ctx, gltf);
-  if (status == SN_OK) status = load_buffers(ctx, gltf, chunks);
-  if (status == SN_OK) status = sn_gltf_unpack_meshopt(ctx, gltf);
-  if (status == SN_OK) status = sn_gltf_load_accessors(ctx, gltf);
-  if (status == SN_OK) status = sn_gltf_unpack_draco(ctx, gltf);
-  if (status == SN_OK) status = sn_gltf_load_nodes(ctx, gltf);
-  if (status == SN_OK) status = sn_gltf_load_skins(ctx, gltf);
-  if (status == SN_OK) status = sn_gltf_add_carriers(ctx, gltf);
-  if (status == SN_OK) status = sn_gltf_load_meshes(ctx, gltf);
-  if (status == SN_OK) status = sn_gltf_load_morphs(ctx, gltf);
-  if (status == SN_OK) status = sn_gltf_load_clips(ctx, gltf);
-  return status == SN_OK ? sn_gltf_place(ctx, gltf) : status;
+static void load_parts(sn_gltf *gltf, const glb_chunks *chunks) {
+  static void (*const steps[])(sn_gltf * gltf) = {
+    sn_gltf_unpack_meshopt, sn_gltf_load_accessors, sn_gltf_unpack_draco, sn_gltf_load_nodes, sn_gltf_load_skins,
+    sn_gltf_add_carriers,   sn_gltf_load_meshes,    sn_gltf_load_morphs,  sn_gltf_load_clips, sn_gltf_place};
+  check_version(gltf);
+  check_extensions(gltf);
+  load_buffers(gltf, chunks);
+  for (size_t k = 0; k < sizeof steps / sizeof *steps && gltf->reader.status == SN_OK; k++) steps[k](gltf);
 }
 
 // The document's file: GLB, JSON, or only the data of what already stands in gltf->json.
-static sn_status load(sn_context *ctx, sn_gltf *gltf) {
+static sn_status load(sn_gltf *gltf) {
+  gltf_reader *r = &gltf->reader;
   const uint8_t *bytes = gltf->file.bytes;
   size_t size = gltf->file.size;
-  bool is_glb = !gltf->json && size >= 4 && memcmp(bytes, "glTF", 4) == 0;
-  glb_chunks chunks = {0};
+  glb_chunks chunks = {.json = (const char *)bytes, .json_size = size};
   if (gltf->json) {
     chunks.bin = bytes, chunks.bin_size = size;
-  } else if (!is_glb) {
-    chunks.json = (const char *)bytes, chunks.json_size = size;
+  } else {
+    if (size >= 4 && memcmp(bytes, "glTF", 4) == 0) chunks.json = NULL, split_glb(r, bytes, size, &chunks);
+    if (r->status == SN_OK) parse_json(gltf, chunks.json, chunks.json_size);
   }
-  sn_status status = is_glb ? split_glb(ctx, bytes, size, &chunks) : SN_OK;
-  if (status == SN_OK && !gltf->json) status = parse_json(ctx, gltf, chunks.json, chunks.json_size);
-  if (status == SN_OK) status = load_parts(ctx, gltf, &chunks);
-  return status == SN_OK ? SN_OK : sn_fail_prefix(ctx, "%s: ", gltf->name);
+  if (r->status == SN_OK) load_parts(gltf, &chunks);
+  return r->status == SN_OK ? SN_OK : sn_fail_prefix(r->ctx, "%s: ", gltf->name);
 }
 
 // ---- opening and closing ---------------------------------------------------------------------------------------------
@@ -208,9 +189,13 @@ static sn_gltf *new_document(sn_context *ctx, const char *name, const char *fold
 }
 
 sn_gltf_counts sn_gltf_count(const sn_gltf *gltf) {
+  int carriers = 0;
+  for (int j = 0; j < gltf->joint_count; j++) carriers += gltf->joints[j].skin < 0;
   return (sn_gltf_counts){.meshes = gltf->mesh_count,
                           .parts = gltf->part_count,
                           .skins = gltf->skin_count,
+                          .joints = gltf->joint_count,
+                          .carriers = carriers,
                           .materials = (int)json_array_size(json_object_get(gltf->json, "materials")),
                           .textures = (int)json_array_size(json_object_get(gltf->json, "textures"))};
 }
@@ -234,8 +219,8 @@ sn_status sn_gltf_open(sn_context *ctx, const char *name, const char *folder, sn
     sn_file_close(&file);
     return ctx->error.status;
   }
-  gltf->file = file, gltf->json = json, gltf->from_fbx = json != NULL;
-  if (load(ctx, gltf) != SN_OK) {
+  gltf->file = file, gltf->json = json, gltf->from_fbx = json != NULL, gltf->reader.ctx = ctx;
+  if (load(gltf) != SN_OK) {
     sn_gltf_free(gltf);
     return ctx->error.status;
   }

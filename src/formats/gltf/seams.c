@@ -20,14 +20,14 @@ typedef struct seam_job {
 } seam_job;
 
 static void read_beside(seam_job *job, sn_arena *scratch) {
-  sn_context *ctx = job->b->ctx;
   const sn_gltf *base = job->base;
-  gltf_object o = sn_gltf_object(ctx, job->primitive, "primitive");
+  gltf_reader r = {job->b->ctx, job->b->status};
+  gltf_object o = sn_gltf_object(&r, job->primitive, "primitive");
   int uvs = sn_gltf_index_in(&o, "extras", GLTF_CORNER_UVS, base->accessor_count, false);
   int materials = sn_gltf_index_in(&o, "extras", GLTF_TRIANGLE_MATERIALS, base->accessor_count, false);
   int corners = sn_gltf_index(&o, "indices", base->accessor_count, true);
   int positions = sn_gltf_index_in(&o, "attributes", "POSITION", base->accessor_count, true);
-  if ((job->b->status = o.status) != SN_OK) return;
+  if ((job->b->status = r.status) != SN_OK) return;
   job->vertex_count = base->accessors[positions].count;
   job->triangle_count = base->accessors[corners].count / 3;
   size_t n = 3 * (size_t)job->triangle_count;
@@ -35,10 +35,10 @@ static void read_beside(seam_job *job, sn_arena *scratch) {
   if (uvs >= 0) job->uvs = sn_gltf_alloc(job->b, scratch, n, sizeof *job->uvs);
   if (materials >= 0) job->materials = GLTF_NEW(job->b, scratch, uint32_t, job->triangle_count);
   if (job->b->status != SN_OK) return;
-  sn_status status = sn_gltf_integers(ctx, base, corners, job->corners);
-  if (status == SN_OK && uvs >= 0) status = sn_gltf_floats(ctx, base, uvs, false, job->uvs[0]);
-  if (status == SN_OK && materials >= 0) status = sn_gltf_integers(ctx, base, materials, job->materials);
-  job->b->status = status;
+  sn_gltf_integers(&r, base, corners, job->corners);
+  if (uvs >= 0) sn_gltf_floats(&r, base, uvs, false, job->uvs[0]);
+  if (materials >= 0) sn_gltf_integers(&r, base, materials, job->materials);
+  job->b->status = r.status;
 }
 
 // The new vertex of a corner: the same control point with the same texture coordinates.

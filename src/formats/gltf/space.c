@@ -17,9 +17,7 @@ static const double same_scale = 0.2;
 
 // ---- groups: skins that share a joint share their map ---------------------------------------------------------------
 
-static sn_status group_skins(sn_context *ctx, const sn_gltf *gltf, sn_arena *scratch, int *group) {
-  int *owner = SN_NEW(ctx, scratch, int, gltf->joint_count);
-  if (!owner) return ctx->error.status;
+static void group_skins(const sn_gltf *gltf, int *owner, int *group) {
   for (int j = 0; j < gltf->joint_count; j++) owner[j] = -1;
   for (int s = 0; s < gltf->skin_count; s++) group[s] = s;
   for (int s = 0; s < gltf->skin_count; s++) {
@@ -30,7 +28,6 @@ static sn_status group_skins(sn_context *ctx, const sn_gltf *gltf, sn_arena *scr
     }
   }
   for (int s = 0; s < gltf->skin_count; s++) group[s] = sn_set_first(group, s);
-  return SN_OK;
 }
 
 // ---- the map of a group --------------------------------------------------------------------------------------------
@@ -139,21 +136,21 @@ static sn_affine group_map(const sn_gltf *gltf, const space_job *job, int g) {
 
 // ---- all groups ------------------------------------------------------------------------------------------------------
 
-static sn_status prepare(sn_context *ctx, const sn_gltf *gltf, sn_arena *scratch, space_job *job) {
-  job->group = SN_NEW(ctx, scratch, int, gltf->skin_count);
-  job->globals = SN_NEW(ctx, scratch, sn_affine, gltf->node_count);
-  job->maps = SN_NEW(ctx, scratch, sn_affine, gltf->joint_count);
-  job->scales = SN_NEW(ctx, scratch, double, gltf->joint_count);
-  job->skin_joint = SN_NEW(ctx, scratch, int, gltf->node_count);
-  job->frame = sn_arena_alloc(ctx, scratch, (size_t)gltf->vertex_count, sizeof *job->frame);
-  if (!job->group || !job->globals || !job->maps || !job->scales || !job->skin_joint || !job->frame)
-    return ctx->error.status;
+static void prepare(sn_gltf *gltf, sn_arena *scratch, space_job *job) {
+  gltf_reader *r = &gltf->reader;
+  int *owner = GLTF_TAKE(r, scratch, int, gltf->joint_count);
+  job->group = GLTF_TAKE(r, scratch, int, gltf->skin_count);
+  job->globals = GLTF_TAKE(r, scratch, sn_affine, gltf->node_count);
+  job->maps = GLTF_TAKE(r, scratch, sn_affine, gltf->joint_count);
+  job->scales = GLTF_TAKE(r, scratch, double, gltf->joint_count);
+  job->skin_joint = GLTF_TAKE(r, scratch, int, gltf->node_count);
+  job->frame = sn_gltf_take(r, scratch, (size_t)gltf->vertex_count, sizeof *job->frame);
+  if (r->status != SN_OK) return;
   sn_gltf_globals(gltf, gltf->nodes, job->globals);
   sn_gltf_skin_joints_above(gltf, job->skin_joint);
-  sn_status status = group_skins(ctx, gltf, scratch, job->group);
+  group_skins(gltf, owner, job->group);
   int clip = gltf->clip_count > 0 ? 0 : -1;
-  double start = clip < 0 ? 0 : gltf->clips[0].info.start;
-  return status == SN_OK ? sn_gltf_deform(ctx, gltf, clip, start, job->frame) : status;
+  r->status = sn_gltf_deform(r->ctx, gltf, clip, clip < 0 ? 0 : gltf->clips[0].info.start, job->frame);
 }
 
 static void place_group(sn_gltf *gltf, space_job *job, int g, bool *done) {
@@ -193,15 +190,16 @@ static sn_affine place_part(const sn_gltf *gltf, const gltf_part *part, const in
                        : sn_gltf_rest_of_node(gltf, node, skin_joint[node], globals);
 }
 
-sn_status sn_gltf_place(sn_context *ctx, sn_gltf *gltf) {
-  sn_arena scratch = sn_arena_new(ctx);
+void sn_gltf_place(sn_gltf *gltf) {
+  gltf_reader *r = &gltf->reader;
+  sn_arena scratch = sn_arena_new(r->ctx);
   space_job job = {0};
-  bool *done = SN_NEW(ctx, &scratch, bool, gltf->joint_count),
-       *moved = SN_NEW(ctx, &scratch, bool, gltf->joint_count);
-  for (int s = 0; s < gltf->skin_count; s++) gltf->skins[s].place = sn_affine_identity();
-  for (int k = 0; k < gltf->part_count; k++) gltf->parts[k].place = sn_affine_identity();
-  sn_status status = done && moved ? prepare(ctx, gltf, &scratch, &job) : ctx->error.status;
-  if (status == SN_OK) {
+  bool *done = GLTF_TAKE(r, &scratch, bool, gltf->joint_count),
+       *moved = GLTF_TAKE(r, &scratch, bool, gltf->joint_count);
+  for (int s = 0; moved && s < gltf->skin_count; s++) gltf->skins[s].place = sn_affine_identity();
+  for (int k = 0; moved && k < gltf->part_count; k++) gltf->parts[k].place = sn_affine_identity();
+  prepare(gltf, &scratch, &job);
+  if (r->status == SN_OK) {
     for (int s = 0; s < gltf->skin_count; s++)
       if (job.group[s] == s) place_group(gltf, &job, s, done);
     move_binds(gltf, moved);
@@ -211,7 +209,6 @@ sn_status sn_gltf_place(sn_context *ctx, sn_gltf *gltf) {
     }
   }
   sn_arena_free(&scratch);
-  return status;
 }
 
 // ---- words -----------------------------------------------------------------------------------------------------------

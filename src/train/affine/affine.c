@@ -59,7 +59,7 @@ static sn_status describe(sn_context *ctx, const sn_control_data *data, const do
   size_t bones = (size_t)data->bones->bones, frames = (size_t)data->bones->frames,
          points = (size_t)data->control_count;
   size_t rows = bones * (size_t)data->outputs, columns = 3 * bones + points;
-  bool solved = data->options->places != SN_PLACES_PREDICTED;
+  bool solved = data->solve != NULL;
   sn_rt_control *head = sn_plan_section(ctx, plan, SN_SECTION_CONTROL_HEAD, 1, sizeof *head);
   uint32_t *vertices = sn_plan_section(ctx, plan, SN_SECTION_CONTROL_POINTS, points, sizeof *vertices);
   float *controls = sn_plan_section(ctx, plan, SN_SECTION_CONTROL_FRAMES, 3 * points * frames, sizeof *controls);
@@ -142,6 +142,7 @@ static sn_control_options complete(const void *options) {
   sn_control_options out = *(const sn_control_options *)options;
   if (out.beta == 0) out.beta = out.published ? published_beta : usual_beta;
   if (out.rho < 0) out.rho = out.published ? published_rho : usual_rho;
+  if (out.stretch == SN_BONES_AUTO) out.stretch = out.published ? SN_BONES_AFFINE : SN_BONES_RIGID;
   if (out.published && out.places == SN_PLACES_POISSON) out.places = SN_PLACES_BARE;
   return out;
 }
@@ -170,8 +171,8 @@ static const sn_option table[] = {
   {"kappa", SN_OPTION_INT, FIELD(kappa), "10", 1, 1000, NULL, SN_OPTION_ADVANCED, "reduced dimensions of a bone"},
   {"beta", SN_OPTION_REAL, FIELD(beta), "auto", 1e-6, 1e6, "auto", SN_OPTION_ADVANCED,
    "kernel width in mean squared distances of the training control points; auto: 16; 1e6: linear"},
-  {"stretch", SN_OPTION_SWITCH, FIELD(stretch), "1", 0, 1, NULL, SN_OPTION_ADVANCED,
-   "affine bones (1) or rigid ones (0)"},
+  {"stretch", SN_OPTION_CHOICE, FIELD(stretch), "auto", 0, 0, "0|1|auto", SN_OPTION_ADVANCED,
+   "rigid bones (0) or affine ones (1), for skins that bulge or stretch; auto: 1 as published, else 0"},
   {"poisson", SN_OPTION_CHOICE, FIELD(places), "1", 0, 0, "0|1|bare", SN_OPTION_ADVANCED,
    "places of the bones predicted (0), solved for with what the training frames tell (1), or solved for as "
    "published"},
@@ -185,6 +186,6 @@ static const sn_option table[] = {
 static const sn_option_group groups[] = {{table, 0}, SN_METHOD_COMMON, {0}};
 
 const sn_method sn_method_affine = {.name = "affine",
-                                    .summary = "control points drive affine bones, by kernel CCA (Kim 2010)",
+                                    .summary = "control points drive proxy bones, by kernel CCA (Kim 2010)",
                                     .options = groups,
                                     .train = train_affine};

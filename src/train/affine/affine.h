@@ -12,7 +12,7 @@ typedef struct sn_control_options {
   int kappa; // reduced dimensions
   double
     beta; // kernel width in mean squared distances of the training control vectors; as published in squared file units
-  bool stretch; // bones are affine; otherwise rigid
+  enum { SN_BONES_RIGID, SN_BONES_AFFINE, SN_BONES_AUTO } stretch; // auto: affine as published, else rigid
   enum {
     SN_PLACES_PREDICTED, // places of the bones are predicted
     SN_PLACES_POISSON,   // solved for, with what the training frames tell about them

@@ -64,12 +64,11 @@ static sn_status read_turns(adder *a) {
   const sn_rt_reference *references = sn_rt_data(a->model, SN_SECTION_JOINT_REFERENCE);
   int joint_count = (int)a->model->info.joint_count;
   if (!references) {
-    sn_skeleton skeleton;
+    sn_examples own = {0};
     sn_keys none = {0};
-    sn_poses no_poses = {0};
-    sn_status status = sn_model_skeleton(a->ctx, a->model, &skeleton);
-    if (status == SN_OK) status = sn_turns_make(a->ctx, &a->plan.memory, &skeleton, &no_poses, &none, &a->turns);
-    sn_skeleton_free(&skeleton);
+    sn_status status = sn_model_skeleton(a->ctx, a->model, &own.skeleton);
+    if (status == SN_OK) status = sn_turns_make(a->ctx, &a->plan.memory, &own, &none, &a->turns);
+    sn_skeleton_free(&own.skeleton);
     return status;
   }
   a->turns = SN_NEW(a->ctx, &a->plan.memory, sn_turn, joint_count);

@@ -114,13 +114,6 @@ static double enveloping_error(const sn_corrector *c, double squared) {
   return c->rigid > 0 ? sqrt(squared / c->rigid) : 0;
 }
 
-// The weights that decide which joints are relevant to a vertex: the file's, or the model's without them.
-static const sn_skin *skin_on_joints(const sn_corrector *c) {
-  if (c->residuals.joint_count == 0) return NULL;
-  if (c->examples->skin.vertex_count > 0) return &c->examples->skin;
-  return c->model.info.palette_count == c->model.info.joint_count ? &c->residuals.skin : NULL;
-}
-
 // A model may have this much more cross-validated error than one with all displacement fields would, but lose no more
 // than this part of the squared residual; or it loses this part of the diagonal (rms), which is not visible.
 static const double more_error = 1.03, lost_part = 0.0025, invisible = 5e-5;
@@ -245,7 +238,7 @@ static sn_status regress(sn_corrector *c, sn_plan *plan) {
 // The residual of the plan's model at the poses of the keys, and the controls.
 static sn_status prepare(sn_corrector *c, const sn_plan *plan) {
   sn_context *ctx = c->ctx;
-  sn_status status = sn_turns_make(ctx, &c->memory, &c->examples->skeleton, &c->examples->poses, c->keys, &c->turns);
+  sn_status status = sn_turns_make(ctx, &c->memory, c->examples, c->keys, &c->turns);
   if (status == SN_OK) status = sn_plan_encode(ctx, plan, c->examples, &c->base);
   if (status == SN_OK) status = sn_model_open(ctx, "model", c->base.bytes, c->base.size, &c->model);
   if (status == SN_OK) status = check_options(ctx, c->options, &c->model, c->examples->values.count);
@@ -255,7 +248,6 @@ static sn_status prepare(sn_corrector *c, const sn_plan *plan) {
   if (status != SN_OK) return status;
   sn_poses_merge(c);
   if (c->options->space == SN_SPACE_LOCAL) sn_poses_thin(c);
-  c->residuals.weights = skin_on_joints(c);
   return SN_OK;
 }
 

@@ -71,7 +71,8 @@ sn_status sn_field_solve(sn_corrector *c, const double *sigmas, const double *gr
   const sn_rbf problem = {
     .kernel = o->kernel, .linear = linear, .count = count, .dims = axes, .centres = field->centres, .widths = widths};
   sn_status status = first_widths(c, field, widths);
-  if (status == SN_OK && !(o->sigma > 0) && o->kernel != SN_RBF_THINPLATE && count > 1) {
+  bool fixed = o->sigma > 0 || o->kernel == SN_RBF_THINPLATE || o->kernel == SN_RBF_BSPLINE; // twice the nearest pose
+  if (status == SN_OK && !fixed && count > 1) {
     status =
       sn_rbf_choose_widths(ctx, &problem, gram, o->cardinal || o->components > 0 ? INFINITY : most_amplified, widths);
   }

@@ -108,7 +108,7 @@ sn_status sn_correct_trace_make(sn_context *ctx, const sn_rt_model *model, const
   bool all = out->angle && out->truth && out->given && t.values && t.positions && t.centres && t.scratch;
   if (all) sn_rt_get_rest(model, &(sn_rt_rest){.centres = t.centres}, NULL);
   status = all ? sn_model_skin(ctx, model, &t.skin) : ctx->error.status;
-  if (status == SN_OK) status = sn_turns_make(ctx, &t.memory, &examples->skeleton, &examples->poses, &none, &t.turns);
+  if (status == SN_OK) status = sn_turns_make(ctx, &t.memory, examples, &none, &t.turns);
   if (status == SN_OK) status = fill_trace(&t, out);
   sn_skin_free(&t.skin);
   sn_arena_free(&t.memory);

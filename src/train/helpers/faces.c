@@ -1,22 +1,19 @@
 // SPDX-License-Identifier: MIT
-// Blend shapes to bones: clusters of similar motion, then bones added where the error is largest; weights and transforms in turn.
+// Blend shapes to bones: clusters of similar residuals; weights and transforms in turn.
 #include "train/helpers/faces.h"
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "solve/lapack.h"
 #include "solve/solve.h"
 
-enum { most_sample = 30000, rounds = 20, rounds_of_choice = 4, least_neighbours = 8, most_bones = 257 };
+enum { most_sample = 30000, rounds = 28, rounds_of_choice = 4 };
 
 static const double ridge = 1e-6;     // of the weights on bones that move, relative to the mean vertex's energy
 static const double worth = 0.01;     // of an influence: what it takes off the mean vertex's squared error
-static const double added = 0.05;     // of all bones, in every round that adds some
 static const double no_motion = 1e-7; // of all vertices, a part of the diagonal
-static const double near_by = 0.1;    // a new bone begins with this part of the mean bone's vertices
 
 // ---- the shapes -----------------------------------------------------------------------------------------------------------------
 
@@ -25,14 +22,15 @@ static double value_at(const sn_face_solve *s, int frame, int v) {
   return values->values[(size_t)frame * (size_t)values->count + (size_t)v] - values->rest[v];
 }
 
-// The values that change, and their ranges; of the others a note.
+// The values that change, their ranges and factors; of the others a note.
 static sn_status find_values(sn_face_solve *s, sn_train_report *report) {
   const sn_values *values = &s->examples->values;
   int idle = 0;
   const char *name = "";
   s->values = SN_NEW(s->ctx, s->memory, int, values->count);
   s->ranges = sn_arena_alloc(s->ctx, s->memory, (size_t)values->count, sizeof *s->ranges);
-  if (!s->values || !s->ranges) return s->ctx->error.status;
+  s->factors = SN_NEW(s->ctx, s->memory, double, values->count);
+  if (!s->values || !s->ranges || !s->factors) return s->ctx->error.status;
   for (int v = 0; v < values->count; v++) {
     double low = 0, high = 0;
     for (int k = 0; k < s->keys->count; k++) {
@@ -42,7 +40,7 @@ static sn_status find_values(sn_face_solve *s, sn_train_report *report) {
     float *range = s->ranges[s->shape_count];
     range[0] = (float)(values->rest[v] + low), range[1] = (float)(values->rest[v] + high);
     if (range[1] > range[0])
-      s->values[s->shape_count++] = v;
+      s->factors[s->shape_count] = sqrt(6) * (low + high) / 2 / (high - low), s->values[s->shape_count++] = v;
     else if (idle++ == 0)
       name = values->names[v];
   }
@@ -66,7 +64,9 @@ static sn_status find_regression(sn_face_solve *s) {
   s->regression = SN_NEW(s->ctx, s->memory, double, shapes *frames);
   if (!gram || !s->regression) return s->ctx->error.status;
   for (size_t a = 0; a < shapes; a++)
-    for (size_t k = 0; k < frames; k++) s->regression[a * frames + k] = value_at(s, s->keys->frames[k], s->values[a]);
+    for (size_t k = 0; k < frames; k++)
+      s->regression[a * frames + k] =
+        value_at(s, s->keys->frames[k], s->values[a]) / ((double)s->ranges[a][1] - (double)s->ranges[a][0]);
   for (size_t a = 0; a < shapes; a++)
     for (size_t b = 0; b <= a; b++)
       for (size_t k = 0; k < frames; k++)
@@ -80,7 +80,7 @@ static sn_status find_regression(sn_face_solve *s) {
 static void fill_target(const sn_face_solve *s, int i, float *out) {
   size_t frames = (size_t)s->keys->count;
   sn_vec3 rest = sn_vec3_from(s->examples->rest.positions[i]);
-  memset(out, 0, 3 * (size_t)s->shape_count * sizeof *out);
+  memset(out, 0, sn_face_dims(s) * sizeof *out);
   for (size_t k = 0; k < frames; k++) {
     sn_vec3 x = sn_vec3_from(sn_frame(&s->examples->frames, s->keys->frames[k])[i]);
     sn_vec3 d = sn_vec3_sub(s->unpose ? sn_affine_apply(s->unpose[k], x) : x, rest);
@@ -92,12 +92,13 @@ static void fill_target(const sn_face_solve *s, int i, float *out) {
       out[3 * a + 2] += (float)(factor * d.z);
     }
   }
+  for (int d = 0; d < 3 * s->shape_count; d++) out[3 * s->shape_count + d % 3] += (float)s->factors[d / 3] * out[d];
 }
 
 static void fill_targets(void *user, int64_t begin, int64_t end, int worker) {
   (void)worker;
   const sn_face_solve *s = user;
-  size_t dims = 3 * (size_t)s->shape_count;
+  size_t dims = sn_face_dims(s);
   for (int64_t n = begin; n < end; n++) {
     float *target = s->targets + (size_t)n * dims;
     fill_target(s, s->sample[n], target);
@@ -128,11 +129,11 @@ static sn_status prepare(sn_face_solve *s, sn_train_report *report) {
   if (status == SN_OK) status = sn_skin_new(ctx, s->sample_count, s->options->influences, &s->skin);
   if (status != SN_OK) return status;
   size_t bones = (size_t)s->options->helpers + 1, shapes = (size_t)s->shape_count;
-  s->targets = SN_NEW(ctx, s->memory, float, 3 * shapes * (size_t)s->sample_count);
+  s->targets = SN_NEW(ctx, s->memory, float, sn_face_dims(s) * (size_t)s->sample_count);
   s->energies = SN_NEW(ctx, s->memory, double, s->sample_count);
   s->centres = sn_arena_alloc(ctx, s->memory, bones, sizeof *s->centres);
   s->x = SN_NEW(ctx, s->memory, double, bones *shapes *SN_FACE_CHANNELS);
-  s->moves = SN_NEW(ctx, s->memory, float, 12 * bones * shapes);
+  s->moves = SN_NEW(ctx, s->memory, float, 12 * bones * (shapes + 1));
   if (!s->targets || !s->energies || !s->centres || !s->x || !s->moves) return ctx->error.status;
   s->diagonal = sn_points_diagonal((const float(*)[3])rest->positions, rest->vertex_count);
   sn_parallel_for(ctx, s->sample_count, 64, fill_targets, s);
@@ -153,8 +154,8 @@ static float dot(const float *a, const float *b, size_t count) {
 
 // How far the shapes of a bone move a point.
 static void move_point(const sn_face_solve *s, int bone, const float p[3], float *out) {
-  const float *m = s->moves + 12 * (size_t)bone * (size_t)s->shape_count;
-  for (int f = 0; f < s->shape_count; f++, m += 12)
+  const float *m = s->moves + 12 * (size_t)bone * (size_t)(s->shape_count + 1);
+  for (int f = 0; f <= s->shape_count; f++, m += 12)
     for (int r = 0; r < 3; r++) *out++ = m[4 * r] * p[0] + m[4 * r + 1] * p[1] + m[4 * r + 2] * p[2] + m[4 * r + 3];
 }
 
@@ -167,7 +168,7 @@ typedef struct vertex {
 
 // The bones of the present weights, then those that promise the most.
 static int find_candidates(const sn_face_solve *s, const vertex *v, sn_simplex *q, int *bones) {
-  size_t dims = 3 * (size_t)s->shape_count;
+  size_t dims = sn_face_dims(s);
   int count = 0;
   double mean = 0;
   memcpy(v->residual, v->target, dims * sizeof *v->residual);
@@ -196,7 +197,7 @@ static int find_candidates(const sn_face_solve *s, const vertex *v, sn_simplex *
 }
 
 static void weigh_vertex(const sn_face_solve *s, const vertex *v, double least) {
-  size_t dims = 3 * (size_t)s->shape_count;
+  size_t dims = sn_face_dims(s);
   sn_simplex q = {0};
   int bones[SN_SIMPLEX_MAX], put = 0;
   for (int h = 0; h < s->bone_count; h++) move_point(s, h, v->rest, v->motions + (size_t)h * dims);
@@ -217,16 +218,17 @@ static void weigh_vertex(const sn_face_solve *s, const vertex *v, double least) 
 
 typedef struct pass {
   sn_face_solve *s;
-  sn_skin *all;               // NULL: the sample's
-  float *space;               // of every worker: motions, residual, target
-  double least, *sums, *most; // squared and largest error of every vertex of the sample
+  sn_skin *all;        // NULL: the sample's
+  float *space;        // of every worker: motions, residual, target
+  double least, *sums; // squared error of every vertex of the sample
+  float *residuals;    // of these, then the place; NULL: not wanted
 } pass;
 
-static size_t space_size(const sn_face_solve *s) { return 3 * (size_t)s->shape_count * (size_t)(s->bone_count + 2); }
+static size_t space_size(const sn_face_solve *s) { return sn_face_dims(s) * (size_t)(s->bone_count + 2); }
 
 static vertex vertex_at(const pass *p, int64_t n, int worker) {
   const sn_face_solve *s = p->s;
-  size_t dims = 3 * (size_t)s->shape_count, row = (size_t)n * (size_t)s->skin.influences;
+  size_t dims = sn_face_dims(s), row = (size_t)n * (size_t)s->skin.influences;
   float *space = p->space + (size_t)worker * space_size(s), *target = space + dims * (size_t)(s->bone_count + 1);
   const sn_skin *skin = p->all ? p->all : &s->skin;
   int i = p->all ? (int)n : s->sample[n];
@@ -249,7 +251,7 @@ static void weigh_range(void *user, int64_t begin, int64_t end, int worker) {
 
 static void measure_range(void *user, int64_t begin, int64_t end, int worker) {
   const pass *p = user;
-  size_t dims = 3 * (size_t)p->s->shape_count;
+  size_t dims = sn_face_dims(p->s);
   for (int64_t n = begin; n < end; n++) {
     vertex v = vertex_at(p, n, worker);
     memcpy(v.residual, v.target, dims * sizeof *v.residual);
@@ -258,11 +260,11 @@ static void measure_range(void *user, int64_t begin, int64_t end, int worker) {
       move_point(p->s, v.bones[k], v.rest, v.motions);
       for (size_t d = 0; d < dims; d++) v.residual[d] -= v.weights[k] * v.motions[d];
     }
-    p->sums[n] = p->most[n] = 0;
-    for (size_t d = 0; d < dims; d++) {
-      p->sums[n] += (double)v.residual[d] * (double)v.residual[d];
-      p->most[n] = fmax(p->most[n], fabs((double)v.residual[d]));
-    }
+    p->sums[n] = 0;
+    for (size_t d = 0; d < dims; d++) p->sums[n] += (double)v.residual[d] * (double)v.residual[d];
+    if (!p->residuals) continue;
+    memcpy(p->residuals + (size_t)n * (dims + 3), v.residual, dims * sizeof *v.residual);
+    memcpy(p->residuals + (size_t)n * (dims + 3) + dims, v.rest, sizeof(float[3]));
   }
 }
 
@@ -279,15 +281,17 @@ static sn_status run_pass(pass *p, sn_range_fn body) {
 // ---- bones --------------------------------------------------------------------------------------------------------------------
 
 static void set_moves(sn_face_solve *s) {
-  for (int h = 0; h < s->bone_count; h++)
-    for (int f = 0; f < s->shape_count; f++) {
+  memset(s->moves, 0, 12 * (size_t)s->bone_count * (size_t)(s->shape_count + 1) * sizeof *s->moves);
+  for (int h = 0; h < s->bone_count; h++) {
+    float *m = s->moves + 12 * (size_t)h * (size_t)(s->shape_count + 1), *mixture = m + 12 * s->shape_count;
+    for (int f = 0; f < s->shape_count; f++, m += 12) {
       float channels[SN_RT_LINEAR_PLACES] = {0}, centre[3];
-      float *m = s->moves + 12 * ((size_t)h * (size_t)s->shape_count + (size_t)f);
       for (int c = 0; c < SN_FACE_CHANNELS; c++) channels[c] = (float)sn_face_x(s, h, f)[c];
       for (int c = 0; c < 3; c++) centre[c] = (float)s->centres[h][c];
-      memset(m, 0, 12 * sizeof *m);
       sn_rt_helper_add(centre, channels, m);
+      for (int n = 0; n < 12; n++) mixture[n] += (float)s->factors[f] * m[n];
     }
+  }
 }
 
 // The middle of what a bone moves.
@@ -309,75 +313,25 @@ static void place_bones(sn_face_solve *s) {
   memset(sums, 0, (size_t)s->bone_count * sizeof *sums);
 }
 
-static sn_status seed(sn_face_solve *s) {
+// `count` more bones: clusters of similar residuals, whose vertices follow the new bone as much as all others.
+static sn_status seed(sn_face_solve *s, pass *p, int count) {
   sn_arena scratch = sn_arena_new(s->ctx);
-  size_t dims = 3 * (size_t)s->shape_count;
-  sn_helper_clusters c = {
-    .dims = (int)dims + 3, .count = (s->options->helpers + 1) / 2, .point_count = s->sample_count};
-  c.points = SN_NEW(s->ctx, &scratch, float, (dims + 3) * (size_t)s->sample_count);
-  sn_status status = c.points ? SN_OK : s->ctx->error.status;
-  for (int n = 0; status == SN_OK && n < s->sample_count; n++) {
-    float *to = c.points + (size_t)n * (dims + 3);
-    memcpy(to, s->targets + (size_t)n * dims, dims * sizeof *to);
-    memcpy(to + dims, s->examples->rest.positions[s->sample[n]], sizeof(float[3]));
-  }
+  sn_helper_clusters c = {.dims = (int)sn_face_dims(s) + 3, .count = count, .point_count = s->sample_count};
+  c.points = p->residuals = SN_NEW(s->ctx, &scratch, float, (size_t)c.dims *(size_t)s->sample_count);
+  sn_status status = c.points ? run_pass(p, measure_range) : s->ctx->error.status;
   if (status == SN_OK) status = sn_helper_cluster(s->ctx, &scratch, &c, s->diagonal);
-  s->bone_count = c.count + 1;
   for (int n = 0; status == SN_OK && n < s->sample_count; n++) {
-    size_t row = (size_t)n * (size_t)s->skin.influences;
-    s->skin.joints[row] = (uint16_t)(c.owner[n] + 1), s->skin.weights[row] = 1;
+    size_t row = (size_t)n * (size_t)s->skin.influences, least = row;
+    for (size_t at = row; at < row + (size_t)s->skin.influences; at++) {
+      s->skin.weights[at] *= s->bone_count > 1 ? 0.5f : 0;
+      if (s->skin.weights[at] < s->skin.weights[least]) least = at;
+    }
+    s->skin.joints[least] = (uint16_t)(s->bone_count + c.owner[n]);
+    s->skin.weights[least] = s->bone_count > 1 ? 0.5f : 1;
   }
+  s->bone_count += count, p->residuals = NULL;
   sn_arena_free(&scratch);
   return status;
-}
-
-static int main_bone(const sn_skin *skin, int n) {
-  size_t row = (size_t)n * (size_t)skin->influences, best = row;
-  for (size_t at = row + 1; at < row + (size_t)skin->influences; at++)
-    if (skin->weights[at] > skin->weights[best]) best = at;
-  return skin->joints[best];
-}
-
-// The vertex with the largest error; or that with the largest squared error of the bone with the largest.
-static int worst_vertex(const sn_face_solve *s, const pass *p, bool largest) {
-  double sums[most_bones] = {0}, most = -1;
-  int best = 0, bone = 0;
-  for (int n = 0; n < s->sample_count; n++) sums[main_bone(&s->skin, n)] += p->sums[n];
-  for (int h = 0; h < s->bone_count; h++)
-    if (sums[h] > sums[bone]) bone = h;
-  for (int n = 0; n < s->sample_count; n++) {
-    double error = largest ? p->most[n] : p->sums[n];
-    if (error > most && (largest || main_bone(&s->skin, n) == bone)) most = error, best = n;
-  }
-  return best;
-}
-
-typedef struct neighbour {
-  double distance;
-  int n;
-} neighbour;
-
-static int by_distance(const void *a, const void *b) {
-  const neighbour *x = a, *y = b;
-  return x->distance != y->distance ? (x->distance < y->distance ? -1 : 1) : x->n - y->n;
-}
-
-// One more bone: the vertices around `worst` follow it alone until weights are solved again; their errors are done with.
-static void add_bone(sn_face_solve *s, const pass *p, int worst, neighbour *near) {
-  int count = (int)fmax(near_by * s->sample_count / s->options->helpers, least_neighbours);
-  const float(*rest)[3] = (const float(*)[3])s->examples->rest.positions;
-  for (int n = 0; n < s->sample_count; n++) {
-    sn_vec3 d = sn_vec3_sub(sn_vec3_from(rest[s->sample[n]]), sn_vec3_from(rest[s->sample[worst]]));
-    near[n] = (neighbour){sn_vec3_dot(d, d), n};
-  }
-  qsort(near, (size_t)s->sample_count, sizeof *near, by_distance);
-  for (int k = 0; k < count && k < s->sample_count; k++) {
-    size_t row = (size_t)near[k].n * (size_t)s->skin.influences;
-    memset(s->skin.weights + row, 0, (size_t)s->skin.influences * sizeof *s->skin.weights);
-    s->skin.joints[row] = (uint16_t)s->bone_count, s->skin.weights[row] = 1;
-    p->sums[near[k].n] = p->most[near[k].n] = 0;
-  }
-  s->bone_count++;
 }
 
 // The transforms, `choose` as in sn_face_transforms, then the weights.
@@ -389,25 +343,16 @@ static sn_status step(sn_face_solve *s, pass *p, bool choose) {
 
 // `least`: what an influence must take off the squared error.
 static sn_status alternate(sn_face_solve *s, double *least) {
-  pass p = {.s = s};
-  neighbour *near = SN_NEW(s->ctx, s->memory, neighbour, s->sample_count);
-  p.sums = SN_NEW(s->ctx, s->memory, double, s->sample_count);
-  p.most = SN_NEW(s->ctx, s->memory, double, s->sample_count);
-  int more = (int)fmax(2, added * s->options->helpers);
-  sn_status status = near && p.sums && p.most ? seed(s) : s->ctx->error.status;
-  for (;;) {
-    place_bones(s);
-    if (status == SN_OK) status = step(s, &p, false);
-    if (status != SN_OK || s->bone_count > s->options->helpers) break;
-    if (!sn_progress(s->ctx, "adding bones", (double)s->bone_count / s->options->helpers))
-      return s->ctx->error.status;
-    status = run_pass(&p, measure_range);
-    for (int k = 0; k < more && s->bone_count <= s->options->helpers; k++)
-      add_bone(s, &p, worst_vertex(s, &p, k % 2), near);
-  }
+  pass p = {.s = s, .sums = SN_NEW(s->ctx, s->memory, double, s->sample_count)};
+  sn_status status = p.sums ? SN_OK : s->ctx->error.status;
+  s->bone_count = 1;
   for (int round = 0; status == SN_OK && round < rounds; round++) {
     if (!sn_progress(s->ctx, "moving bones", (double)round / rounds)) return s->ctx->error.status;
-    status = step(s, &p, s->options->numbers > 0 && round % rounds_of_choice == 0);
+    int left = s->options->helpers + 1 - s->bone_count;
+    if (left > 0) status = seed(s, &p, round < SN_HELPER_HALVINGS ? (left + 1) / 2 : left);
+    if (left > 0) place_bones(s);
+    bool choose = left == 0 && s->options->numbers > 0 && round % rounds_of_choice == 0;
+    if (status == SN_OK) status = step(s, &p, choose);
   }
   if (status == SN_OK) status = run_pass(&p, measure_range);
   for (int n = 0; n < s->sample_count; n++) *least += worth * p.sums[n] / s->sample_count;
@@ -443,8 +388,8 @@ static sn_status write_bones(const sn_face_solve *s, const int *new_of, written 
       double still = 0;
       for (int f = 0; f < s->shape_count; f++) {
         double low = (double)s->ranges[f][0], span = (double)s->ranges[f][1] - low, x = sn_face_x(s, h, f)[c];
-        write_number(w, (uint16_t)f, c, x * span / (double)SN_RT_VALUE_SPAN);
-        still += x * (low - (double)(float)s->examples->values.rest[s->values[f]]);
+        write_number(w, (uint16_t)f, c, x / (double)SN_RT_VALUE_SPAN);
+        still += x * (low - (double)(float)s->examples->values.rest[s->values[f]]) / span;
       }
       write_number(w, SN_RT_NO_JOINT, c, still);
     }
@@ -473,7 +418,7 @@ static sn_status describe(sn_face_solve *s, sn_plan *plan, sn_train_report *repo
            "%d shapes as %d bones with %zu numbers, and one that does not move", s->shape_count, bones - 1,
            w.number_count);
   if (e->skeleton.joint_count == 0) return SN_OK;
-  status = sn_turns_make(s->ctx, s->memory, &e->skeleton, &e->poses, s->keys, &turns);
+  status = sn_turns_make(s->ctx, s->memory, e, s->keys, &turns);
   return status == SN_OK ? sn_plan_references(s->ctx, plan, turns, e->skeleton.joint_count) : status;
 }
 

@@ -12,7 +12,7 @@ typedef struct sn_helper_options {
   int helpers, numbers;
 } sn_helper_options;
 
-enum { most_frames = 256, most_sample = 3000, rounds = 4, sweeps = 2, usual = 24, count_choices = 4 };
+enum { most_frames = 256, most_sample = 3000, rounds = 6, sweeps = 2, usual = 24, count_choices = 4 };
 static const int choices[count_choices] = {6, 12, usual, 48}; // numbers of helpers, where none is given
 
 static const double no_residual = 1e-5; // a part of the diagonal
@@ -74,8 +74,7 @@ static sn_status prepare(sn_helper_solve *s, const sn_keys *keys) {
   sn_context *ctx = s->ctx;
   sn_turn *turns = NULL;
   sn_status status = choose_frames(s, keys);
-  if (status == SN_OK)
-    status = sn_turns_make(ctx, s->memory, &s->examples->skeleton, &s->examples->poses, keys, &turns);
+  if (status == SN_OK) status = sn_turns_make(ctx, s->memory, s->examples, keys, &turns);
   if (status == SN_OK) status = sn_near_new(ctx, s->memory, &s->examples->skeleton, &s->base, &s->near);
   if (status == SN_OK) status = sn_skin_new(ctx, s->examples->rest.vertex_count, s->influences, &s->skin);
   if (status != SN_OK) return status;
@@ -106,7 +105,7 @@ static double rms_residual(const sn_helper_solve *s) {
 
 static sn_status move_all(sn_helper_solve *s, int *rows, double *weights) {
   sn_status status = SN_OK;
-  for (int h = 0; status == SN_OK && h < s->helper_count; h++) {
+  for (int h = 0; status == SN_OK && h < s->placed_count; h++) {
     int count = 0;
     for (int n = 0; n < s->sample_count; n++)
       for (int q = 0; q < s->influences; q++) {
@@ -122,10 +121,12 @@ static sn_status move_all(sn_helper_solve *s, int *rows, double *weights) {
 static sn_status alternate(sn_helper_solve *s) {
   int *rows = SN_NEW(s->ctx, s->memory, int, s->sample_count);
   double *weights = SN_NEW(s->ctx, s->memory, double, s->sample_count);
-  sn_status status = rows && weights ? sn_helpers_seed(s) : s->ctx->error.status;
+  sn_status status = rows && weights ? SN_OK : s->ctx->error.status;
   for (int round = 0; status == SN_OK && round < rounds; round++) {
     if (!sn_progress(s->ctx, "moving helpers", (double)round / rounds)) return s->ctx->error.status;
-    status = sn_helpers_weigh(s, false);
+    int left = s->helper_count - s->placed_count;
+    if (left > 0) status = sn_helpers_seed(s, round < SN_HELPER_HALVINGS ? (left + 1) / 2 : left);
+    if (status == SN_OK) status = sn_helpers_weigh(s, false);
     sn_helpers_residuals(s, &s->skin);
     for (int n = 0; status == SN_OK && n < sweeps; n++) status = move_all(s, rows, weights);
   }
@@ -363,7 +364,7 @@ static sn_status train(sn_context *ctx, const void *options, const sn_examples *
     status = sn_train_skin(ctx, &(sn_skin_task){&skin, examples, SN_RT_BLEND_LINEAR, keys}, &s.base, NULL);
   helpers = s.helper_count;
   do {
-    sn_plan_free(plan), sn_skin_free(&s.skin), s.helper_count = helpers;
+    sn_plan_free(plan), sn_skin_free(&s.skin), s.helper_count = helpers, s.placed_count = 0;
     *plan = sn_plan_new(ctx, examples);
     if (status == SN_OK) status = solve(&s, keys, plan, report);
   } while (status == SN_OK && o->helpers == 0 && has_fewer(ctx, examples, &report->limits, plan, &helpers));

@@ -11,6 +11,9 @@
 #include "train/pose_space.h"
 #include "train/train.h"
 
+enum {
+  SN_HELPER_HALVINGS = 3
+}; // rounds that place half of the helpers that are left, on the residual of those before
 enum { SN_HELPER_DRIVERS = 4, SN_HELPER_TERMS = SN_HELPER_DRIVERS * SN_RT_QUADRATIC };
 
 typedef struct sn_helper {
@@ -26,8 +29,8 @@ typedef struct sn_helper_solve {
   sn_arena *memory;
   const sn_examples *examples;
   sn_keys keys; // at most `most_frames` of the training frames
-  int joint_count, frame_count, helper_count, influences;
-  int sample_count, *sample; // vertices that motion is learned from
+  int joint_count, frame_count, helper_count, placed_count, influences; // placed: of the helpers, so far
+  int sample_count, *sample;                                            // vertices that motion is learned from
   const sn_turn *turns;
   double *rest, *vectors; // pose vectors: of the rest pose; of every frame, minus that
   sn_folds folds;
@@ -68,8 +71,8 @@ static inline sn_affine *sn_helper_palette(const sn_helper_solve *s, int frame) 
 // Of a feature over its term (sn_rt_joint_terms): the prior deviation of squares is half that of the rotation vector.
 static inline double sn_helper_feature_scale(int term) { return term < 3 ? 1 : 0.5; }
 
-// Places and parents: clusters of similar residuals.
-sn_status sn_helpers_seed(sn_helper_solve *s);
+// Places and parents of `count` more helpers: clusters of similar residuals.
+sn_status sn_helpers_seed(sn_helper_solve *s, int count);
 // The motion of helper h, from the residuals of `count` vertices of the sample (`rows`) that have these weights on it.
 sn_status sn_helper_move(sn_helper_solve *s, int h, int count, const int *rows, const double *weights);
 // Channels and matrices of helper h in all frames, by its functions. `bounded`: within its range, as the runtime has them.

@@ -113,7 +113,7 @@ sn_status sn_helper_cluster(sn_context *ctx, sn_arena *memory, sn_helper_cluster
 
 // The joint with the largest weight on the cluster, and the cluster's middle, both by energy.
 static void place_helper(const sn_helper_solve *s, const clusters *c, int k, double *weights) {
-  sn_helper *h = s->helpers + k;
+  sn_helper *h = s->helpers + s->placed_count + k;
   double total = 0, centre[3] = {0};
   memset(weights, 0, (size_t)s->joint_count * sizeof *weights);
   for (int n = 0; n < s->sample_count; n++) {
@@ -138,15 +138,16 @@ static sn_status first_motion(sn_helper_solve *s, const clusters *c, int k, int 
     size_t row = (size_t)s->sample[n] * (size_t)s->base.influences;
     if (c->owner[n] != k) continue;
     for (int q = 0; q < s->base.influences; q++)
-      if (s->base.joints[row + (size_t)q] == s->helpers[k].parent && s->base.weights[row + (size_t)q] > 0)
+      if (s->base.joints[row + (size_t)q] == s->helpers[s->placed_count + k].parent &&
+          s->base.weights[row + (size_t)q] > 0)
         rows[count] = n, weights[count++] = s->base.weights[row + (size_t)q];
   }
-  return sn_helper_move(s, k, count, rows, weights);
+  return sn_helper_move(s, s->placed_count + k, count, rows, weights);
 }
 
-sn_status sn_helpers_seed(sn_helper_solve *s) {
+sn_status sn_helpers_seed(sn_helper_solve *s, int count) {
   sn_arena scratch = sn_arena_new(s->ctx);
-  clusters c = {.dims = 3 * s->frame_count + 3, .count = s->helper_count, .point_count = s->sample_count};
+  clusters c = {.dims = 3 * s->frame_count + 3, .count = count, .point_count = s->sample_count};
   size_t points = (size_t)s->sample_count;
   c.points = SN_NEW(s->ctx, &scratch, float, points *(size_t)c.dims);
   int *rows = SN_NEW(s->ctx, &scratch, int, points);
@@ -156,6 +157,7 @@ sn_status sn_helpers_seed(sn_helper_solve *s) {
   if (status == SN_OK) status = sn_helper_cluster(s->ctx, &scratch, &c, s->diagonal);
   for (int k = 0; status == SN_OK && k < c.count; k++) place_helper(s, &c, k, numbers);
   for (int k = 0; status == SN_OK && k < c.count; k++) status = first_motion(s, &c, k, rows, numbers);
+  s->placed_count += count;
   sn_arena_free(&scratch);
   return status;
 }

@@ -30,7 +30,7 @@ typedef struct transforms {
 static void add_vertex(const transforms *t, int h, int n, double weight) {
   const sn_face_solve *s = t->s;
   const float *p = s->examples->rest.positions[s->sample[n]];
-  const float *target = s->targets + (size_t)n * 3 * (size_t)s->shape_count;
+  const float *target = s->targets + (size_t)n * sn_face_dims(s);
   size_t at = (size_t)n * (size_t)s->skin.influences, m = (size_t)t->m;
   double own[3][SN_FACE_CHANNELS], other[3][SN_FACE_CHANNELS];
   sn_face_jacobian(p, s->centres[h], own);
@@ -159,8 +159,8 @@ static sn_status choose_numbers(transforms *t, sn_arena *scratch) {
 
 // ---- the solve ----------------------------------------------------------------------------------------------------------------
 
-// One shape, of the numbers that are kept.
-static void solve_shape(const transforms *t, int shape, double *space, int *index) {
+// One shape, of the numbers that are kept: A x = right + more.
+static void solve_shape(const transforms *t, int shape, const double *more, double *space, int *index) {
   const sn_face_solve *s = t->s;
   size_t m = (size_t)t->m;
   double *b = space + m * m;
@@ -168,7 +168,7 @@ static void solve_shape(const transforms *t, int shape, double *space, int *inde
   for (int k = 0; k < t->m; k++)
     if (!s->kept || s->kept[(size_t)shape * m + (size_t)k]) index[count++] = k;
   for (int r = 0; r < count; r++) {
-    b[r] = t->right[(size_t)index[r] * (size_t)s->shape_count + (size_t)shape];
+    b[r] = t->right[(size_t)index[r] * (size_t)s->shape_count + (size_t)shape] + (more ? more[index[r]] : 0);
     for (int c = 0; c <= r; c++) space[r * count + c] = t->a[(size_t)index[r] * m + (size_t)index[c]];
   }
   sn_spd_solve(count, count, space, 1, b);
@@ -181,7 +181,31 @@ static void solve_range(void *user, int64_t begin, int64_t end, int worker) {
   const transforms *t = user;
   size_t m = (size_t)t->m;
   double *space = t->space + (size_t)worker * (m * m + 2 * m);
-  for (int64_t f = begin; f < end; f++) solve_shape(t, (int)f, space, (int *)(void *)(space + m * m + m));
+  for (int64_t f = begin; f < end; f++) solve_shape(t, (int)f, NULL, space, (int *)(void *)(space + m * m + m));
+}
+
+// gradient += factor (right - A x) of a shape.
+static void add_gradient(const transforms *t, int shape, double factor, double *gradient) {
+  const sn_face_solve *s = t->s;
+  for (int k = 0; k < t->m; k++) gradient[k] += factor * t->right[(size_t)k * (size_t)s->shape_count + (size_t)shape];
+  for (int l = 0; l < t->m; l++) {
+    double x = factor * sn_face_x(s, 1 + l / SN_FACE_CHANNELS, shape)[l % SN_FACE_CHANNELS];
+    for (int k = 0; x != 0 && k < t->m; k++) gradient[k] -= x * t->a[(size_t)l * (size_t)t->m + (size_t)k];
+  }
+}
+
+// One shape after the other for |r_s|^2 + |sum_u c_u r_u|^2, the other shapes as they are.
+static void solve_mixture(const transforms *t, double *gradient, double *more) {
+  const sn_face_solve *s = t->s;
+  size_t m = (size_t)t->m;
+  for (int f = 0; f < s->shape_count; f++) add_gradient(t, f, s->factors[f], gradient);
+  for (int f = 0; f < s->shape_count; f++) {
+    double c = s->factors[f];
+    add_gradient(t, f, -c, gradient);
+    for (size_t k = 0; k < m; k++) more[k] = c / (1 + c * c) * gradient[k];
+    solve_shape(t, f, more, t->space, (int *)(void *)(t->space + m * m + m));
+    add_gradient(t, f, c, gradient);
+  }
 }
 
 // All numbers of all shapes.
@@ -202,13 +226,17 @@ sn_status sn_face_transforms(sn_face_solve *s, bool choose) {
   t.a = SN_NEW(s->ctx, &scratch, double, m *m);
   t.right = SN_NEW(s->ctx, &scratch, double, m *(size_t)s->shape_count);
   t.space = SN_NEW(s->ctx, &scratch, double, (m * m + 2 * m) * (size_t)sn_threads(s->ctx));
-  sn_status status = t.a && t.right && t.space ? SN_OK : s->ctx->error.status;
+  double *rows = SN_NEW(s->ctx, &scratch, double, 2 * m);
+  sn_status status = t.a && t.right && t.space && rows ? SN_OK : s->ctx->error.status;
   if (status == SN_OK) {
     sn_parallel_for(s->ctx, s->bone_count - 1, 1, add_bones, &t);
     regularise(&t);
   }
   if (status == SN_OK && choose) status = choose_numbers(&t, &scratch);
-  if (status == SN_OK && s->kept) sn_parallel_for(s->ctx, s->shape_count, 1, solve_range, &t);
+  if (status == SN_OK && s->kept) {
+    sn_parallel_for(s->ctx, s->shape_count, 1, solve_range, &t);
+    solve_mixture(&t, rows, rows + m);
+  }
   if (status == SN_OK && !s->kept) status = solve_all(&t);
   sn_arena_free(&scratch);
   return status == SN_OK && sn_stopped(s->ctx) ? s->ctx->error.status : status;

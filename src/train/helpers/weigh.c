@@ -41,7 +41,7 @@ static void find_entries(const sn_helper_solve *s, vertex *v) {
   }
   int joints = v->count;
   double far[SN_SIMPLEX_MAX];
-  for (int h = 0; h < s->helper_count; h++) {
+  for (int h = 0; h < s->placed_count; h++) {
     if (!is_relevant(s, v, joints, s->helpers[h].parent)) continue;
     sn_vec3 d = sn_vec3_sub(rest, sn_vec3_from(s->helpers[h].centre));
     double away = sn_vec3_dot(d, d);

@@ -118,6 +118,6 @@ sn_status sn_rotreg_describe(sn_context *ctx, const sn_rotreg_drive *drive, sn_p
   if (status == SN_OK && loads) status = add_torques(ctx, r, loads, plan);
   if (status == SN_OK && loads) status = add_offsets(ctx, r, loads->joint_count, plan);
   if (status == SN_OK && drive->centre) status = add_centre(ctx, drive->centre, plan);
-  if (status == SN_OK) status = sn_turns_make(ctx, &plan->memory, &e->skeleton, &e->poses, drive->keys, &turns);
+  if (status == SN_OK) status = sn_turns_make(ctx, &plan->memory, e, drive->keys, &turns);
   return status == SN_OK ? sn_plan_ranges(ctx, plan, turns, &e->poses, drive->keys) : status;
 }

@@ -66,7 +66,7 @@ sn_status sn_blend_make(sn_context *ctx, sn_arena *memory, sn_rt_blend kind, con
   int joint_count = examples->skeleton.joint_count;
   sn_turn *turns = NULL;
   if (kind == SN_RT_BLEND_LINEAR) return SN_OK;
-  sn_status status = sn_turns_make(ctx, memory, &examples->skeleton, &examples->poses, references, &turns);
+  sn_status status = sn_turns_make(ctx, memory, examples, references, &turns);
   if (status != SN_OK) return status;
   joint_motion *motions = SN_NEW(ctx, memory, joint_motion, (size_t)keys->count * (size_t)joint_count);
   if (!motions) return ctx->error.status;

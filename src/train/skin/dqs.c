@@ -8,7 +8,7 @@
 // A blend of rigid motions needs the joints' references, to choose the signs of quaternions.
 static sn_status add_references(sn_context *ctx, const sn_examples *examples, const sn_keys *keys, sn_plan *plan) {
   sn_turn *turns;
-  sn_status status = sn_turns_make(ctx, &plan->memory, &examples->skeleton, &examples->poses, keys, &turns);
+  sn_status status = sn_turns_make(ctx, &plan->memory, examples, keys, &turns);
   return status == SN_OK ? sn_plan_references(ctx, plan, turns, examples->skeleton.joint_count) : status;
 }
 

@@ -135,15 +135,21 @@ static void gather(const sn_regression *r, const sn_vertex_set *set, int width, 
 
 // ---- the ridge ------------------------------------------------------------------------------------------------------------------
 
-// Squared errors of a fold's held-out poses in closed form: with A = (K + lambda)^-1 and g the fold, |(A_gg)^-1 (A y)_g|^2.
-static sn_status held_out_error(sn_context *ctx, const sn_fold *fold, int poses, int columns, const double *inverse,
-                                const double *alpha, double *work, double *sum) {
-  int count = fold->count - fold->outside_count;
+// The system of a set: y has pose_count rows of `columns`.
+typedef struct set_system {
+  int poses, columns;
+  double *y, *inverse, *alpha, *work; // inverse: A = (K + lambda)^-1, alpha: A y
+} set_system;
+
+// Squared errors of a fold's held-out poses in closed form: with g the fold, |(A_gg)^-1 (A y)_g|^2.
+static sn_status held_out_error(sn_context *ctx, const sn_fold *fold, const set_system *s, double *sum) {
+  int count = fold->count - fold->outside_count, columns = s->columns;
   const int *held = fold->poses + fold->outside_count;
-  double *a = work, *b = a + (size_t)count * (size_t)count;
+  double *a = s->work, *b = a + (size_t)count * (size_t)count;
   for (int n = 0; n < count; n++) {
-    for (int k = 0; k < count; k++) a[n * count + k] = inverse[held[n] * poses + held[k]];
-    memcpy(b + (size_t)n * (size_t)columns, alpha + (size_t)held[n] * (size_t)columns, (size_t)columns * sizeof *b);
+    for (int k = 0; k < count; k++) a[n * count + k] = s->inverse[held[n] * s->poses + held[k]];
+    memcpy(b + (size_t)n * (size_t)columns, s->alpha + (size_t)held[n] * (size_t)columns,
+           (size_t)columns * sizeof *b);
   }
   sn_status status = sn_lapack_posv(ctx, 'U', count, columns, a, b);
   for (size_t n = 0; status == SN_OK && n < (size_t)count * (size_t)columns; n++) *sum += b[n] * b[n];
@@ -188,16 +194,15 @@ static void make_lambda(const sn_regression *r, const sn_vertex_set *set, const 
   }
 }
 
-static sn_status score_ridge(sn_context *ctx, const sn_regression *r, int columns, const double *y, double *inverse,
-                             double *alpha, double *work, double *sum) {
-  int poses = r->m->pose_count;
+// s->inverse: K + lambda, which is inverted.
+static sn_status score_ridge(sn_context *ctx, const sn_folds *folds, const set_system *s, double *sum) {
   double condition;
-  sn_status status = sn_lapack_invert(ctx, true, poses, inverse, &condition);
+  sn_status status = sn_lapack_invert(ctx, true, s->poses, s->inverse, &condition);
   if (status == SN_OK)
-    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, poses, columns, poses, 1, inverse, poses, y, columns, 0,
-                alpha, columns);
-  for (int f = 0; status == SN_OK && f < r->folds.fold_count; f++)
-    status = held_out_error(ctx, r->folds.folds + f, poses, columns, inverse, alpha, work, sum);
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, s->poses, s->columns, s->poses, 1, s->inverse, s->poses,
+                s->y, s->columns, 0, s->alpha, s->columns);
+  for (int f = 0; status == SN_OK && f < folds->fold_count; f++)
+    status = held_out_error(ctx, folds->folds + f, s, sum);
   if (status != SN_NOT_CONVERGED) return status;
   *sum = INFINITY; // singular to rounding
   return SN_OK;
@@ -208,21 +213,25 @@ static sn_status score_set(sn_context *ctx, sn_arena *memory, void *user, int in
   const sn_regression *r = c->r;
   const sn_vertex_set *set = r->sets + index;
   size_t poses = (size_t)r->m->pose_count, columns = 3 * (size_t)set->count;
-  double *kernel = SN_NEW(ctx, memory, double, poses *poses), *inverse = SN_NEW(ctx, memory, double, poses *poses);
-  double *y = SN_NEW(ctx, memory, double, poses *columns), *alpha = SN_NEW(ctx, memory, double, poses *columns);
-  double *work = SN_NEW(ctx, memory, double, poses *(poses + columns)), *lambda = SN_NEW(ctx, memory, double, poses);
+  double *kernel = SN_NEW(ctx, memory, double, poses *poses), *lambda = SN_NEW(ctx, memory, double, poses);
+  const set_system s = {.poses = (int)poses,
+                        .columns = (int)columns,
+                        .y = SN_NEW(ctx, memory, double, poses *columns),
+                        .inverse = SN_NEW(ctx, memory, double, poses *poses),
+                        .alpha = SN_NEW(ctx, memory, double, poses *columns),
+                        .work = SN_NEW(ctx, memory, double, poses *(poses + columns))};
   double *scores = c->scores + (size_t)index * (size_t)(c->count + 1);
-  if (!kernel || !inverse || !y || !alpha || !work || !lambda) return ctx->error.status;
-  gather(r, set, 3, y);
+  if (!kernel || !lambda || !s.y || !s.inverse || !s.alpha || !s.work) return ctx->error.status;
+  gather(r, set, 3, s.y);
   double sum = 0, unit = make_kernel(r, set, kernel);
-  for (size_t n = 0; n < poses * columns; n++) sum += y[n] * y[n];
+  for (size_t n = 0; n < poses * columns; n++) sum += s.y[n] * s.y[n];
   for (int k = 0; k <= c->count; k++) scores[k] = unit > 0 && k < c->count ? 0 : sum;
   sn_status status = SN_OK;
   for (int k = 0; status == SN_OK && unit > 0 && k < c->count; k++) {
-    memcpy(inverse, kernel, poses * poses * sizeof *kernel);
+    memcpy(s.inverse, kernel, poses * poses * sizeof *kernel);
     make_lambda(r, set, c->settings + k, unit, lambda);
-    for (size_t p = 0; p < poses; p++) inverse[p * poses + p] += lambda[p];
-    status = score_ridge(ctx, r, (int)columns, y, inverse, alpha, work, scores + k);
+    for (size_t p = 0; p < poses; p++) s.inverse[p * poses + p] += lambda[p];
+    status = score_ridge(ctx, &r->folds, &s, scores + k);
   }
   return status;
 }
@@ -349,11 +358,10 @@ typedef struct fold_job {
   double *squared; // of every set
 } fold_job;
 
-// Rows and columns of the kernel: `rows` of `poses` by `columns` of them.
-static void pick(const double *kernel, int poses, const int *rows, int row_count, const int *columns,
-                 int column_count, double *out) {
-  for (int a = 0; a < row_count; a++)
-    for (int b = 0; b < column_count; b++) *out++ = kernel[rows[a] * poses + columns[b]];
+// Rows of the kernel, those of poses fold->poses[first] to [end - 1], with the columns of the poses outside the fold.
+static void pick(const double *kernel, int poses, const sn_fold *fold, int first, int end, double *out) {
+  for (int a = first; a < end; a++)
+    for (int b = 0; b < fold->outside_count; b++) *out++ = kernel[fold->poses[a] * poses + fold->poses[b]];
 }
 
 static sn_status fold_set(sn_context *ctx, sn_arena *memory, void *user, int index) {
@@ -375,11 +383,11 @@ static sn_status fold_set(sn_context *ctx, sn_arena *memory, void *user, int ind
            y + (size_t)order[n] * columns, columns * sizeof *y);
   sn_status status = SN_OK;
   if (unit > 0) {
-    pick(kernel, poses, order, known, order, known, a);
+    pick(kernel, poses, job->fold, 0, known, a);
     make_lambda(r, set, &r->ridges, unit, lambda);
     for (int n = 0; n < known; n++) a[n * known + n] += lambda[order[n]];
     status = sn_lapack_posv(ctx, 'U', known, (int)columns, a, b);
-    pick(kernel, poses, order + known, held, order, known, a);
+    pick(kernel, poses, job->fold, known, job->fold->count, a);
     if (status == SN_OK)
       cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, held, (int)columns, known, -1, a, known, b, (int)columns,
                   1, error, (int)columns);

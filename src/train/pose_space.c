@@ -62,7 +62,7 @@ static bool is_above(const int *parents, int joint, int other) {
   return other == joint;
 }
 
-// Joints that share no skin with their parent get the one that shares skin with them and stays nearest.
+// A joint that shares no skin with its parent gets one that shares skin with it and stays nearer.
 static sn_status choose_parents(sn_context *ctx, sn_arena *memory, const sn_examples *e, const sn_keys *keys,
                                 int *parents) {
   int joint_count = e->skeleton.joint_count;
@@ -72,8 +72,8 @@ static sn_status choose_parents(sn_context *ctx, sn_arena *memory, const sn_exam
   for (int n = 0; n < joint_count; n++) {
     int joint = e->skeleton.order[n];
     const bool *beside = shares + (size_t)joint * (size_t)joint_count;
-    double least = INFINITY;
     if (parents[joint] < 0 || beside[parents[joint]]) continue;
+    double least = sum_gaps(e, keys, joint, parents[joint]);
     for (int k = 0; k < joint_count; k++) {
       if (!beside[k] || is_above(parents, joint, k)) continue;
       double sum = sum_gaps(e, keys, joint, k);

@@ -192,6 +192,47 @@ static int terms_of(const sn_rt_terms *t, const sn_rt_reference *references, con
   return count;
 }
 
+// A foot is a child of the root and shares skin with the shin alone. Where it goes with the shin, it is relative to the
+// shin, whatever the order of the joints; where it stays with the root, to the root.
+static void feet_follow_the_leg(void **state) {
+  (void)state;
+  sn_context ctx = sn_context_default();
+  enum { root, foot, shin, joint_count, frame_count = 3 };
+  float positions[][3] = {{0, 0, 0}, {0, 2, 0}};
+  sn_examples e = {.rest = {.vertex_count = 2, .positions = positions}};
+  sn_keys all, none;
+  assert_ok(&ctx, sn_skeleton_new(&ctx, joint_count, &e.skeleton));
+  e.skeleton.parents[root] = -1, e.skeleton.parents[foot] = e.skeleton.parents[shin] = root;
+  for (int j = 0; j < joint_count; j++)
+    e.skeleton.rest[j] = sn_affine_make(sn_mat3_identity(), (sn_vec3){0, 2 - j, 0});
+  assert_ok(&ctx, sn_skeleton_sort(&ctx, &e.skeleton));
+  assert_ok(&ctx, sn_skin_new(&ctx, 2, 2, &e.skin));
+  for (int i = 0; i < 2; i++) {
+    e.skin.joints[2 * i] = shin, e.skin.joints[2 * i + 1] = i ? root : foot;
+    e.skin.weights[2 * i] = e.skin.weights[2 * i + 1] = 0.5f;
+  }
+  assert_ok(&ctx, sn_poses_new(&ctx, joint_count, frame_count, &e.poses));
+  assert_ok(&ctx, sn_keys_parse(&ctx, "all", frame_count, 1, &all, &none));
+  for (int along = 0; along < 2; along++) {
+    sn_arena memory = sn_arena_new(&ctx);
+    sn_turn *turns;
+    for (int f = 0; f < frame_count; f++) {
+      sn_affine moved = sn_affine_make(sn_rotation_exp((sn_vec3){0.3 * f, 0, 0}), (sn_vec3){0, 0, 0});
+      sn_pose(&e.poses, f)[shin] = moved;
+      if (along) sn_pose(&e.poses, f)[foot] = moved;
+    }
+    assert_ok(&ctx, sn_turns_make(&ctx, &memory, &e, &all, &turns));
+    for (int n = 0, seen = 0; n < joint_count; n++) {
+      if (turns[n].joint == foot) assert_int_equal(turns[n].parent, along ? shin : root);
+      assert_true(turns[n].parent < 0 || (seen >> turns[n].parent & 1)); // parents first
+      seen |= 1 << turns[n].joint;
+    }
+    sn_arena_free(&memory);
+  }
+  sn_keys_free(&all), sn_keys_free(&none), sn_poses_free(&e.poses), sn_skin_free(&e.skin);
+  sn_skeleton_free(&e.skeleton);
+}
+
 // Coefficients of displacement fields: sums of functions, which are sums of terms, as docs/reference/model-file.md has them.
 static void coefficients_are_the_formula(void **state) {
   (void)state;
@@ -279,13 +320,10 @@ static void forms_of_the_whole_space_are_refused(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(new_motion_gains),
-    cmocka_unit_test(corrections_are_bounded),
-    cmocka_unit_test(few_poses_are_met),
-    cmocka_unit_test(moving_everything_changes_nothing),
-    cmocka_unit_test(coefficients_are_the_formula),
-    cmocka_unit_test(paths_agree),
-    cmocka_unit_test(forms_of_the_whole_space_are_refused),
+    cmocka_unit_test(new_motion_gains),    cmocka_unit_test(corrections_are_bounded),
+    cmocka_unit_test(few_poses_are_met),   cmocka_unit_test(moving_everything_changes_nothing),
+    cmocka_unit_test(feet_follow_the_leg), cmocka_unit_test(coefficients_are_the_formula),
+    cmocka_unit_test(paths_agree),         cmocka_unit_test(forms_of_the_whole_space_are_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -34,19 +34,15 @@ static sn_quat mean_rotation(const sn_turn *turn, const sn_poses *poses, const s
   return (sn_quat){(float)q.x, (float)q.y, (float)q.z, (float)q.w};
 }
 
-// ---- joints that come apart -----------------------------------------------------------------------------------------
-
-double sn_turn_gap(const sn_skeleton *skeleton, const sn_turn *turn, const sn_affine *pose) {
-  if (turn->parent < 0) return 0;
-  sn_vec3 origin = sn_affine_translation(skeleton->rest[turn->joint]);
-  sn_vec3 d = sn_vec3_sub(sn_affine_apply(pose[turn->joint], origin), sn_affine_apply(pose[turn->parent], origin));
-  return sn_vec3_dot(d, d);
-}
-
+// The squared distances, over all keys, of the two places to which `joint` and `parent` move the origin of `joint`.
 static double sum_gaps(const sn_examples *e, const sn_keys *keys, int joint, int parent) {
-  const sn_turn turn = {.joint = joint, .parent = parent};
+  sn_vec3 origin = sn_affine_translation(e->skeleton.rest[joint]);
   double sum = 0;
-  for (int k = 0; k < keys->count; k++) sum += sn_turn_gap(&e->skeleton, &turn, sn_pose(&e->poses, keys->frames[k]));
+  for (int k = 0; k < keys->count; k++) {
+    const sn_affine *pose = sn_pose(&e->poses, keys->frames[k]);
+    sn_vec3 d = sn_vec3_sub(sn_affine_apply(pose[joint], origin), sn_affine_apply(pose[parent], origin));
+    sum += sn_vec3_dot(d, d);
+  }
   return sum;
 }
 
@@ -67,20 +63,19 @@ static bool is_above(const int *parents, int joint, int other) {
   return other == joint;
 }
 
-// Parents that hold the joints' skin.
+// A joint that shares no skin with its parent gets one that shares skin with it and stays nearer.
 static sn_status choose_parents(sn_context *ctx, sn_arena *memory, const sn_examples *e, const sn_keys *keys,
                                 int *parents) {
   int joint_count = e->skeleton.joint_count;
   bool *shares = SN_NEW(ctx, memory, bool, (size_t)joint_count *(size_t)joint_count);
   if (!shares) return ctx->error.status;
   find_shares(&e->skin, (size_t)joint_count, shares);
-  double limit = sn_least_gap * sn_points_diagonal((const float(*)[3])e->rest.positions, e->rest.vertex_count);
   for (int n = 0; n < joint_count; n++) {
     int joint = e->skeleton.order[n];
     const bool *beside = shares + (size_t)joint * (size_t)joint_count;
-    if (parents[joint] < 0) continue;
-    double least = beside[parents[joint]] ? sum_gaps(e, keys, joint, parents[joint]) : INFINITY;
-    for (int k = 0; k < joint_count && least > limit * limit * keys->count; k++) {
+    if (parents[joint] < 0 || beside[parents[joint]]) continue;
+    double least = sum_gaps(e, keys, joint, parents[joint]);
+    for (int k = 0; k < joint_count; k++) {
       if (!beside[k] || is_above(parents, joint, k)) continue;
       double sum = sum_gaps(e, keys, joint, k);
       if (sum < least) least = sum, parents[joint] = k;

@@ -16,16 +16,12 @@ typedef struct sn_turn {
 
 // A joint that turns less, in radians, does not turn; and poses nearer than this part of the largest distance are one.
 static const double sn_least_turn = 1e-3, sn_same_pose = 1e-3;
-// Joints that come apart by less than this part of the diagonal hold together.
-static const double sn_least_gap = 1e-3;
 
-// One local rotation per joint, relative to its parent; parents first. Where a joint shares no skin with its parent, or
-// comes apart from it, it is relative to the joint that shares skin with it and stays nearest: feet that inverse
-// kinematics moves are children of the root. `memory` owns the result.
+// One local rotation per joint, relative to its parent; parents first. A joint that shares no skin with its parent is
+// relative to one that shares skin with it and stays nearer: feet that inverse kinematics moves are children of the
+// root. `memory` owns the result.
 sn_status sn_turns_make(sn_context *ctx, sn_arena *memory, const sn_examples *examples, const sn_keys *keys,
                         sn_turn **out);
-// The squared distance of the two places to which a joint and the one it is relative to move its origin; 0 without one.
-double sn_turn_gap(const sn_skeleton *skeleton, const sn_turn *turn, const sn_affine *pose);
 
 // The joints' references and the range of their pose vectors over the rest pose and the frames of `keys`, in the plan of a model.
 sn_status sn_plan_references(sn_context *ctx, sn_plan *plan, const sn_turn *turns, int joint_count);

@@ -114,6 +114,13 @@ static double enveloping_error(const sn_corrector *c, double squared) {
   return c->rigid > 0 ? sqrt(squared / c->rigid) : 0;
 }
 
+// The weights that decide which joints are relevant to a vertex: the file's, or the model's without them.
+static const sn_skin *skin_on_joints(const sn_corrector *c) {
+  if (c->residuals.joint_count == 0) return NULL;
+  if (c->examples->skin.vertex_count > 0) return &c->examples->skin;
+  return c->model.info.palette_count == c->model.info.joint_count ? &c->residuals.skin : NULL;
+}
+
 // A model may have this much more cross-validated error than one with all displacement fields would, but lose no more
 // than this part of the squared residual; or it loses this part of the diagonal (rms), which is not visible.
 static const double more_error = 1.03, lost_part = 0.0025, invisible = 5e-5;
@@ -248,6 +255,7 @@ static sn_status prepare(sn_corrector *c, const sn_plan *plan) {
   if (status != SN_OK) return status;
   sn_poses_merge(c);
   if (c->options->space == SN_SPACE_LOCAL) sn_poses_thin(c);
+  c->residuals.weights = skin_on_joints(c);
   return SN_OK;
 }
 

@@ -80,9 +80,7 @@ typedef struct sn_residuals {
   sn_skin skin;           // as evaluated; of `palette` entries
   const sn_skin *weights; // on joints: which joints are relevant to a vertex; NULL: all are
   int *clip_of;           // of every pose
-  double *gaps;           // pose_count * joint_count: squared, of sn_turn_gap
-  int *part_of; // joint_count: the first joint of the part of the skeleton that holds together; NULL: all of it does
-  const double *sigmas; // of every pose: the width asked for, 0 for none; NULL: none has one
+  const double *sigmas;   // of every pose: the width asked for, 0 for none; NULL: none has one
   sn_runs runs;
   float *farthest; // vertex_count: the longest residual in a pose, after the blend
   double diagonal;

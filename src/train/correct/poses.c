@@ -86,7 +86,7 @@ static void average_into(float (*sum)[6], const float (*next)[6], int vertex_cou
 
 void sn_poses_merge(sn_corrector *c) {
   sn_residuals *m = &c->residuals;
-  size_t stride = (size_t)sn_residuals_dims(m), n = (size_t)m->vertex_count, joints = (size_t)m->joint_count;
+  size_t stride = (size_t)sn_residuals_dims(m), n = (size_t)m->vertex_count;
   double largest = 0;
   for (int p = 1; p < m->pose_count; p++) {
     double d = pose_distance(m, 0, p, c->joints, c->joint_count);
@@ -102,7 +102,6 @@ void sn_poses_merge(sn_corrector *c) {
       memmove(m->vectors + (size_t)kept * stride, vector, stride * sizeof *vector);
       memmove(m->deltas + (size_t)kept * n, deltas, n * sizeof *deltas);
       if (c->sigmas) c->sigmas[kept] = c->sigmas[p];
-      memmove(m->gaps + (size_t)kept * joints, m->gaps + (size_t)p * joints, joints * sizeof *m->gaps);
       m->clip_of[kept] = m->clip_of[p];
       c->pose_of[p - 1] = kept, c->merged[kept++] = 1;
     } else {
@@ -122,13 +121,11 @@ enum { most_poses = 1024 };
 void sn_poses_thin(sn_corrector *c) {
   sn_residuals *m = &c->residuals;
   size_t dims = (size_t)sn_residuals_dims(m), n = (size_t)m->vertex_count, from = (size_t)m->pose_count;
-  size_t joints = (size_t)m->joint_count;
   if (from <= most_poses) return;
   for (size_t p = 1; p < most_poses; p++) {
     size_t k = p * from / most_poses;
     memmove(m->vectors + p * dims, m->vectors + k * dims, dims * sizeof *m->vectors);
     memmove(m->deltas + p * n, m->deltas + k * n, n * sizeof *m->deltas);
-    memmove(m->gaps + p * joints, m->gaps + k * joints, joints * sizeof *m->gaps);
     m->clip_of[p] = m->clip_of[k];
   }
   for (int k = 0; k < c->keys->count; k++) c->pose_of[k] = (int)((size_t)c->pose_of[k] * most_poses / from);

@@ -32,18 +32,9 @@ static void find_relevant(const sn_regression *r, const int *parents, int i, boo
   }
 }
 
-// Marks the parts of the skeleton that carry vertex i, if these are several.
-static void find_apart(const sn_residuals *m, int i, bool *out) {
-  const uint16_t *joints = m->weights->joints + (size_t)i * (size_t)m->weights->influences;
-  int count = sn_near_carrying(m->weights, i);
-  bool apart = false;
-  for (int k = 1; k < count; k++) apart |= m->part_of[joints[k]] != m->part_of[joints[0]];
-  for (int k = 0; apart && k < count; k++) out[m->part_of[joints[k]]] = true;
-}
-
 static sn_status find_sets(sn_regression *r) {
   int n = r->m->vertex_count;
-  size_t width = (size_t)r->control_count + (r->m->part_of ? (size_t)r->m->joint_count : 0);
+  size_t width = (size_t)r->control_count;
   bool *relevant = SN_NEW(r->ctx, r->memory, bool, (size_t)n *width);
   int *first = SN_NEW(r->ctx, r->memory, int, n), *order = SN_NEW(r->ctx, r->memory, int, n);
   int *parents = SN_NEW(r->ctx, r->memory, int, r->m->joint_count);
@@ -53,7 +44,6 @@ static sn_status find_sets(sn_regression *r) {
   for (int i = 0; i < n; i++) {
     bool *row = relevant + (size_t)i * width;
     find_relevant(r, parents, i, row);
-    if (r->m->part_of) find_apart(r->m, i, row + r->control_count);
     int s = 0;
     while (s < r->set_count && memcmp(row, relevant + (size_t)first[s] * width, width * sizeof *row)) s++;
     if (s == r->set_count) first[r->set_count++] = i;
@@ -63,7 +53,6 @@ static sn_status find_sets(sn_regression *r) {
   if (!r->sets) return r->ctx->error.status;
   for (int s = 0, used = 0; s < r->set_count; s++) {
     r->sets[s] = (sn_vertex_set){.vertices = order + used, .relevant = relevant + (size_t)first[s] * width};
-    if (r->m->part_of) r->sets[s].apart = r->sets[s].relevant + r->control_count;
     for (int i = 0; i < n; i++)
       if (r->set_of[i] == s) order[used++] = i, r->sets[s].count++;
   }
@@ -169,30 +158,7 @@ static int clip_at(const sn_regression *r, int pose) {
   return clip < SN_MOST_CLIPS ? clip : SN_MOST_CLIPS - 1;
 }
 
-// The mean squared residual of a set, of a vertex in a pose.
-static double mean_residual(const sn_regression *r, const sn_vertex_set *set) {
-  double sum = 0;
-  for (int p = 0; p < r->m->pose_count; p++)
-    for (int n = 0; n < set->count; n++) {
-      const float *d = r->m->deltas[(size_t)p * (size_t)r->m->vertex_count + (size_t)set->vertices[n]];
-      for (int c = 0; c < 3; c++) sum += (double)d[c] * d[c];
-    }
-  return sum / ((double)r->m->pose_count * set->count);
-}
-
-// The diagonal of lambda, pose_count numbers. Where joints that carry a vertex come apart, its residual is no function of
-// their rotations: the squared gap is noise.
-static void make_lambda(const sn_regression *r, const sn_vertex_set *set, const sn_clip_ridges *ridges, double unit,
-                        double *lambda) {
-  size_t joints = (size_t)r->m->joint_count;
-  double signal = set->apart ? mean_residual(r, set) : 0;
-  for (int p = 0; p < r->m->pose_count; p++) {
-    double gap = 0;
-    for (size_t j = 0; set->apart && j < joints; j++)
-      if (set->apart[j]) gap += r->m->gaps[(size_t)p * joints + j];
-    lambda[p] = unit * (sn_ridges[ridges->of[clip_at(r, p)]] + (gap > 0 && signal > 0 ? gap / signal : 0));
-  }
-}
+double sn_regression_ridge(const sn_regression *r, int pose) { return sn_ridges[r->ridges.of[clip_at(r, pose)]]; }
 
 // s->inverse: K + lambda, which is inverted.
 static sn_status score_ridge(sn_context *ctx, const sn_folds *folds, const set_system *s, double *sum) {
@@ -213,7 +179,7 @@ static sn_status score_set(sn_context *ctx, sn_arena *memory, void *user, int in
   const sn_regression *r = c->r;
   const sn_vertex_set *set = r->sets + index;
   size_t poses = (size_t)r->m->pose_count, columns = 3 * (size_t)set->count;
-  double *kernel = SN_NEW(ctx, memory, double, poses *poses), *lambda = SN_NEW(ctx, memory, double, poses);
+  double *kernel = SN_NEW(ctx, memory, double, poses *poses);
   const set_system s = {.poses = (int)poses,
                         .columns = (int)columns,
                         .y = SN_NEW(ctx, memory, double, poses *columns),
@@ -221,7 +187,7 @@ static sn_status score_set(sn_context *ctx, sn_arena *memory, void *user, int in
                         .alpha = SN_NEW(ctx, memory, double, poses *columns),
                         .work = SN_NEW(ctx, memory, double, poses *(poses + columns))};
   double *scores = c->scores + (size_t)index * (size_t)(c->count + 1);
-  if (!kernel || !lambda || !s.y || !s.inverse || !s.alpha || !s.work) return ctx->error.status;
+  if (!kernel || !s.y || !s.inverse || !s.alpha || !s.work) return ctx->error.status;
   gather(r, set, 3, s.y);
   double sum = 0, unit = make_kernel(r, set, kernel);
   for (size_t n = 0; n < poses * columns; n++) sum += s.y[n] * s.y[n];
@@ -229,8 +195,8 @@ static sn_status score_set(sn_context *ctx, sn_arena *memory, void *user, int in
   sn_status status = SN_OK;
   for (int k = 0; status == SN_OK && unit > 0 && k < c->count; k++) {
     memcpy(s.inverse, kernel, poses * poses * sizeof *kernel);
-    make_lambda(r, set, c->settings + k, unit, lambda);
-    for (size_t p = 0; p < poses; p++) s.inverse[p * poses + p] += lambda[p];
+    for (size_t p = 0; p < poses; p++)
+      s.inverse[p * poses + p] += sn_ridges[c->settings[k].of[clip_at(r, (int)p)]] * unit;
     status = score_ridge(ctx, &r->folds, &s, scores + k);
   }
   return status;
@@ -329,13 +295,11 @@ static sn_status solve_set(sn_context *ctx, sn_arena *memory, void *user, int in
   const sn_vertex_set *set = r->sets + index;
   size_t poses = (size_t)r->m->pose_count, columns = 6 * (size_t)set->count, n = (size_t)r->m->vertex_count;
   double *kernel = SN_NEW(ctx, memory, double, poses *poses), *y = SN_NEW(ctx, memory, double, poses *columns);
-  double *lambda = SN_NEW(ctx, memory, double, poses);
-  if (!kernel || !y || !lambda) return ctx->error.status;
+  if (!kernel || !y) return ctx->error.status;
   double unit = r->unit[index] = make_kernel(r, set, kernel);
   if (!(unit > 0)) return SN_OK; // alpha stays zero
   gather(r, set, 6, y);
-  make_lambda(r, set, &r->ridges, unit, lambda);
-  for (size_t p = 0; p < poses; p++) kernel[p * poses + p] += lambda[p];
+  for (size_t p = 0; p < poses; p++) kernel[p * poses + p] += sn_regression_ridge(r, (int)p) * unit;
   sn_status status = sn_lapack_posv(ctx, 'U', (int)poses, (int)columns, kernel, y);
   for (size_t p = 0; status == SN_OK && p < poses; p++)
     for (size_t k = 0; k < columns; k++)
@@ -374,8 +338,8 @@ static sn_status fold_set(sn_context *ctx, sn_arena *memory, void *user, int ind
   double *kernel = SN_NEW(ctx, memory, double, square), *a = SN_NEW(ctx, memory, double, square);
   double *y = SN_NEW(ctx, memory, double, (size_t)poses *columns),
          *b = SN_NEW(ctx, memory, double, (size_t)poses *columns);
-  double *error = SN_NEW(ctx, memory, double, (size_t)held *columns), *lambda = SN_NEW(ctx, memory, double, poses);
-  if (!kernel || !a || !y || !b || !error || !lambda) return ctx->error.status;
+  double *error = SN_NEW(ctx, memory, double, (size_t)held *columns);
+  if (!kernel || !a || !y || !b || !error) return ctx->error.status;
   gather(r, set, 3, y);
   double unit = make_kernel(r, set, kernel);
   for (int n = 0; n < job->fold->count; n++)
@@ -384,8 +348,7 @@ static sn_status fold_set(sn_context *ctx, sn_arena *memory, void *user, int ind
   sn_status status = SN_OK;
   if (unit > 0) {
     pick(kernel, poses, job->fold, 0, known, a);
-    make_lambda(r, set, &r->ridges, unit, lambda);
-    for (int n = 0; n < known; n++) a[n * known + n] += lambda[order[n]];
+    for (int n = 0; n < known; n++) a[n * known + n] += sn_regression_ridge(r, order[n]) * unit;
     status = sn_lapack_posv(ctx, 'U', known, (int)columns, a, b);
     pick(kernel, poses, job->fold, known, job->fold->count, a);
     if (status == SN_OK)

@@ -14,7 +14,6 @@
 typedef struct sn_vertex_set {
   int count, *vertices;
   bool *relevant; // of every control
-  bool *apart;    // of every joint: it is the first of one of the parts of the skeleton that carry the vertices
 } sn_vertex_set;
 
 enum { SN_RIDGE_COUNT = 5 };
@@ -40,6 +39,9 @@ typedef struct sn_regression {
   double *unit;             // of every set: what its ridges are relative to; 0 where nothing that is relevant moves
   int *set_of;              // of every vertex
 } sn_regression;
+
+// The ridge of a pose, relative to a set's unit.
+double sn_regression_ridge(const sn_regression *r, int pose);
 
 // The sets and the ridges.
 sn_status sn_regression_choose(sn_regression *r);

@@ -160,36 +160,7 @@ static void fill_pose(sn_corrector *c, int k) {
   while (*clip + 1 < e->clip_count && f >= e->clip_start[*clip + 1]) ++*clip;
   if (m->joint_count > 0) sn_pose_vector(c->turns, m->joint_count, sn_pose(&e->poses, f), vector);
   value_vector(c, e->values.values + (size_t)f * (size_t)m->value_count, vector + 3 * (size_t)m->joint_count);
-  for (int n = 0; n < m->joint_count; n++)
-    m->gaps[(size_t)(k + 1) * (size_t)m->joint_count + (size_t)c->turns[n].joint] =
-      sn_turn_gap(&e->skeleton, c->turns + n, sn_pose(&e->poses, f));
   if (c->sigmas) c->sigmas[k + 1] = e->sigmas[f];
-}
-
-// The weights that decide which joints are relevant to a vertex: the file's, or the model's without them.
-static const sn_skin *skin_on_joints(const sn_corrector *c) {
-  if (c->residuals.joint_count == 0) return NULL;
-  if (c->examples->skin.vertex_count > 0) return &c->examples->skin;
-  return c->model.info.palette_count == c->model.info.joint_count ? &c->residuals.skin : NULL;
-}
-
-// The parts of the skeleton that hold together at all poses.
-static sn_status find_parts(sn_corrector *c) {
-  sn_residuals *m = &c->residuals;
-  double most = sn_least_gap * m->diagonal;
-  int *part_of = SN_NEW(c->ctx, &c->memory, int, m->joint_count), parts = 0;
-  if (!part_of) return c->ctx->error.status;
-  for (int n = 0; n < m->joint_count; n++) part_of[c->turns[n].joint] = c->turns[n].parent;
-  for (int j = 0; j < m->joint_count; j++) {
-    bool apart = part_of[j] < 0;
-    for (int p = 1; p < m->pose_count && !apart; p++)
-      apart = m->gaps[(size_t)p * (size_t)m->joint_count + (size_t)j] > most * most;
-    if (apart) part_of[j] = j, parts++;
-  }
-  for (int round = 0; round < m->joint_count; round++)
-    for (int j = 0; j < m->joint_count; j++) part_of[j] = part_of[part_of[j]];
-  m->part_of = parts > 1 ? part_of : NULL;
-  return SN_OK;
 }
 
 // Room for all poses, and the rest pose.
@@ -205,19 +176,17 @@ static sn_status start_residuals(sn_corrector *c) {
                       .diagonal = sn_points_diagonal((const float(*)[3])e->rest.positions, n)};
   m->vectors = SN_NEW(c->ctx, &c->memory, double, (size_t)poses *(size_t)sn_residuals_dims(m));
   m->deltas = sn_arena_alloc(c->ctx, &c->memory, (size_t)poses * (size_t)n, sizeof *m->deltas);
-  m->gaps = SN_NEW(c->ctx, &c->memory, double, (size_t)poses *(size_t)m->joint_count);
   m->farthest = SN_NEW(c->ctx, &c->memory, float, n), m->clip_of = SN_NEW(c->ctx, &c->memory, int, poses);
   c->merged = SN_NEW(c->ctx, &c->memory, int, poses), c->pose_of = SN_NEW(c->ctx, &c->memory, int, poses);
   c->ranges = sn_arena_alloc(c->ctx, &c->memory, (size_t)m->value_count, sizeof *c->ranges);
   if (e->sigmas) m->sigmas = c->sigmas = SN_NEW(c->ctx, &c->memory, double, poses);
-  if (!m->vectors || !m->deltas || !m->gaps || !m->farthest || !m->clip_of || !c->merged || !c->pose_of ||
-      !c->ranges || (e->sigmas && !c->sigmas))
+  if (!m->vectors || !m->deltas || !m->farthest || !m->clip_of || !c->merged || !c->pose_of || !c->ranges ||
+      (e->sigmas && !c->sigmas))
     return c->ctx->error.status;
   find_ranges(c);
-  sn_status status = read_skin(c, &m->skin);
-  m->weights = status == SN_OK ? skin_on_joints(c) : NULL;
   sn_pose_vector(c->turns, m->joint_count, NULL, m->vectors);
   value_vector(c, e->values.rest, m->vectors + 3 * (size_t)m->joint_count);
+  sn_status status = read_skin(c, &m->skin);
   return status == SN_OK ? read_runs(c, &m->runs) : status;
 }
 
@@ -256,7 +225,6 @@ sn_status sn_residuals_measure(sn_corrector *c) {
     if (status == SN_OK) note_singular(c, f, singular);
   }
   if (status == SN_OK) status = sn_team_gather(ctx, n, 64, m->farthest, sizeof *m->farthest);
-  if (status == SN_OK && m->weights) status = find_parts(c);
   sn_arena_free(&scratch);
   return status;
 }

@@ -37,7 +37,7 @@ static void interleave(fixture *f, int poses, int folds) {
   assert_ok(&f->ctx, sn_folds_make(&f->ctx, &f->memory, poses, fold_of, folds, &f->folds));
 }
 
-static void interleaved_and_single(void **state) {
+static void interleaved_folds(void **state) {
   (void)state;
   fixture f = start();
   interleave(&f, 12, 5);
@@ -48,10 +48,6 @@ static void interleaved_and_single(void **state) {
   assert_int_equal(f.folds.fold_count, 1);
   assert_int_equal(f.folds.folds[0].outside_count, 1);
   assert_int_equal(f.folds.folds[0].count, 2);
-  assert_ok(&f.ctx, sn_folds_single(&f.ctx, &f.memory, 30, 12, &f.folds));
-  assert_int_equal(f.folds.fold_count, 12);
-  check_folds(&f.folds, 30, 0);
-  for (int n = 0; n < 12; n++) assert_int_equal(f.folds.folds[n].count - f.folds.folds[n].outside_count, 1);
   sn_arena_free(&f.memory);
 }
 
@@ -99,7 +95,7 @@ static void similar_poses_together(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(interleaved_and_single),
+    cmocka_unit_test(interleaved_folds),
     cmocka_unit_test(similar_poses_together),
     cmocka_unit_test(running_and_choosing),
   };

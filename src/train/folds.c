@@ -29,14 +29,6 @@ sn_status sn_folds_make(sn_context *ctx, sn_arena *memory, int pose_count, const
   return status;
 }
 
-sn_status sn_folds_single(sn_context *ctx, sn_arena *memory, int pose_count, int most, sn_folds *out) {
-  int *fold_of = SN_NEW(ctx, memory, int, pose_count), count = pose_count < most ? pose_count : most;
-  if (!fold_of) return ctx->error.status;
-  for (int k = 0; k < pose_count; k++) fold_of[k] = -1;
-  for (int n = 0; n < count; n++) fold_of[(int)((int64_t)n * pose_count / count)] = n;
-  return sn_folds_make(ctx, memory, pose_count, fold_of, count, out);
-}
-
 // ---- clusters of similar poses --------------------------------------------------------------------------------------
 
 static double distance2(int dims, const double *a, const double *b) {

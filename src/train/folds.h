@@ -22,9 +22,6 @@ enum { sn_usual_folds = 5 };
 sn_status sn_folds_make(sn_context *ctx, sn_arena *memory, int pose_count, const int *fold_of, int fold_count,
                         sn_folds *out);
 
-// Single poses, evenly spread, at most `most` of them.
-sn_status sn_folds_single(sn_context *ctx, sn_arena *memory, int pose_count, int most, sn_folds *out);
-
 // The cross-validation of everything that is chosen. Similar poses are held out together: poses of a clip nearer than a
 // quarter of its rms distance form a cluster (single linkage), and clusters are dealt to five folds at random; a clip
 // of fewer clusters is cut into five runs of frames. `vectors`: pose_count rows of `dims` numbers; `clip_of`: the clip

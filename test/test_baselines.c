@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Rows of compare that are no models: mwe, animspace, mohr, sbs, hejl, alexa; against their formulas, written out here.
+// Rows of compare that are no models: mwe, animspace, mohr, sbs, hejl, alexa, wpsd; against their formulas, written out here.
 #include "lab/baselines/baselines.h"
 #include "train_fixture.h"
 
@@ -192,6 +192,41 @@ static double centre_cost(int count, const sn_affine *m, sn_vec3 r) {
   return sum;
 }
 
+// A joint at 0 and 1 radians in training, 1/2 in the test, a vertex with weights 0.3 and 0.7: with k = exp(-0.7 / 2 sigma^2) between the
+// poses and m = exp(-0.7 / 8 sigma^2) from each to the test, the kernel weights are (-k, 1) delta / (1 - k^2), and the correction is
+// m delta / (1 + k) in the rest pose.
+static void test_wpsd_is_its_formula(void **state) {
+  (void)state;
+  const double sigma = 0.8, angle[3] = {0, 1, 0.5};
+  sn_context ctx = sn_context_default();
+  sn_examples e = made(&ctx, 12);
+  sn_random rng = sn_random_new(13);
+  sn_vec3 delta[made_vertices];
+  for (int f = 0; f < 3; f++) {
+    sn_pose(&e.poses, f)[0] = sn_affine_identity();
+    sn_pose(&e.poses, f)[1] = sn_affine_make(sn_rotation_exp((sn_vec3){0, 0, angle[f]}), (sn_vec3){0.1 * f, 0, 0});
+    for (int i = 0; i < made_vertices; i++) {
+      if (f == 1) delta[i] = sn_vec3_scale(random_vec3(&rng), 0.1);
+      sn_vec3 v = sn_vec3_from(e.rest.positions[i]);
+      double k = exp(-0.7 / (2 * sigma * sigma)), m = exp(-0.7 / (8 * sigma * sigma));
+      if (f > 0) v = sn_vec3_mad(v, delta[i], f == 1 ? 1 : m / (1 + k));
+      sn_vec3 at =
+        sn_vec3_add(sn_vec3_scale(v, 0.3), sn_vec3_scale(sn_affine_apply(sn_pose(&e.poses, f)[1], v), 0.7));
+      sn_vec3_store(at, sn_frame_mutable(&e.frames, f)[i]);
+    }
+  }
+  sn_method_spec spec;
+  sn_keys keys, wanted;
+  sn_frames out;
+  sn_train_report report;
+  assert_ok(&ctx, sn_method_parse(&ctx, "wpsd:sigma=0.8,weights=given", &spec));
+  assert_ok(&ctx, sn_keys_parse(&ctx, "0,1", made_frames, 1, &keys, NULL));
+  assert_ok(&ctx, sn_keys_parse(&ctx, "0,1,2", made_frames, 1, &wanted, NULL));
+  assert_ok(&ctx, sn_train_predict(&ctx, &spec, &e, &keys, &wanted, &out, &report));
+  for (int f = 0; f < 3; f++) assert_below(frame_miss(&out, f, &e.frames, f), 2e-6);
+  sn_frames_free(&out), sn_keys_free(&keys), sn_keys_free(&wanted), sn_examples_free(&e);
+}
+
 // By brute force: a compass search from the start finds nothing better than the centre.
 static void test_centre_is_the_best(void **state) {
   (void)state;
@@ -345,8 +380,8 @@ static void test_memory_runs_out(void **state) {
   (void)state;
   sn_context plain = sn_context_default();
   sn_examples e = generate(&plain, "bar", 4, 40);
-  const char *const specs[] = {"mwe", "animspace", "mohr:rounds=2", "sbs", "hejl"};
-  for (int k = 0; k < 5; k++) {
+  const char *const specs[] = {"mwe", "animspace", "mohr:rounds=2", "sbs", "hejl", "wpsd"};
+  for (int k = 0; k < 6; k++) {
     bool done = false;
     for (int64_t n = 1; !done; n += n < 12 ? 1 : 7) {
       failing_allocator allocator = {.countdown = n};
@@ -370,15 +405,11 @@ static void test_memory_runs_out(void **state) {
 int main(void) {
   sn_lab_add_methods();
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_mwe_is_found_again),
-    cmocka_unit_test(test_animation_space_is_found_again),
-    cmocka_unit_test(test_noise_is_not_learned),
-    cmocka_unit_test(test_mohr_finds_rest_positions),
-    cmocka_unit_test(test_centre_is_the_best),
-    cmocka_unit_test(test_sphere_keeps_distances),
-    cmocka_unit_test(test_hejl_is_its_formula),
-    cmocka_unit_test(test_alexa_is_its_formula),
-    cmocka_unit_test(test_rows),
+    cmocka_unit_test(test_mwe_is_found_again),     cmocka_unit_test(test_animation_space_is_found_again),
+    cmocka_unit_test(test_noise_is_not_learned),   cmocka_unit_test(test_mohr_finds_rest_positions),
+    cmocka_unit_test(test_wpsd_is_its_formula),    cmocka_unit_test(test_centre_is_the_best),
+    cmocka_unit_test(test_sphere_keeps_distances), cmocka_unit_test(test_hejl_is_its_formula),
+    cmocka_unit_test(test_alexa_is_its_formula),   cmocka_unit_test(test_rows),
     cmocka_unit_test(test_memory_runs_out),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

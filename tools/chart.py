@@ -4,7 +4,7 @@ import html
 import math
 
 COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000"]
-WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 860, 360, 70, 210, 40, 60
+WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 880, 360, 70, 250, 40, 60
 
 
 def _ticks(low, high):

@@ -11,14 +11,15 @@ import functools
 import json
 import math
 import os
-import struct
+import re
 import shutil
+import struct
 import subprocess
 import tempfile
 from pathlib import Path
 
 import chart
-from measure import DATA, MEASURED, ROOT, compare_rows, files, gen, main, run
+from measure import DATA, MEASURED, ROOT, between, compare_rows, error_table, files, gen, main, run, small
 
 PAGES = Path(os.environ.get("SINEW_FIGURES", ROOT / "docs/figures"))
 
@@ -62,6 +63,41 @@ def wang_table(rows):
                  *three(f"{fps / ssd_fps:.2f}", lambda m: f"{lbs['us_per_frame'] / m['us_per_frame']:.2f}"),
                  *three(size, lambda m: f"{m['bytes']:,}"), *three(str(seconds), lambda m: f"{m['seconds']:.1f}")]
         yield f"| {row['name']} | {vertices:,}, {joints}, {bones}, {poses} | " + " | ".join(cells) + " |"
+    yield ""
+    yield "| frames per second | SSD: theirs | `lbs` | theirs | `rotreg:published=1` | `rotreg` |"
+    yield "| --- |" + " ---: |" * 5
+    for row in rows:
+        fps, ssd_fps = WANG[row["name"]][6:8]
+        lbs, published, own = (f"{1e6 / m['us_per_frame']:,.0f}" for m in row["models"])
+        yield f"| {row['name']} | {ssd_fps:,} | {lbs} | {fps} | {published} | {own} |"
+
+
+# Figure 12 and section 7.1: leave-one-out errors. Bodies with the joints and poses of the examples, and characters instead of scans: title, set (or folder of the
+# data), its options, poses.
+LEFT_OUT = {
+    "James: 73 joints, every third of 31 poses": ("body", ["--vertices", "2000", "--joints", "73", "--frames", "31"], "every:3"),
+    "Drago: 16 joints, every fourth of 49 poses": ("body", ["--vertices", "2000", "--joints", "16", "--frames", "49"], "every:4"),
+    "Gorilla: 61 joints, every fourth of 46 poses": ("body", ["--vertices", "2000", "--joints", "61", "--frames", "46"], "every:4"),
+    "fox, run: 18 poses": ("fox-run", None, "every:2"), "CesiumMan, walk: 11 poses": ("cesiumman-walk", None, "every:6"),
+}
+
+
+def left_out(folder):
+    rows = []
+    for title, (name, words, keys) in LEFT_OUT.items():
+        place = "set" if words else str(DATA / name)
+        if words:
+            gen(folder, "set", name, *words)
+        found = compare_rows(folder, FIGURE_11_METHODS, "--loocv", "--rest", f"{place}/rest.obj", *files(place), "--keys", keys)
+        rows.append({"set": title, "models": {r["spec"]: {"train": r["train"]["ee"], "test": r["test"]["ee"], "max": r["test"]["max_pct_diag"]} for r in found}})
+    return rows
+
+
+def left_out_table(rows):
+    yield "| | " + " | ".join(f"`{m}`: training ee | leave-one-out ee | largest, %" for m in FIGURE_11_METHODS) + " |"
+    yield "| --- |" + " ---: |" * (3 * len(FIGURE_11_METHODS))
+    for row in rows:
+        yield f"| {row['set']} | " + " | ".join(f"{m['train']:.3f} | {m['test']:.3f} | {m['max']:.2f}" for m in row["models"].values()) + " |"
 
 
 # Figures 11, 13 and 14: the numbers that the program of `make figures` writes beside its pictures.
@@ -142,8 +178,71 @@ def murtagh(folder):
     for name, (vertices, *_, kind, keys) in MURTAGH.items():
         gen(folder, "set", *kind, "--vertices", str(vertices))
         found = compare_rows(folder, MURTAGH_METHODS, "--rest", "set/rest.obj", *files("set"), "--keys", keys)
-        rows.append({"name": name, "models": [{"us": r["us_per_frame"], "bytes": r["bytes"], "ee": r["test"]["ee"]} for r in found]})
+        rows.append({"name": name, "models": [{"us": r["us_per_frame"], "bytes": r["bytes"], "ee": r["test"]["ee"], "max": r["test"]["max_pct_diag"]} for r in found]})
     return rows
+
+
+# Figures 5.4 to 5.6: the correction of the vertex that is displaced most, over the angle of the wrist.
+CURVES = {"9 poses on SSD (5.4)": ("psd:space=whole", "every:5"), "3 poses on SSD (5.5)": ("psd:space=whole", "every:20"),
+          "3 poses on dual quaternions (5.6)": ("psd:space=whole,blend=dualquat", "every:20")}
+
+
+def read_curves(path):
+    """The lines of a chart that the tool drew, in the units of its axes: true, interpolated."""
+    text = Path(path).read_text()
+    axis = lambda pattern: [(float(at), float(value)) for at, value in re.findall(pattern, text)]
+    across = axis(r'<text x="([\d.]+)" y="386" text-anchor="middle">([-\d.]+)<')
+    up = axis(r'<text x="64" y="([\d.]+)" text-anchor="end">([-\d.e]+)<')
+    scale = lambda ticks, at, shift: ticks[0][1] + (at - ticks[0][0] + shift) * (ticks[-1][1] - ticks[0][1]) / (ticks[-1][0] - ticks[0][0])
+    lines = [line.replace("L", " ").split() for line in re.findall(r'<path fill="none" [^>]*d="M([^"]+)"', text)]
+    return [[(scale(across, float(x), 0), scale(up, float(y), 4)) for x, y in zip(line[::2], line[1::2])] for line in lines]
+
+
+def curves(folder):
+    gen(folder, "set", "wrist", "--vertices", "7992")
+    rows = []
+    for title, (spec, keys) in CURVES.items():
+        run(folder, "compare", "--method", spec, "--rest", "set/rest.obj", *files("set"), "--keys", keys, "--plot", "curve.svg", "--plot-of", "correction")
+        true, interpolated = read_curves(f"{folder}/curve.svg")
+        rows.append({"name": title, "true": true, "points": interpolated})
+    return rows
+
+
+def curves_table(rows):
+    yield "| figure | largest true displacement, metres | largest interpolated | largest difference |"
+    yield "| --- | ---: | ---: | ---: |"
+    for row in rows:
+        largest = [max(abs(y) for _, y in row[key]) for key in ("true", "points")]
+        apart = max(abs(a[1] - b[1]) for a, b in zip(row["true"], row["points"]))
+        yield f"| {row['name']} | {largest[0]:.3f} | {largest[1]:.3f} | {apart:.3f} |"
+
+
+def curves_picture(rows):
+    series = {"true, on SSD": rows[0]["true"], **{row["name"]: row["points"] for row in rows}, "true, on dual quaternions": rows[2]["true"]}
+    return chart.lines("Figures 5.4 to 5.6: correction of the vertex that is displaced most, in the rest pose", "angle of the wrist, radians", "metres", series)
+
+
+# Section 2.3.3: abstract controls. Kernels on the values of a face, half of its frames, and on a scanned one, all of its shapes.
+FACE_METHODS = ["psd", "psd:space=whole", "psd:space=whole,linear=1", "psd:space=whole,kernel=thinplate",
+                "psd:space=whole,kernel=bspline", "psd:space=whole,kernel=bspline,linear=1", "psd:space=whole,kernel=shepard"]
+
+
+def faces(folder):
+    gen(folder, "face", "face")
+    rows = []
+    for title, place, keys, part in (("generated face, frames between", "face", "every:2", "test"), ("ICT face, its 57 shapes", str(DATA / "ict-face"), "all", "train")):
+        found = compare_rows(folder, FACE_METHODS if part == "test" else FACE_METHODS[:2], "--rest", f"{place}/rest.obj", "--frames", f"{place}/frames.pc2",
+                             "--values", f"{place}/values.csv", "--keys", keys)
+        rows.append({"set": title, "models": {r["spec"]: {**{k: r[part][k] for k in ("rms_pct_diag", "max_pct_diag")}, "bytes": r["bytes"]} for r in found}})
+    return rows
+
+
+def faces_table(rows):
+    yield "| | " + " | ".join(f"{row['set']}: rms, % | largest, % | bytes" for row in rows) + " |"
+    yield "| --- |" + " ---: |" * (3 * len(rows))
+    for method in FACE_METHODS:
+        cells = [f"{m['rms_pct_diag']:.4f} | {m['max_pct_diag']:.3f} | {m['bytes']:,}" if m else "- | - | -" for row in rows for m in [row["models"].get(method)]]
+        yield f"| `{method}` | " + " | ".join(cells) + " |"
 
 
 def murtagh_table(rows):
@@ -159,6 +258,11 @@ def murtagh_table(rows):
     by = {row["name"]: row["models"] for row in rows}
     few, many = by["WristRotate, 3 poses"], by["WristRotate, 9 poses"]
     size = lambda models, k: models[k]["bytes"] - models[k + 1]["bytes"]
+    yield ""
+    yield "| figures 5.1, 5.2, 5.7: test frames | PSD/SSD: ee | largest, % | SSD: ee | largest, % | PSD/DQ: ee | largest, % | DQ: ee | largest, % |"
+    yield "| --- |" + " ---: |" * 8
+    for row in rows:
+        yield f"| {row['name']} | " + " | ".join(f"{m['ee']:.3f} | {m['max']:.2f}" for m in row["models"]) + " |"
     yield ""
     yield "| headline | theirs | ours |"
     yield "| --- | --- | --- |"
@@ -442,7 +546,8 @@ def le_table(rows):
 
 
 # Pictures that are drawn from the numbers: file, numbers, function.
-PICTURES = {"figure-11.svg": ("figure-11", figure_11_picture), "figure-6-torque.svg": ("torques", torques_picture), "kim-6.svg": ("kim", kim_pulled_picture), "kim-10.svg": ("kim", kim_speed_picture)}
+PICTURES = {"figure-11.svg": ("figure-11", figure_11_picture), "figure-6-torque.svg": ("torques", torques_picture), "kim-6.svg": ("kim", kim_pulled_picture), "kim-10.svg": ("kim", kim_speed_picture),
+            "murtagh-5-4.svg": ("curves", curves_picture)}
 
 
 def draw_pictures():
@@ -452,7 +557,16 @@ def draw_pictures():
             (PAGES / name).write_text(picture(json.loads(path.read_text())["rows"]))
 
 
-OURS = {**STUDY, "murtagh": (murtagh, murtagh_table), "le": (le, le_table), "wang": (wang, wang_table), "torques": (torques, torques_table), "kim": (kim, kim_table)}
+# Equation 2.6: distances by each vertex's weights.
+WEIGHTED = ["lbs", "psd:space=whole", "psd:space=whole,weighted=1", "wpsd"]
+
+
+def weighted(folder):
+    return between(folder, WEIGHTED, small("elbow", "arm", "leg", "shoulder", "athlete"), "every:4")
+
+
+OURS = {**STUDY, "murtagh": (murtagh, murtagh_table), "le": (le, le_table), "wang": (wang, wang_table), "torques": (torques, torques_table), "kim": (kim, kim_table), "loocv": (left_out, left_out_table),
+        "curves": (curves, curves_table), "faces": (faces, faces_table), "weighted": (weighted, error_table)}
 MEASURED.update(OURS)
 
 if __name__ == "__main__":

@@ -3,7 +3,13 @@
 #ifndef SINEW_LAB_BASELINES_BASELINES_H
 #define SINEW_LAB_BASELINES_BASELINES_H
 
-void sn_lab_add_methods(void); // rows of `compare`: mwe, animspace, mohr, sbs
+#include "train/train.h"
+
+void sn_lab_add_methods(void); // rows of `compare`: mwe, animspace, mohr, sbs, hejl, alexa, wpsd
 void sn_lab_add_solvers(void); // `rig --solver`: published, schaefer, aguiar, hasler
+
+// Rows of the table of methods, and what they share.
+bool sn_lab_has_no_model(const void *options);
+extern const sn_method sn_lab_wpsd;
 
 #endif

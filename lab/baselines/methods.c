@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// `mwe`, `animspace`, `mohr`, `sbs`, `hejl` and `alexa`: what others did before, as rows of `compare` to measure against. None is a model.
+// `mwe`, `animspace`, `mohr`, `sbs`, `hejl`, `alexa` and `wpsd`: what others did before, as rows of `compare` to measure against. None is a model.
 #include "lab/baselines/baselines.h"
 #include "lab/baselines/linear.h"
 #include "lab/baselines/mohr.h"
@@ -7,7 +7,7 @@
 #include "train/skin/halfway.h"
 #include "train/train.h"
 
-static bool has_no_model(const void *options) {
+bool sn_lab_has_no_model(const void *options) {
   (void)options;
   return true;
 }
@@ -78,26 +78,6 @@ static sn_status predict_animspace(sn_context *ctx, const void *options, const s
 
 static const sn_option_group skin_groups[] = {{sn_skin_option_table, 0}, {0}};
 
-static const sn_method method_mwe = {
-  .name = "mwe",
-  .summary = "multi-weight enveloping (Wang and Phillips 2002); only a row of compare",
-  .options = skin_groups,
-  .needs_skeleton = true,
-  .has_no_model = has_no_model,
-  .predict = predict_mwe,
-  .vertex_bytes = 500,
-};
-
-static const sn_method method_animspace = {
-  .name = "animspace",
-  .summary = "animation space (Merry, Marais and Gain 2006); only a row of compare",
-  .options = skin_groups,
-  .needs_skeleton = true,
-  .has_no_model = has_no_model,
-  .predict = predict_animspace,
-  .vertex_bytes = 500,
-};
-
 // ---- mohr -----------------------------------------------------------------------------------------------------------------
 
 typedef struct mohr_options {
@@ -148,17 +128,6 @@ static const sn_option mohr_table[] = {
   {0},
 };
 static const sn_option_group mohr_groups[] = {{mohr_table, 0}, {0}};
-
-static const sn_method method_mohr = {
-  .name = "mohr",
-  .summary = "extra joints, influence sets, fitted rest positions (Mohr and Gleicher 2003); only a row of compare",
-  .options = mohr_groups,
-  .needs_skeleton = true,
-  .has_no_model = has_no_model,
-  .predict = predict_mohr,
-  .vertex_bytes = 100,
-  .pose_bytes = 24,
-};
 
 // ---- sbs, hejl, alexa -------------------------------------------------------------------------------------------------------
 
@@ -219,38 +188,25 @@ static sn_status predict_alexa(sn_context *ctx, const void *options, const sn_ex
   return predict_rigid(ctx, (rigid_row){.blend = sn_alexa_at, .examples = examples}, options, keys, wanted, out);
 }
 
-static const sn_method method_sbs = {
-  .name = "sbs",
-  .summary = "spherical blend skinning (Kavan and Zara 2005); only a row of compare",
-  .options = skin_groups,
-  .needs_skeleton = true,
-  .needs_no_frames = sn_skin_needs_no_frames,
-  .has_no_model = has_no_model,
-  .predict = predict_sbs,
-};
+// ---- the rows -------------------------------------------------------------------------------------------------------------
 
-static const sn_method method_hejl = {
-  .name = "hejl",
-  .summary = "blended quaternions and translations (Hejl 2004); only a row of compare",
-  .options = skin_groups,
-  .needs_skeleton = true,
-  .needs_no_frames = sn_skin_needs_no_frames,
-  .has_no_model = has_no_model,
-  .predict = predict_hejl,
-};
-
-static const sn_method method_alexa = {
-  .name = "alexa",
-  .summary = "blended logarithms of matrices (Alexa 2002); only a row of compare",
-  .options = skin_groups,
-  .needs_skeleton = true,
-  .needs_no_frames = sn_skin_needs_no_frames,
-  .has_no_model = has_no_model,
-  .predict = predict_alexa,
+#define ROW .needs_skeleton = true, .has_no_model = sn_lab_has_no_model
+static const sn_method rows[] = {
+  {"mwe", "multi-weight enveloping (Wang and Phillips 2002); only a row of compare", skin_groups, ROW,
+   .predict = predict_mwe, .vertex_bytes = 500},
+  {"animspace", "animation space (Merry, Marais and Gain 2006); only a row of compare", skin_groups, ROW,
+   .predict = predict_animspace, .vertex_bytes = 500},
+  {"mohr", "extra joints, influence sets, fitted rest positions (Mohr and Gleicher 2003); only a row of compare",
+   mohr_groups, ROW, .predict = predict_mohr, .vertex_bytes = 100, .pose_bytes = 24},
+  {"sbs", "spherical blend skinning (Kavan and Zara 2005); only a row of compare", skin_groups, ROW,
+   .needs_no_frames = sn_skin_needs_no_frames, .predict = predict_sbs},
+  {"hejl", "blended quaternions and translations (Hejl 2004); only a row of compare", skin_groups, ROW,
+   .needs_no_frames = sn_skin_needs_no_frames, .predict = predict_hejl},
+  {"alexa", "blended logarithms of matrices (Alexa 2002); only a row of compare", skin_groups, ROW,
+   .needs_no_frames = sn_skin_needs_no_frames, .predict = predict_alexa},
 };
 
 void sn_lab_add_methods(void) {
-  static const sn_method *const rows[] = {&method_mwe, &method_animspace, &method_mohr,
-                                          &method_sbs, &method_hejl,      &method_alexa};
-  for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) sn_methods_add(rows[k]);
+  for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) sn_methods_add(&rows[k]);
+  sn_methods_add(&sn_lab_wpsd);
 }

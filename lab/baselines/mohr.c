@@ -18,7 +18,7 @@ typedef struct mohr_job {
   double *miss; // per vertex
 } mohr_job;
 
-static void blend_of(const sn_skin *skin, int i, const sn_affine *pose, sn_mat3 *linear, sn_vec3 *move) {
+void sn_mohr_blend(const sn_skin *skin, int i, const sn_affine *pose, sn_mat3 *linear, sn_vec3 *move) {
   *linear = (sn_mat3){0}, *move = (sn_vec3){0, 0, 0};
   for (int k = 0; k < skin->influences; k++) {
     size_t at = (size_t)i * (size_t)skin->influences + (size_t)k;
@@ -40,7 +40,7 @@ static void place_range(void *user, int64_t begin, int64_t end, int worker) {
     right = sn_vec3_scale(rest, ridge);
     for (int k = 0; k < job->keys->count; k++) {
       int f = job->keys->frames[k];
-      blend_of(job->skin, (int)i, sn_pose(&job->examples->poses, f), &linear, &move);
+      sn_mohr_blend(job->skin, (int)i, sn_pose(&job->examples->poses, f), &linear, &move);
       sn_vec3 to = sn_vec3_sub(sn_vec3_from(sn_frame(&job->examples->frames, f)[i]), move);
       sn_mat3 back = sn_mat3_transpose(linear);
       normal = sn_mat3_add(normal, sn_mat3_mul(back, linear));

@@ -16,4 +16,7 @@ typedef struct sn_mohr_fit {
 sn_status sn_mohr_train(sn_context *ctx, sn_arena *memory, const sn_examples *examples, const sn_keys *keys,
                         int influences, int rounds, sn_mohr_fit *out);
 
+// The blended matrix of vertex i: its linear part and translation.
+void sn_mohr_blend(const sn_skin *skin, int i, const sn_affine *pose, sn_mat3 *linear, sn_vec3 *move);
+
 #endif

@@ -48,35 +48,16 @@ sn_gen_options sn_gen_options_default(void) { return (sn_gen_options){.seed = 1}
 int sn_gen_set_count(void) { return SET_COUNT; }
 const sn_gen_info *sn_gen_set(int index) { return index >= 0 && index < SET_COUNT ? &sets[index].info : NULL; }
 
-// Letters to change, add or drop to get from a to b.
-static int edit_distance(const char *a, const char *b) {
-  int row[32], n = (int)strlen(b);
-  if (n > 30 || strlen(a) > 30) return 99;
-  for (int k = 0; k <= n; k++) row[k] = k;
-  for (int i = 0; a[i]; i++) {
-    int corner = row[0];
-    row[0] = i + 1;
-    for (int k = 1; k <= n; k++) {
-      int change = corner + (a[i] != b[k - 1]), other = (row[k] < row[k - 1] ? row[k] : row[k - 1]) + 1;
-      corner = row[k];
-      row[k] = change < other ? change : other;
-    }
-  }
-  return row[n];
-}
-
 static sn_status unknown_set(sn_context *ctx, const char *name) {
-  char names[256] = "";
-  int best = 0;
+  char text[256] = "";
+  const char *names[SET_COUNT + 1] = {NULL};
   for (int k = 0; k < SET_COUNT; k++) {
-    size_t used = strlen(names);
-    snprintf(names + used, sizeof names - used, "%s%s", k ? ", " : "", sets[k].info.name);
-    if (edit_distance(name, sets[k].info.name) < edit_distance(name, sets[best].info.name)) best = k;
+    size_t used = strlen(text);
+    snprintf(text + used, sizeof text - used, "%s%s", k ? ", " : "", names[k] = sets[k].info.name);
   }
-  const char *near = sets[best].info.name;
-  if (edit_distance(name, near) <= 2)
-    return sn_fail(ctx, SN_BAD_INPUT, "there is no set '%s'; did you mean '%s'? The sets are: %s", name, near, names);
-  return sn_fail(ctx, SN_BAD_INPUT, "there is no set '%s'; the sets are: %s", name, names);
+  const char *meant = sn_suggest(name, names);
+  return sn_fail(ctx, SN_BAD_INPUT, "there is no set '%s'%s%s%s The sets are: %s", name,
+                 meant ? "; did you mean '" : "", meant ? meant : "", meant ? "'?" : ".", text);
 }
 
 static const char *const motions[] = {"own", "rom", "mixed", "extreme", "lift"};

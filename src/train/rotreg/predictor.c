@@ -148,18 +148,6 @@ static void isolate(const fit *f, const sn_rotreg_predictor *p, int index) {
   }
 }
 
-// Each factor again, given the others.
-static double refit(const fit *f, sn_rotreg_predictor *p, double cost) {
-  for (int k = 0; k < p->factor_count; k++) {
-    sn_rotreg_factor factor;
-    isolate(f, p, k);
-    take_logs(f);
-    double next = fit_target(f, p->factors[k].joint, p->factors[k].prior, &factor);
-    if (next < cost) cost = next, p->factors[k] = factor;
-  }
-  return cost;
-}
-
 static bool may_use(const fit *f, int joint) { return !f->options->local || f->options->local[joint].near; }
 static bool may_begin(const fit *f, int joint) { return !f->options->local || f->options->local[joint].main; }
 
@@ -214,7 +202,6 @@ static bool fit_next(const fit *f, sn_rotreg_predictor *p, double *cost) {
   if (best < 0) return false;
   sn_rotreg_predictor next = *p;
   double left = fit_target(f, best, prior_of(f, p->base, best), &next.factors[next.factor_count++]);
-  for (int sweep = 0; sweep < 3 && !f->options->published; sweep++) left = refit(f, &next, left);
   if (!(left / after < *cost / before)) return false;
   *p = next, *cost = left;
   return true;
@@ -259,15 +246,11 @@ void sn_rotreg_fit(const sn_rotreg_sample *sample, sn_rotreg_work *work, sn_rotr
 void sn_rotreg_refit(const sn_rotreg_sample *sample, sn_rotreg_work *work, const sn_rotreg_predictor *like,
                      sn_rotreg_predictor *out) {
   fit f = start_fit(sample, work);
-  double cost = INFINITY;
   *out = (sn_rotreg_predictor){.base = like->base, .shear_joints = {like->shear_joints[0], like->shear_joints[1]}};
   for (int k = 0; k < like->factor_count; k++) {
     isolate(&f, out, k), take_logs(&f);
-    cost = fit_target(&f, like->factors[k].joint, like->factors[k].prior, &out->factors[out->factor_count]);
-    out->factor_count++;
+    fit_target(&f, like->factors[k].joint, like->factors[k].prior, &out->factors[out->factor_count++]);
   }
-  for (int sweep = 0; sweep < 2 && like->factor_count > 1 && !f.options->published; sweep++)
-    cost = refit(&f, out, cost);
   sn_rotreg_fit_shear(sample, work->shear, out);
   fit_tilt(&f, out);
 }

@@ -157,7 +157,7 @@ gltf_object sn_gltf_object(sn_reader *r, const json_t *json, const char *place, 
   __attribute__((format(printf, 3, 4)));
 // The array json[key] and its length; NULL and 0 where it is absent. Fails where it is no array of objects.
 int sn_gltf_objects(sn_reader *r, const json_t *json, const char *key, json_t **out);
-// An integer from low to high; `absent` where it is missing, or a failure for GLTF_REQUIRED.
+// An integer from low to high, also after a failure; `absent` where it is missing, or a failure for GLTF_REQUIRED.
 int64_t sn_gltf_integer(gltf_object *o, const char *key, int64_t low, int64_t high, int64_t absent);
 // An index into `count` things; -1 where it is missing, a failure where `required`.
 int sn_gltf_index(gltf_object *o, const char *key, int count, bool required);

@@ -50,14 +50,14 @@ static const json_t *value_of(gltf_object *o, const char *key, bool required) {
 int64_t sn_gltf_integer(gltf_object *o, const char *key, int64_t low, int64_t high, int64_t absent) {
   const json_t *value = value_of(o, key, absent == GLTF_REQUIRED);
   int64_t out = absent;
-  if (!value) return absent;
+  if (!value) return absent == GLTF_REQUIRED ? low : absent;
   if (!whole_number(value, &out)) {
     gltf_object_fail(o, SN_BAD_FILE, "%s is not an integer", key);
   } else if (out < low || out > high) {
     gltf_object_fail(o, SN_BAD_FILE, "%s is %lld, must be between %lld and %lld", key, (long long)out, (long long)low,
                      (long long)high);
   }
-  return out;
+  return o->r->status == SN_OK ? out : low;
 }
 
 static int check_index(gltf_object *o, const json_t *value, const char *key, int limit) {

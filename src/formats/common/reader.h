@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Reading and writing as one piece: the first failure stays in the `status` of whoever is at work, a struct with `ctx` and `status`.
+// Reading and writing as one piece: the first failure stays in the `status` of whoever is at work (any struct with `ctx` and it).
 // What fails afterwards says nothing, and memory is no longer handed out.
 #ifndef SINEW_FORMATS_COMMON_READER_H
 #define SINEW_FORMATS_COMMON_READER_H

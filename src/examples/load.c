@@ -25,8 +25,6 @@ char *sn_load_text(sn_loading *l, const char *text) {
   return copy;
 }
 
-void sn_load_named(sn_loading *l, const char *path) { sn_fail_name(l->ctx, l->status, path); }
-
 double sn_load_rate(const sn_load_options *options, const sn_examples *examples) {
   if (options->fps > 0) return options->fps;
   return examples->frames.rate > 0 ? examples->frames.rate : SN_DEFAULT_FPS;
@@ -62,7 +60,7 @@ static void load_rest(sn_loading *l, float (**normals)[3]) {
     sn_adjust_directions(adjust, (float *)l->out->tangents, 4, l->out->rest.vertex_count);
     l->status = sn_mesh_check(l->ctx, &l->out->rest);
   }
-  sn_load_named(l, path);
+  sn_fail_name(l->ctx, l->status, path);
 }
 
 // Frames that come with faces bring the rest mesh: that of a document, or their first.

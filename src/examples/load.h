@@ -18,7 +18,6 @@ typedef struct sn_loading {
 sn_choice sn_load_choice(const sn_load_options *options, sn_file_kind kind);
 sn_gltf *sn_load_document(sn_loading *l, const char *path); // NULL after a failure
 char *sn_load_text(sn_loading *l, const char *text);        // a copy that the examples own; NULL after a failure
-void sn_load_named(sn_loading *l, const char *path);        // puts the file's name before a message that lacks it
 double sn_load_rate(const sn_load_options *options, const sn_examples *examples); // of poses: that of the frames
 // Files and animations as lists of files with one clip each (frame_clips, skeleton_clips); then the names of the clips.
 void sn_load_expand(sn_loading *l);

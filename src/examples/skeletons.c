@@ -166,7 +166,7 @@ static void read_clip(sn_loading *l, int c, sn_skeleton *skeleton, sn_poses *pos
   poses->joint_count = skeleton->joint_count;
   if (l->status == SN_OK) read_poses(l, c, gltf, poses);
   sn_gltf_free(gltf);
-  sn_load_named(l, path);
+  sn_fail_name(l->ctx, l->status, path);
 }
 
 // One after the other. Without frames the clips are the poses'.

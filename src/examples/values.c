@@ -73,7 +73,7 @@ static void add_document(sn_loading *l, const char *path, const sn_choice *choic
   if (l->status == SN_OK)
     l->status = read_weights(l->ctx, gltf, choice, count, out->values + (size_t)done * (size_t)out->count);
   sn_gltf_free(gltf);
-  sn_load_named(l, path);
+  sn_fail_name(l->ctx, l->status, path);
 }
 
 // Frames of a document, and its targets: 0 for none.

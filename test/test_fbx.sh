@@ -124,6 +124,8 @@ END
 expect 0 "4 vertices, 2 triangles" "$SINEW" convert tent.ply tent.obj
 expect 1 "junk.fbx: cannot be read" bash -c "echo junk > junk.fbx; '$SINEW' info junk.fbx"
 expect 1 "absent.fbx: cannot open" "$SINEW" info absent.fbx
+: > empty.ply
+expect 1 "empty.ply: cannot be read: File file.ply is empty" "$SINEW" info empty.ply
 
 # FBX out: a model's motion as .fbx, read again as a skeleton, moves the mesh as before.
 "$SINEW" gen bar --frames 8 -o bar --quiet

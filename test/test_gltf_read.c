@@ -528,6 +528,10 @@ static const struct {
   {TRIANGLE "[{'bufferView':0,'componentType':5126,'count':3,'type':'VEC5'}]}", "its type is 'VEC5'"},
   {TRIANGLE "[{'bufferView':7,'componentType':5126,'count':3,'type':'VEC3'}]}",
    "bufferView is 7, but there are only 1"},
+  {HEAD "'accessors':[{'componentType':-2147483648,'count':3,'type':'VEC3'}]}",
+   "accessor 0: componentType is -2147483648, must be between 5120 and 5126"},
+  {HEAD "'accessors':[{'componentType':9007199254740993,'count':9007199254740993,'type':'VEC3'}]}",
+   "accessor 0: count is 9007199254740993, must be between 1 and 2147483647"},
   {TRIANGLE "[{'bufferView':0,'componentType':5126,'count':3,'type':'VEC2'}]}", "has 2 numbers per element, not 3"},
   {TRIANGLE "[{'componentType':5126,'count':2000000001,'type':'VEC3'}]}", "far more data when decoded"},
   {TRIANGLE "[{'componentType':5126,'count':3,'type':'VEC3','sparse':{'count':4,'indices':{'bufferView':0,"

@@ -337,35 +337,35 @@ static bool same_source(const sn_load_options *options, int c) {
          memcmp(frames, skeleton, sizeof *frames) == 0;
 }
 
-static sn_status check_clip(sn_context *ctx, const sn_load_options *options, int c, sn_examples *out) {
-  sn_gltf *gltf;
-  sn_status status = sn_gltf_read(ctx, options->skeletons[c], &gltf);
-  if (status != SN_OK) return status;
-  double rate = out->frames.rate > 0 ? out->frames.rate : SN_DEFAULT_FPS;
-  fit_job job = {.ctx = ctx,
+static void check_clip(sn_loading *l, int c) {
+  const sn_load_options *options = &l->options;
+  sn_examples *out = l->out;
+  sn_gltf *gltf = sn_load_document(l, options->skeletons[c]);
+  if (!gltf) return;
+  fit_job job = {.ctx = l->ctx,
                  .gltf = gltf,
                  .path = options->frames[c],
                  .examples = out,
                  .adjust = options->adjust,
                  .first = out->clip_start[c],
                  .count = out->clip_start[c + 1] - out->clip_start[c],
-                 .fps = options->fps > 0 ? options->fps : rate,
+                 .fps = sn_load_rate(options, out),
                  .diagonal = sn_points_diagonal((const float(*)[3])out->rest.positions, out->rest.vertex_count),
                  .offset = options->adjust[SN_FILE_SKELETON].offset,
-                 .scratch = sn_arena_new(ctx)};
+                 .scratch = sn_arena_new(l->ctx)};
   if (job.offset < 0)
     job.offset += ceil(-job.offset * job.fps - 0.5) / job.fps; // the frames before the first key went
-  status = sn_gltf_find_clip(ctx, gltf, options->skeleton_clips[c], &job.clip);
-  if (status == SN_OK) status = prepare(&job);
-  if (status == SN_OK && job.diagonal > 0) status = check_readings(&job);
+  l->status = sn_gltf_find_clip(l->ctx, gltf, options->skeleton_clips[c], &job.clip);
+  if (l->status == SN_OK) l->status = prepare(&job);
+  if (l->status == SN_OK && job.diagonal > 0) l->status = check_readings(&job);
   sn_gltf_free(gltf);
   sn_arena_free(&job.scratch);
-  return status;
 }
 
 // Without a skin that says where the frames should be: a size that no pose explains.
-static void compare_sizes(sn_context *ctx, const sn_load_options *options, sn_examples *out) {
+static void compare_sizes(sn_loading *l) {
   static const double most = 4;
+  const sn_examples *out = l->out;
   int n = out->rest.vertex_count, last = out->frames.frame_count - 1;
   double diagonal = sn_points_diagonal((const float(*)[3])out->rest.positions, n), least = INFINITY, largest = 0;
   for (int k = 0; k < 3; k++) {
@@ -375,22 +375,20 @@ static void compare_sizes(sn_context *ctx, const sn_load_options *options, sn_ex
   if (!(diagonal > 0) || !(least > 0) || (least <= most && largest >= 1 / most)) return;
   char words[128];
   sn_mat3 scale = sn_mat3_scale(sn_mat3_identity(), sn_known_scale(1 / least, 0.4));
-  sn_adjust_text(&options->adjust[SN_FILE_FRAMES], scale, SN_FILE_FRAMES, words, sizeof words);
-  sn_examples_note(ctx, out, "%s: the frames are %.3g times as large as %s; if that is another unit, give %s",
-                   options->frames[0], least, options->rest, words);
+  sn_adjust_text(&l->options.adjust[SN_FILE_FRAMES], scale, SN_FILE_FRAMES, words, sizeof words);
+  sn_examples_note(l->ctx, l->out, "%s: the frames are %.3g times as large as %s; if that is another unit, give %s",
+                   l->options.frames[0], least, l->options.rest, words);
 }
 
-sn_status sn_load_check_fits(sn_context *ctx, const sn_load_options *options, sn_examples *out) {
-  sn_status status = SN_OK;
-  if (options->skeleton_count == 0) compare_sizes(ctx, options, out);
-  bool known = !options->still_skeleton && out->skin.vertex_count > 0 && out->frames.frame_count > 0;
+void sn_load_check_fits(sn_loading *l) {
+  const sn_examples *out = l->out;
+  if (l->options.skeleton_count == 0) compare_sizes(l);
+  bool known = !l->options.still_skeleton && out->skin.vertex_count > 0 && out->frames.frame_count > 0;
   if (known && out->skeleton.joint_count > 1 && sn_skin_is_placeholder(&out->skin)) {
-    sn_examples_note(ctx, out, "%s: all vertices are bound to joint '%s': these weights are a placeholder",
-                     options->skeletons[0], out->skeleton.names[out->skin.joints[0]]);
+    sn_examples_note(l->ctx, l->out, "%s: all vertices are bound to joint '%s': these weights are a placeholder",
+                     l->options.skeletons[0], out->skeleton.names[out->skin.joints[0]]);
     known = false; // such a skin does not say where the frames belong
   }
-  for (int c = 0; known && c < options->skeleton_count && status == SN_OK; c++) {
-    if (!same_source(options, c)) status = check_clip(ctx, options, c, out);
-  }
-  return status;
+  for (int c = 0; known && c < l->options.skeleton_count && l->status == SN_OK; c++)
+    if (!same_source(&l->options, c)) check_clip(l, c);
 }

@@ -7,16 +7,14 @@
 #include <strings.h>
 
 // Frames that come with faces, of a mesh that was exported beside them: the same faces in the same order say which vertex is
-// which. `pick` stays NULL where they do not.
-static sn_status match_faces(sn_context *ctx, const sn_load_options *options, const sn_mesh *rest, int found,
-                             sn_arena *memory, int **pick) {
-  sn_mesh mesh;
-  sn_choice choice = sn_load_choice(options, SN_FILE_FRAMES);
-  sn_status status = sn_mesh_read(ctx, options->frames[0], &choice, &mesh);
-  if (status != SN_OK) return status;
+// which. NULL where they do not.
+static int *match_faces(sn_loading *l, int found, sn_arena *memory) {
+  const sn_mesh *rest = &l->out->rest;
+  sn_mesh mesh = {0};
+  sn_choice choice = sn_load_choice(&l->options, SN_FILE_FRAMES);
+  if (l->status == SN_OK) l->status = sn_mesh_read(l->ctx, l->options.frames[0], &choice, &mesh);
   bool same = mesh.triangle_count == rest->triangle_count && mesh.vertex_count == found;
-  int *order = SN_NEW(ctx, memory, int, rest->vertex_count);
-  if (!order) status = ctx->error.status;
+  int *order = SN_TAKE(l, memory, int, rest->vertex_count);
   for (int i = 0; order && i < rest->vertex_count; i++) order[i] = -1;
   for (int t = 0; order && same && t < mesh.triangle_count; t++)
     for (int c = 0; c < 3; c++) {
@@ -25,9 +23,8 @@ static sn_status match_faces(sn_context *ctx, const sn_load_options *options, co
       *vertex = mesh.triangles[t][c];
     }
   for (int i = 0; order && i < rest->vertex_count; i++) same = same && order[i] >= 0;
-  if (status == SN_OK && same) *pick = order;
   sn_mesh_free(&mesh);
-  return status;
+  return same ? order : NULL;
 }
 
 sn_status sn_load_match(sn_context *ctx, const sn_load_options *options, const sn_mesh *mesh, sn_arena *memory,
@@ -60,19 +57,20 @@ typedef struct vertex_order {
   int *pick, expected, welded;
 } vertex_order;
 
-static sn_status mismatch(sn_context *ctx, const char *path, int count, const sn_load_options *options, int vertices,
-                          const vertex_order *order) {
-  if (options->match) {
-    return sn_fail(ctx, SN_BAD_INPUT, "%s has %d vertices, but %s has %d", path, count, options->match,
-                   order->expected);
-  }
-  if (order->welded < vertices) {
-    return sn_fail(ctx, SN_BAD_INPUT, "%s has %d vertices; %s has %d, or %d with its seams welded", path, count,
-                   options->rest, vertices, order->welded);
-  }
-  return sn_fail(ctx, SN_BAD_INPUT,
+static void mismatch(sn_loading *l, const char *path, int count, const vertex_order *order) {
+  int vertices = l->out->rest.vertex_count;
+  const char *rest = l->options.rest;
+  if (l->options.match) {
+    sn_fail_once(l, SN_BAD_INPUT, "%s has %d vertices, but %s has %d", path, count, l->options.match,
+                 order->expected);
+  } else if (order->welded < vertices) {
+    sn_fail_once(l, SN_BAD_INPUT, "%s has %d vertices; %s has %d, or %d with its seams welded", path, count, rest,
+                 vertices, order->welded);
+  } else {
+    sn_fail_once(l, SN_BAD_INPUT,
                  "%s has %d vertices, but %s has %d; frames and rest mesh must agree, or give `match` FILE", path,
-                 count, options->rest, vertices);
+                 count, rest, vertices);
+  }
 }
 
 // Moves the chosen vertices of `from` behind the `done` frames of `to`.
@@ -86,25 +84,27 @@ static void gather_frames(const sn_frames *from, const int *pick, int done, sn_f
   }
 }
 
-// The connected pieces of the mesh, vertices at one place being one: piece[i] is a vertex of i's.
-static sn_status find_pieces(sn_context *ctx, const sn_mesh *mesh, sn_arena *memory, int **piece) {
-  int count, *root = SN_NEW(ctx, memory, int, mesh->vertex_count);
-  int *classes = root ? sn_mesh_weld(ctx, mesh, NULL, NULL, memory, &count) : NULL;
-  if (!classes) return ctx->error.status;
+// The connected pieces of the rest mesh, vertices at one place being one: piece[i] is a vertex of i's. NULL after a failure.
+static int *find_pieces(sn_loading *l, sn_arena *memory) {
+  const sn_mesh *mesh = &l->out->rest;
+  int count, *root = SN_TAKE(l, memory, int, mesh->vertex_count),
+             *piece = SN_TAKE(l, memory, int, mesh->vertex_count);
+  int *classes = piece ? sn_mesh_weld(l->ctx, mesh, NULL, NULL, memory, &count) : NULL;
+  if (piece && !classes) l->status = l->ctx->error.status;
+  if (!classes) return NULL;
   for (int k = 0; k < count; k++) root[k] = k;
   for (int e = 0; e < 3 * mesh->triangle_count; e++)
     sn_set_join(root, classes[mesh->triangles[e / 3][e % 3]], classes[mesh->triangles[e / 3][(e + 1) % 3]]);
-  *piece = SN_NEW(ctx, memory, int, mesh->vertex_count);
-  for (int i = 0; *piece && i < mesh->vertex_count; i++) (*piece)[i] = sn_set_first(root, classes[i]);
-  return *piece ? SN_OK : ctx->error.status;
+  for (int i = 0; i < mesh->vertex_count; i++) piece[i] = sn_set_first(root, classes[i]);
+  return piece;
 }
 
 // Mean distance between the ends of the mesh's edges, over the box of the piece they are in: many times larger where the order is
 // wrong. Pieces that the motion scales, or takes apart, change nothing.
-static sn_status relative_edge(sn_context *ctx, const sn_mesh *mesh, const int *piece, const float (*positions)[3],
-                               sn_arena *memory, double *out) {
-  float(*boxes)[6] = sn_arena_alloc(ctx, memory, (size_t)mesh->vertex_count, sizeof *boxes);
-  if (!boxes) return ctx->error.status;
+static double relative_edge(sn_loading *l, const int *piece, const float (*positions)[3], sn_arena *memory) {
+  const sn_mesh *mesh = &l->out->rest;
+  float(*boxes)[6] = SN_ROOM(l, memory, (size_t)mesh->vertex_count, sizeof *boxes);
+  if (!boxes) return 0;
   for (int i = 0; i < mesh->vertex_count; i++)
     for (int c = 0; c < 3; c++) boxes[i][c] = INFINITY, boxes[i][3 + c] = -INFINITY;
   for (int i = 0; i < mesh->vertex_count; i++)
@@ -122,96 +122,81 @@ static sn_status relative_edge(sn_context *ctx, const sn_mesh *mesh, const int *
     sum += sn_vec3_distance(sn_vec3_from(positions[corner[0]]), sn_vec3_from(positions[corner[1]])) / size;
     counted++;
   }
-  *out = counted > 0 ? sum / counted : 0;
-  return SN_OK;
+  return counted > 0 ? sum / counted : 0;
 }
 
-static sn_status check_order(sn_context *ctx, const sn_load_options *options, const sn_examples *examples) {
-  const sn_mesh *rest = &examples->rest;
-  if (rest->triangle_count < 100) return SN_OK;
-  double expected, found;
-  int *piece;
-  sn_arena scratch = sn_arena_new(ctx);
-  sn_status status = find_pieces(ctx, rest, &scratch, &piece);
-  if (status == SN_OK)
-    status = relative_edge(ctx, rest, piece, (const float(*)[3])rest->positions, &scratch, &expected);
-  if (status == SN_OK) status = relative_edge(ctx, rest, piece, sn_frame(&examples->frames, 0), &scratch, &found);
+static void check_order(sn_loading *l) {
+  const sn_mesh *rest = &l->out->rest;
+  if (rest->triangle_count < 100) return;
+  sn_arena scratch = sn_arena_new(l->ctx);
+  int *piece = find_pieces(l, &scratch);
+  double expected = piece ? relative_edge(l, piece, (const float(*)[3])rest->positions, &scratch) : 0,
+         found = piece ? relative_edge(l, piece, sn_frame(&l->out->frames, 0), &scratch) : 0;
   sn_arena_free(&scratch);
-  if (status != SN_OK || found <= 5 * expected) return status;
-  return sn_fail(ctx, SN_BAD_INPUT,
+  if (found > 5 * expected)
+    sn_fail_once(l, SN_BAD_INPUT,
                  "%s: edges of the mesh are %.0f times as long as in %s: the vertices seem to be in another order; "
                  "give `match` FILE, a mesh in the order of the frames and in the rest pose",
-                 options->frames[0], found / expected, options->rest);
-}
-
-// All files' frames, each as the file has it.
-static sn_status read_all_frames(sn_context *ctx, const sn_load_options *options, sn_frames *parts) {
-  sn_status status = SN_OK;
-  sn_choice choice = sn_load_choice(options, SN_FILE_FRAMES);
-  for (int c = 0; status == SN_OK && c < options->frames_count; c++) {
-    choice.clip = options->frame_clips[c];
-    status = sn_frames_read(ctx, options->frames[c], &choice, &parts[c]);
-  }
-  return status;
+                 l->options.frames[0], found / expected, l->options.rest);
 }
 
 // Frames of `found` vertices may come without the splits of the rest file.
-static sn_status find_order(sn_context *ctx, const sn_load_options *options, const sn_examples *examples, int found,
-                            sn_arena *memory, vertex_order *out) {
-  *out = (vertex_order){NULL, examples->rest.vertex_count, examples->rest.vertex_count};
-  if (options->match) return sn_load_match(ctx, options, &examples->rest, memory, &out->pick, &out->expected);
-  if (!sn_is_document(options->rest)) return SN_OK;
-  if (sn_has_extension(options->frames[0], ".abc")) {
-    sn_status status = match_faces(ctx, options, &examples->rest, found, memory, &out->pick);
-    if (status != SN_OK || out->pick) {
-      out->expected = found;
-      return status;
-    }
+static vertex_order find_order(sn_loading *l, int found, sn_arena *memory) {
+  const sn_load_options *o = &l->options;
+  const sn_mesh *rest = &l->out->rest;
+  vertex_order out = {NULL, rest->vertex_count, rest->vertex_count};
+  if (o->match) {
+    l->status = sn_load_match(l->ctx, o, rest, memory, &out.pick, &out.expected);
+  } else if (sn_is_document(o->rest)) {
+    if (sn_has_extension(o->frames[0], ".abc")) out.pick = match_faces(l, found, memory);
+    bool welds = l->status == SN_OK && !out.pick && found != out.expected;
+    int *classes = welds ? sn_mesh_weld(l->ctx, rest, NULL, NULL, memory, &out.welded) : NULL;
+    if (welds && !classes) l->status = l->ctx->error.status;
+    if (classes && found == out.welded) out.pick = classes;
+    if (out.pick) out.expected = found;
   }
-  if (found == out->expected) return SN_OK;
-  int *classes = sn_mesh_weld(ctx, &examples->rest, NULL, NULL, memory, &out->welded);
-  if (classes && found == out->welded) out->pick = classes, out->expected = found;
-  return classes ? SN_OK : ctx->error.status;
+  return out;
 }
 
-static sn_status join_frames(sn_context *ctx, const sn_load_options *options, sn_frames *parts, sn_arena *scratch,
-                             sn_examples *out) {
-  vertex_order order;
+static void join_frames(sn_loading *l, sn_frames *parts, sn_arena *scratch) {
+  const sn_load_options *options = &l->options;
+  sn_examples *out = l->out;
   int total = 0;
-  sn_status status = find_order(ctx, options, out, parts[0].vertex_count, scratch, &order);
-  out->clip_start = SN_NEW(ctx, &out->memory, int, options->frames_count + 1);
-  if (status == SN_OK && !out->clip_start) status = ctx->error.status;
-  for (int c = 0; status == SN_OK && c < options->frames_count; c++) {
+  vertex_order order = find_order(l, parts[0].vertex_count, scratch);
+  out->clip_start = SN_TAKE(l, &out->memory, int, options->frames_count + 1);
+  for (int c = 0; l->status == SN_OK && c < options->frames_count; c++) {
     if (parts[c].vertex_count != order.expected) {
-      status = mismatch(ctx, options->frames[c], parts[c].vertex_count, options, out->rest.vertex_count, &order);
+      mismatch(l, options->frames[c], parts[c].vertex_count, &order);
     } else if (__builtin_add_overflow(total, parts[c].frame_count, &total)) {
-      status = sn_fail(ctx, SN_BAD_INPUT, "too many frames");
+      sn_fail_once(l, SN_BAD_INPUT, "too many frames");
     }
     out->clip_start[c + 1] = total;
   }
-  if (status != SN_OK) return status;
+  if (l->status != SN_OK) return;
   out->clip_count = options->frames_count;
   out->test_frame_count = total - out->clip_start[options->frames_count - options->test_count];
   if (!order.pick && options->frames_count == 1) { // no copy: PC2 stays where it was read to
     out->frames = parts[0];
     parts[0] = (sn_frames){0};
-    return SN_OK;
+    return;
   }
-  status = sn_frames_new(ctx, out->rest.vertex_count, total, &out->frames);
+  l->status = sn_frames_new(l->ctx, out->rest.vertex_count, total, &out->frames);
   out->frames.rate = parts[0].rate;
-  for (int c = 0; status == SN_OK && c < options->frames_count; c++) {
+  for (int c = 0; l->status == SN_OK && c < options->frames_count; c++)
     gather_frames(&parts[c], order.pick, out->clip_start[c], &out->frames);
-  }
-  return status;
 }
 
-sn_status sn_load_frames(sn_context *ctx, const sn_load_options *options, sn_examples *out) {
-  sn_arena scratch = sn_arena_new(ctx);
-  sn_frames *parts = SN_NEW(ctx, &scratch, sn_frames, options->frames_count);
-  sn_status status = parts ? read_all_frames(ctx, options, parts) : ctx->error.status;
-  if (status == SN_OK) status = join_frames(ctx, options, parts, &scratch, out);
-  if (status == SN_OK) status = check_order(ctx, options, out);
-  for (int c = 0; parts && c < options->frames_count; c++) sn_frames_free(&parts[c]);
+void sn_load_frames(sn_loading *l) {
+  int count = l->options.frames_count;
+  sn_choice choice = sn_load_choice(&l->options, SN_FILE_FRAMES);
+  sn_arena scratch = sn_arena_new(l->ctx);
+  sn_frames *parts = SN_TAKE(l, &scratch, sn_frames, count); // each as its file has it
+  for (int c = 0; l->status == SN_OK && c < count; c++) {
+    choice.clip = l->options.frame_clips[c];
+    l->status = sn_frames_read(l->ctx, l->options.frames[c], &choice, &parts[c]);
+  }
+  if (l->status == SN_OK) join_frames(l, parts, &scratch);
+  if (l->status == SN_OK) check_order(l);
+  for (int c = 0; parts && c < count; c++) sn_frames_free(&parts[c]);
   sn_arena_free(&scratch);
-  return status;
 }

@@ -29,23 +29,19 @@ static double box_distance(box a, box b) {
 static double diagonal_of(box b) { return sn_vec3_distance(b.low, b.high); }
 
 // The largest distance from a vertex of the rest mesh to the nearest of the bind mesh, moved.
-static sn_status farthest_of(sn_context *ctx, const sn_mesh *bind, sn_mat3 linear, const sn_mesh *rest, double *out) {
-  sn_arena scratch = sn_arena_new(ctx);
-  float(*moved)[3] = sn_arena_alloc(ctx, &scratch, (size_t)bind->vertex_count, sizeof *moved);
-  int *nearest = SN_NEW(ctx, &scratch, int, rest->vertex_count);
-  double *distance = SN_NEW(ctx, &scratch, double, rest->vertex_count);
-  sn_status status = moved && nearest && distance ? SN_OK : ctx->error.status;
-  for (int i = 0; status == SN_OK && i < bind->vertex_count; i++) {
+static double farthest_of(sn_loading *l, const sn_mesh *bind, sn_mat3 linear) {
+  const sn_mesh *rest = &l->out->rest;
+  sn_arena scratch = sn_arena_new(l->ctx);
+  float(*moved)[3] = SN_ROOM(l, &scratch, (size_t)bind->vertex_count, sizeof *moved);
+  int *nearest = SN_TAKE(l, &scratch, int, rest->vertex_count);
+  double *distance = SN_TAKE(l, &scratch, double, rest->vertex_count), farthest = 0;
+  for (int i = 0; distance && i < bind->vertex_count; i++)
     sn_vec3_store(sn_mat3_apply(linear, sn_vec3_from(bind->positions[i])), moved[i]);
-  }
-  if (status == SN_OK) {
-    sn_points among = {(const float(*)[3])moved, bind->vertex_count};
-    status = sn_nearest_vertices(ctx, among, sn_mesh_points(rest), nearest, distance);
-  }
-  *out = 0;
-  for (int i = 0; status == SN_OK && i < rest->vertex_count; i++) *out = fmax(*out, distance[i]);
+  sn_points among = {(const float(*)[3])moved, bind->vertex_count};
+  if (distance) l->status = sn_nearest_vertices(l->ctx, among, sn_mesh_points(rest), nearest, distance);
+  for (int i = 0; l->status == SN_OK && i < rest->vertex_count; i++) farthest = fmax(farthest, distance[i]);
   sn_arena_free(&scratch);
-  return status;
+  return farthest;
 }
 
 // Whether the frames are with the bind mesh, and not with the rest mesh: by the sizes of their boxes.
@@ -58,27 +54,23 @@ static bool frames_are_bound(const sn_examples *e, box bind, box rest) {
          fabs(log(sn_vec3_length(size) / sn_vec3_length(b))) + sn_vec3_distance(size, b) / diagonal_of(frame);
 }
 
-sn_status sn_load_explain_place(sn_context *ctx, const sn_load_options *options, const sn_mesh *bind,
-                                const sn_examples *e, char *words, size_t size) {
-  const sn_mesh *rest = &e->rest;
+void sn_load_explain_place(sn_loading *l, const sn_mesh *bind, char *words, size_t size) {
+  const sn_mesh *rest = &l->out->rest;
   box from = box_of((const float(*)[3])bind->positions, bind->vertex_count),
       to = box_of((const float(*)[3])rest->positions, rest->vertex_count);
   double diagonal = diagonal_of(to), scale = sn_known_scale(diagonal / diagonal_of(from), 0.05),
          best = 1e-2 * diagonal;
-  sn_status status = SN_OK;
   *words = '\0';
   for (int pass = 0; pass < 2 && !*words; pass++) // mirrored axes only where nothing else will do
-    for (int k = 0; k < SN_AXES && status == SN_OK; k++) {
+    for (int k = 0; k < SN_AXES; k++) {
       sn_mat3 linear = sn_mat3_scale(sn_axes_number(k), scale), inverse;
-      double farthest;
       if ((sn_mat3_determinant(linear) < 0) != (pass == 1)) continue;
       if (box_distance(moved_box(from, linear), to) > 2e-2 * diagonal || !sn_mat3_invert(linear, &inverse)) continue;
-      status = farthest_of(ctx, bind, linear, rest, &farthest);
-      if (status != SN_OK || !(farthest < 0.8 * best)) continue;
+      double farthest = farthest_of(l, bind, linear);
+      if (l->status != SN_OK || !(farthest < 0.8 * best)) continue;
       best = farthest;
-      bool bound = frames_are_bound(e, from, to);
+      bool bound = frames_are_bound(l->out, from, to);
       sn_file_kind kind = bound ? SN_FILE_REST : SN_FILE_SKELETON;
-      sn_adjust_text(&options->adjust[kind], bound ? inverse : linear, kind, words, size);
+      sn_adjust_text(&l->options.adjust[kind], bound ? inverse : linear, kind, words, size);
     }
-  return status;
 }

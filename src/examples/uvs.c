@@ -2,35 +2,32 @@
 // Texture coordinates and tangents of the rest mesh. Malformed ones are dropped: only the computation of tangents needs them.
 #include "examples/load.h"
 
-// Copies the surface's texture coordinates, v upwards, and frees it. Of failures only a lack of memory counts.
-static sn_status take(sn_context *ctx, sn_status status, sn_surface *surface, bool downwards, sn_examples *out) {
-  size_t corners = status == SN_OK && surface->has_uvs ? 3 * (size_t)out->rest.triangle_count : 0;
-  if (corners > 0) out->uvs = sn_arena_alloc(ctx, &out->memory, corners, sizeof *out->uvs);
-  if (corners > 0 && !out->uvs) status = ctx->error.status;
-  for (size_t c = 0; out->uvs && c < corners; c++) {
-    out->uvs[c][0] = surface->uvs[c][0];
-    out->uvs[c][1] = downwards ? 1 - surface->uvs[c][1] : surface->uvs[c][1];
+// Copies the surface's texture coordinates, v upwards, and frees it. Of failures (`status`) only a lack of memory counts.
+static void take(sn_loading *l, sn_status status, sn_surface *surface, bool downwards) {
+  size_t corners = status == SN_OK && surface->has_uvs ? 3 * (size_t)l->out->rest.triangle_count : 0;
+  if (status == SN_NO_MEMORY) l->status = status;
+  if (corners > 0) l->out->uvs = SN_ROOM(l, &l->out->memory, corners, sizeof *l->out->uvs);
+  for (size_t c = 0; l->out->uvs && c < corners; c++) {
+    l->out->uvs[c][0] = surface->uvs[c][0];
+    l->out->uvs[c][1] = downwards ? 1 - surface->uvs[c][1] : surface->uvs[c][1];
   }
   sn_surface_free(surface);
-  return status == SN_NO_MEMORY ? status : SN_OK;
 }
 
-sn_status sn_load_document_uvs(sn_context *ctx, const sn_gltf *gltf, sn_examples *out) {
+void sn_load_document_uvs(sn_loading *l, const sn_gltf *gltf) {
   sn_surface surface = {0};
-  sn_error before = ctx->error;
-  sn_status status = sn_gltf_tangents(ctx, gltf, &out->memory, &out->tangents);
-  if (status != SN_NO_MEMORY) status = sn_gltf_surface(ctx, gltf, &surface);
-  if (status != SN_OK && status != SN_NO_MEMORY) ctx->error = before;
-  return take(ctx, status, &surface, true, out);
+  sn_error before = l->ctx->error;
+  sn_status status = sn_gltf_tangents(l->ctx, gltf, &l->out->memory, &l->out->tangents);
+  if (status != SN_NO_MEMORY) status = sn_gltf_surface(l->ctx, gltf, &surface);
+  if (status != SN_OK && status != SN_NO_MEMORY) l->ctx->error = before;
+  take(l, status, &surface, true);
 }
 
-sn_status sn_load_mesh(sn_context *ctx, const char *path, const sn_choice *choice, sn_examples *out) {
+void sn_load_mesh(sn_loading *l, const char *path, const sn_choice *choice) {
   sn_surface surface;
-  sn_error before = ctx->error;
-  sn_status status = sn_mesh_read_surface(ctx, path, choice, &out->rest, &surface);
-  bool lies_badly = status != SN_OK && status != SN_NO_MEMORY && out->rest.vertex_count > 0;
-  if (lies_badly) ctx->error = before;
-  if (status == SN_OK || lies_badly) return take(ctx, status, &surface, false, out);
-  sn_surface_free(&surface);
-  return status;
+  sn_error before = l->ctx->error;
+  sn_status status = sn_mesh_read_surface(l->ctx, path, choice, &l->out->rest, &surface);
+  if (l->out->rest.vertex_count == 0) l->status = status;
+  if (status != SN_OK && status != SN_NO_MEMORY && l->status == SN_OK) l->ctx->error = before;
+  take(l, status, &surface, false);
 }

@@ -65,65 +65,62 @@ static void drop_still(sn_context *ctx, sn_examples *out) {
 }
 
 // The frames of one document, behind `done` of them.
-static sn_status add_document(sn_context *ctx, const char *path, const sn_choice *choice, int done, int count,
-                              sn_values *out) {
-  sn_gltf *gltf;
-  sn_status status = sn_gltf_read(ctx, path, &gltf);
-  if (status != SN_OK) return status;
-  status = name_values(ctx, path, gltf, out);
-  if (status == SN_OK)
-    status = read_weights(ctx, gltf, choice, count, out->values + (size_t)done * (size_t)out->count);
+static void add_document(sn_loading *l, const char *path, const sn_choice *choice, int done, int count) {
+  sn_values *out = &l->out->values;
+  sn_gltf *gltf = sn_load_document(l, path);
+  if (!gltf) return;
+  l->status = name_values(l->ctx, path, gltf, out);
+  if (l->status == SN_OK)
+    l->status = read_weights(l->ctx, gltf, choice, count, out->values + (size_t)done * (size_t)out->count);
   sn_gltf_free(gltf);
-  return sn_fail_name(ctx, status, path);
+  sn_fail_name(l->ctx, l->status, path);
 }
 
-// Targets and frames of a document. No targets: 0.
-static sn_status measure(sn_context *ctx, const char *path, const sn_choice *choice, int *targets, int *frames) {
-  sn_gltf *gltf;
-  sn_status status = sn_gltf_read(ctx, path, &gltf);
-  if (status != SN_OK) return status;
-  *targets = sn_gltf_morph_count(gltf), *frames = *targets > 0 ? count_frames(ctx, gltf, choice) : 0;
+// Frames of a document, and its targets: 0 for none.
+static int measure(sn_loading *l, const char *path, const sn_choice *choice, int *targets) {
+  sn_gltf *gltf = sn_load_document(l, path);
+  *targets = gltf ? sn_gltf_morph_count(gltf) : 0;
+  int frames = *targets > 0 ? count_frames(l->ctx, gltf, choice) : 0;
   sn_gltf_free(gltf);
-  return *frames < 0 ? sn_fail_name(ctx, ctx->error.status, path) : SN_OK;
+  if (frames < 0) l->status = sn_fail_name(l->ctx, l->ctx->error.status, path);
+  return frames;
 }
 
 // Weights as values: of the document of --values, or of the documents of --frames, in their order.
-static sn_status from_documents(sn_context *ctx, const sn_load_options *options, sn_examples *out) {
+static void from_documents(sn_loading *l) {
+  const sn_load_options *options = &l->options;
+  sn_examples *out = l->out;
   const char *given = options->values, *path = given;
-  sn_choice choice = {.fps = options->fps > 0       ? options->fps
-                             : out->frames.rate > 0 ? out->frames.rate
-                                                    : SN_DEFAULT_FPS};
+  sn_choice choice = {.fps = sn_load_rate(options, out)};
   if (!given) choice.adjust = options->adjust[SN_FILE_FRAMES];
-  int files = given ? 1 : options->frames_count, targets, frames;
-  if (given) path = sn_clip_path(ctx, &out->memory, given, &choice.clip);
-  if (!path && given) return ctx->error.status;
+  int files = given ? 1 : options->frames_count, targets;
+  if (given) path = sn_clip_path(l->ctx, &out->memory, given, &choice.clip);
   if (!given) path = options->frames[0], choice.clip = options->frame_clips[0];
-  sn_status status = measure(ctx, path, &choice, &targets, &frames);
-  if (status == SN_OK && targets == 0 && given)
-    return sn_fail(ctx, SN_BAD_INPUT, "`values` %s: it has no morph targets", given);
-  if (status != SN_OK || targets == 0) return status;
+  if (!path) l->status = l->ctx->error.status;
+  int frames = measure(l, path, &choice, &targets);
+  if (targets == 0 && given) sn_fail_once(l, SN_BAD_INPUT, "`values` %s: it has no morph targets", given);
+  if (l->status != SN_OK || targets == 0) return;
   int total = out->frames.frame_count > 0 ? out->frames.frame_count : frames;
   if (given && total != frames)
-    return sn_fail(ctx, SN_BAD_INPUT, "`values` %s: %d frames, and %d frames of the mesh", given, frames, total);
-  status = sn_values_new(ctx, targets, total, &out->values);
-  for (int c = 0; status == SN_OK && c < files; c++) {
+    sn_fail_once(l, SN_BAD_INPUT, "`values` %s: %d frames, and %d frames of the mesh", given, frames, total);
+  if (l->status == SN_OK) l->status = sn_values_new(l->ctx, targets, total, &out->values);
+  for (int c = 0; l->status == SN_OK && c < files; c++) {
     int first = given ? 0 : out->clip_start[c], count = given ? total : out->clip_start[c + 1] - first;
     if (!given) choice.clip = options->frame_clips[c];
-    status = add_document(ctx, given ? path : options->frames[c], &choice, first, count, &out->values);
+    add_document(l, given ? path : options->frames[c], &choice, first, count);
   }
-  if (status == SN_OK) drop_still(ctx, out);
-  return status;
+  if (l->status == SN_OK) drop_still(l->ctx, out);
 }
 
-sn_status sn_load_values(sn_context *ctx, const sn_load_options *options, sn_examples *out) {
+void sn_load_values(sn_loading *l) {
+  const sn_load_options *options = &l->options;
+  bool documents = options->frames_count > 0 && options->skeleton_count == 0;
+  for (int c = 0; c < options->frames_count; c++) documents = documents && sn_is_document(options->frames[c]);
   if (options->values && !sn_is_document(options->values)) {
-    const char *clip;
-    const char *path = sn_clip_path(ctx, &out->memory, options->values, &clip); // FILE.glb#CLIP is no document's name
-    if (!path) return ctx->error.status;
-    return clip ? from_documents(ctx, options, out) : sn_values_read(ctx, options->values, &out->values);
+    const char *clip; // FILE.glb#CLIP is no document's name
+    if (!sn_clip_path(l->ctx, &l->out->memory, options->values, &clip)) l->status = l->ctx->error.status;
+    if (l->status == SN_OK && !clip) l->status = sn_values_read(l->ctx, options->values, &l->out->values);
+    documents = l->status == SN_OK && clip;
   }
-  if (options->values) return from_documents(ctx, options, out);
-  for (int c = 0; c < options->frames_count; c++)
-    if (!sn_is_document(options->frames[c])) return SN_OK;
-  return options->frames_count > 0 && options->skeleton_count == 0 ? from_documents(ctx, options, out) : SN_OK;
+  if (documents || (options->values && sn_is_document(options->values))) from_documents(l);
 }

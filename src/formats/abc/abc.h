@@ -4,6 +4,7 @@
 #ifndef SINEW_FORMATS_ABC_ABC_H
 #define SINEW_FORMATS_ABC_ABC_H
 
+#include "formats/common/reader.h"
 #include "sinew/formats.h"
 
 // Types of a number in the file, in the file's numbering.
@@ -114,7 +115,6 @@ void sn_abc_begin(sn_context *ctx, sn_abc *abc);
   ((abc)->status == SN_OK ? (void)(sn_fail((abc)->ctx, code, __VA_ARGS__), sn_abc_failed(abc)) : (void)0)
 void sn_abc_failed(sn_abc *abc); // the context's error is the archive's
 void sn_abc_damaged(sn_abc *abc, uint64_t position, const char *what);
-void *sn_abc_alloc(sn_abc *abc, sn_arena *memory, uint64_t count, size_t size); // NULL where it fails
 // All that is read is empty, 0 or not found after a failure. Children of a group:
 uint64_t sn_abc_group(sn_abc *abc, uint64_t position);
 // Child k of a group whose count has been read: the position of a group, or of data with the top bit set.

@@ -117,13 +117,13 @@ static void find_longest(const sn_abc *abc, uint32_t *longest) {
 
 static void gather_times(sn_abc *abc) {
   sn_arena scratch = sn_arena_new(abc->ctx);
-  uint32_t *longest = sn_abc_alloc(abc, &scratch, (uint64_t)abc->timing_count, sizeof *longest);
+  uint32_t *longest = SN_ROOM(abc, &scratch, (uint64_t)abc->timing_count, sizeof *longest);
   uint64_t total = 0, done = 0;
   int used = 0;
   if (longest) find_longest(abc, longest);
   for (int k = 0; longest && k < abc->timing_count; k++) total += longest[k];
   if (total > INT32_MAX) sn_abc_fail(abc, SN_BAD_FILE, "too many samples");
-  abc->times = sn_abc_alloc(abc, &abc->memory, total + 1, sizeof *abc->times);
+  abc->times = SN_ROOM(abc, &abc->memory, total + 1, sizeof *abc->times);
   for (int k = 0; abc->times && k < abc->timing_count; k++) {
     abc_property any = {.timing = (uint32_t)k};
     used += longest[k] > 0;
@@ -296,7 +296,7 @@ static void object_at(sn_abc *abc, int k, double t, float (*out)[3]) {
   const uint8_t *stored = stored_points(abc, object, sample), *next = NULL;
   sn_arena scratch = sn_arena_new(abc->ctx);
   if (fraction > 0) next = stored_points(abc, object, sample + 1);
-  float(*later)[3] = next ? sn_abc_alloc(abc, &scratch, (uint64_t)n, sizeof *later) : NULL;
+  float(*later)[3] = next ? SN_ROOM(abc, &scratch, (uint64_t)n, sizeof *later) : NULL;
   if (abc->status == SN_OK) {
     bool whole = sn_abc_map_copy(&abc->map, stored, (size_t)n * sizeof *out, out) &&
                  (!next || sn_abc_map_copy(&abc->map, next, (size_t)n * sizeof *out, later));

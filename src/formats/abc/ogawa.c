@@ -25,12 +25,6 @@ void sn_abc_damaged(sn_abc *abc, uint64_t position, const char *what) {
   sn_abc_fail(abc, SN_BAD_FILE, "damaged or cut: %s at byte %.0f of %.0f", what, (double)position, (double)abc->size);
 }
 
-void *sn_abc_alloc(sn_abc *abc, sn_arena *memory, uint64_t count, size_t size) {
-  void *out = abc->status == SN_OK ? sn_arena_alloc(abc->ctx, memory, count, size) : NULL;
-  if (!out && abc->status == SN_OK) abc->status = abc->ctx->error.status;
-  return out;
-}
-
 // The number in front of a group or of data, each of which counts `unit` bytes; 0 where they do not fit.
 static uint64_t count_at(sn_abc *abc, uint64_t position, uint64_t unit) {
   static const char *const trouble[][2] = {{"data behind the end", "data that is too long"},

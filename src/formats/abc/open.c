@@ -12,7 +12,7 @@
 enum { max_depth = 200, max_objects = 1000000, max_samples = 1000000, max_path = 4096 };
 
 static char *text_of(sn_abc *abc, abc_span span) {
-  char *out = sn_abc_alloc(abc, &abc->memory, span.size + 1, 1);
+  char *out = SN_ROOM(abc, &abc->memory, span.size + 1, 1);
   if (out) memcpy(out, span.bytes, span.size);
   for (char *c = out; c && *c; c++)
     if ((unsigned char)*c < ' ') *c = '?'; // names are printed
@@ -24,7 +24,7 @@ static char *text_of(sn_abc *abc, abc_span span) {
 // Per time sampling: the number of samples (not used), the period, a count and that many times.
 static void read_timings(sn_abc *abc, abc_span data) {
   const uint8_t *p = data.bytes, *end = p + data.size;
-  abc->timings = sn_abc_alloc(abc, &abc->memory, data.size / 16 + 1, sizeof *abc->timings);
+  abc->timings = SN_ROOM(abc, &abc->memory, data.size / 16 + 1, sizeof *abc->timings);
   while (abc->status == SN_OK && p < end) {
     abc_timing timing = {0};
     bool good = end - p >= 16;
@@ -49,7 +49,7 @@ static void read_timings(sn_abc *abc, abc_span data) {
 
 // Metadata that headers refer to by number; number 0 is empty.
 static void read_metas(sn_abc *abc, abc_span data) {
-  abc->metas = sn_abc_alloc(abc, &abc->memory, data.size + 1, sizeof *abc->metas);
+  abc->metas = SN_ROOM(abc, &abc->memory, data.size + 1, sizeof *abc->metas);
   abc_cursor c = {data.bytes, data.bytes + data.size, false};
   if (abc->metas) abc->metas[abc->meta_count++] = (abc_span){data.bytes, 0, 0};
   while (abc->status == SN_OK && c.p < c.end) {
@@ -261,7 +261,7 @@ static bool follow_instance(sn_abc *abc, uint64_t *group, abc_span *meta) {
 static void more_room(sn_abc *abc) {
   if (abc->object_count < abc->object_room) return;
   int room = abc->object_room ? 2 * abc->object_room : 16;
-  abc_object *objects = sn_abc_alloc(abc, &abc->memory, (uint64_t)room, sizeof *objects);
+  abc_object *objects = SN_ROOM(abc, &abc->memory, (uint64_t)room, sizeof *objects);
   if (!objects) return;
   if (abc->object_count > 0) memcpy(objects, abc->objects, (size_t)abc->object_count * sizeof *objects);
   abc->objects = objects, abc->object_room = room;
@@ -274,7 +274,7 @@ static uint64_t add_object(sn_abc *abc, const char *above, int parent, const chi
   if (strlen(above) + c->name.size > max_path)
     sn_abc_fail(abc, SN_BAD_FILE, "an object's path is longer than %d", max_path);
   more_room(abc);
-  char *path = sn_abc_alloc(abc, &abc->memory, strlen(above) + c->name.size + 2, 1), *label = text_of(abc, c->name);
+  char *path = SN_ROOM(abc, &abc->memory, strlen(above) + c->name.size + 2, 1), *label = text_of(abc, c->name);
   if (abc->status != SN_OK) return 0;
   sprintf(path, "%s/%s", above, label);
   abc_object *object = &abc->objects[abc->object_count++];

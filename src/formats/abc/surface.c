@@ -105,7 +105,7 @@ static int read_part(sn_abc *abc, int k, double t, int first, sn_surface *out) {
   part.uv = read_parameter(abc, object, &faces, &object->uvs, 2);
   part.normal = read_parameter(abc, object, &faces, &object->normals, 3);
   sn_affine world = sn_abc_world(abc, k, t);
-  int *face_materials = sn_abc_alloc(abc, &scratch, faces.face_count, sizeof *face_materials);
+  int *face_materials = SN_ROOM(abc, &scratch, faces.face_count, sizeof *face_materials);
   if (face_materials) mark_sets(abc, k, faces.face_count, face_materials, out);
   part.normal_map =
     sn_mat3_invert(sn_affine_linear(world), &inverse) ? sn_mat3_transpose(inverse) : sn_mat3_identity();
@@ -123,10 +123,10 @@ sn_status sn_abc_surface(sn_context *ctx, sn_abc *abc, double t, sn_surface *out
   uint64_t corners = 3 * (uint64_t)abc->triangle_count;
   sn_abc_begin(ctx, abc);
   *out = (sn_surface){.memory = sn_arena_new(ctx)};
-  out->uvs = sn_abc_alloc(abc, &out->memory, corners, sizeof *out->uvs);
-  out->normals = sn_abc_alloc(abc, &out->memory, corners, sizeof *out->normals);
-  out->materials = sn_abc_alloc(abc, &out->memory, corners / 3, sizeof *out->materials);
-  out->material_names = sn_abc_alloc(abc, &out->memory, (uint64_t)abc->object_count, sizeof *out->material_names);
+  out->uvs = SN_ROOM(abc, &out->memory, corners, sizeof *out->uvs);
+  out->normals = SN_ROOM(abc, &out->memory, corners, sizeof *out->normals);
+  out->materials = SN_ROOM(abc, &out->memory, corners / 3, sizeof *out->materials);
+  out->material_names = SN_ROOM(abc, &out->memory, (uint64_t)abc->object_count, sizeof *out->material_names);
   for (int k = 0, first = 0; abc->status == SN_OK && k < abc->object_count; k++)
     if (abc->objects[k].chosen) first += read_part(abc, k, t, first, out);
   for (int k = 0; abc->status == SN_OK && k < out->material_count; k++) {

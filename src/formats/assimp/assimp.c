@@ -49,8 +49,9 @@ static int read_and_write(void *data, char *message, size_t size) {
   const struct aiScene *scene = assimp.import(asked->path, 0, NULL, options);
   if (!scene || !scene->mRootNode) {
     const char *text = scene ? "it is empty" : assimp.error(), *name = strrchr(asked->path, '/') + 1;
-    size_t folder = strncmp(text, asked->path, (size_t)(name - asked->path)) == 0 ? (size_t)(name - asked->path) : 0;
-    snprintf(message, size, "%s", text + folder); // without our temporary folder
+    size_t folder = (size_t)(name - asked->path);
+    const char *at = memmem(text, strlen(text), asked->path, folder); // our temporary folder: without it
+    snprintf(message, size, "%.*s%s", at ? (int)(at - text) : 0, text, at ? at + folder : text);
     return CHILD_FAILED;
   }
   if (sn_assimp_write(&ctx, scene, asked->answer) == SN_OK) return 0;

@@ -13,8 +13,8 @@ typedef struct samples {
 
 static samples new_samples(assimp_job *job, unsigned most, int width) {
   return (samples){.width = width,
-                   .times = GLTF_NEW(&job->b, &job->b.memory, float, most),
-                   .values = GLTF_NEW(&job->b, &job->b.memory, float, (size_t)most *(size_t)width)};
+                   .times = SN_TAKE(&job->b, &job->b.memory, float, most),
+                   .values = SN_TAKE(&job->b, &job->b.memory, float, (size_t)most *(size_t)width)};
 }
 
 // Keys whose time does not rise are dropped.

@@ -56,10 +56,10 @@ static bool shares_vertices(const struct aiMesh *mesh) {
 
 // Equal corners get one vertex, numbered by the first of them.
 static void join(assimp_job *job, mesh_work *w) {
-  int n = (int)w->mesh->mNumVertices, *order = GLTF_NEW(&job->b, &job->b.memory, int, n);
-  int *leader = GLTF_NEW(&job->b, &job->b.memory, int, n);
-  w->vertex = GLTF_NEW(&job->b, &job->b.memory, int, n);
-  w->first = GLTF_NEW(&job->b, &job->b.memory, int, n);
+  int n = (int)w->mesh->mNumVertices, *order = SN_TAKE(&job->b, &job->b.memory, int, n);
+  int *leader = SN_TAKE(&job->b, &job->b.memory, int, n);
+  w->vertex = SN_TAKE(&job->b, &job->b.memory, int, n);
+  w->first = SN_TAKE(&job->b, &job->b.memory, int, n);
   if (!w->first) return;
   bool shared = shares_vertices(w->mesh);
   for (int i = 0; i < n; i++) order[i] = i;
@@ -87,14 +87,14 @@ static int count_triangles(const struct aiMesh *mesh) {
 static void add_floats(assimp_job *job, const mesh_work *w, json_t *attributes, const char *key, size_t offset,
                        int width) {
   size_t size = (size_t)width * sizeof(float);
-  uint8_t *out = GLTF_NEW(&job->b, &job->b.memory, uint8_t, (size_t)w->count * size);
+  uint8_t *out = SN_TAKE(&job->b, &job->b.memory, uint8_t, (size_t)w->count * size);
   for (int i = 0; out && i < w->count; i++)
     memcpy(out + (size_t)i * size, (const uint8_t *)&w->corners[w->first[i]] + offset, size);
   if (out) sn_gltf_put_floats(&job->b, attributes, key, out, w->count, width);
 }
 
 static void add_influences(assimp_job *job, const mesh_work *w, json_t *attributes) {
-  gltf_influences *rows = GLTF_NEW(&job->b, &job->b.memory, gltf_influences, w->count);
+  gltf_influences *rows = SN_TAKE(&job->b, &job->b.memory, gltf_influences, w->count);
   for (int i = 0; rows && i < w->count; i++) rows[i] = w->corners[w->first[i]].influences;
   if (!rows) return;
   sn_gltf_normalise(rows, w->count);
@@ -104,7 +104,7 @@ static void add_influences(assimp_job *job, const mesh_work *w, json_t *attribut
 // Fans, like every polygon here.
 static void add_indices(assimp_job *job, const mesh_work *w, json_t *primitive) {
   int count = count_triangles(w->mesh), done = 0;
-  uint32_t *out = GLTF_NEW(&job->b, &job->b.memory, uint32_t, 3 * (size_t)count);
+  uint32_t *out = SN_TAKE(&job->b, &job->b.memory, uint32_t, 3 * (size_t)count);
   for (unsigned f = 0; out && f < w->mesh->mNumFaces; f++) {
     const struct aiFace *face = &w->mesh->mFaces[f];
     for (unsigned c = 1; c + 1 < face->mNumIndices; c++) {
@@ -119,8 +119,8 @@ static void add_indices(assimp_job *job, const mesh_work *w, json_t *primitive) 
 
 // The skin of one mesh. Its bones are nodes.
 static int add_mesh_skin(assimp_job *job, const struct aiMesh *mesh, const sn_affine *place) {
-  int count = (int)mesh->mNumBones, *joints = GLTF_NEW(&job->b, &job->b.memory, int, count);
-  sn_affine *inverse = GLTF_NEW(&job->b, &job->b.memory, sn_affine, count), unplace;
+  int count = (int)mesh->mNumBones, *joints = SN_TAKE(&job->b, &job->b.memory, int, count);
+  sn_affine *inverse = SN_TAKE(&job->b, &job->b.memory, sn_affine, count), unplace;
   if (!joints || !inverse) return 0;
   if (!sn_affine_invert(*place, &unplace)) {
     sn_fail(job->b.ctx, SN_BAD_INPUT, "the skinned mesh %s is scaled to nothing", mesh->mName.data);
@@ -142,7 +142,7 @@ static int add_mesh_skin(assimp_job *job, const struct aiMesh *mesh, const sn_af
 static void add_mesh(assimp_job *job, const struct aiMesh *mesh, int node) {
   bool skinned = mesh->mNumBones > 0;
   const sn_affine *place = skinned ? &job->nodes[node].world : NULL;
-  mesh_work w = {.mesh = mesh, .corners = GLTF_NEW(&job->b, &job->b.memory, corner, mesh->mNumVertices)};
+  mesh_work w = {.mesh = mesh, .corners = SN_TAKE(&job->b, &job->b.memory, corner, mesh->mNumVertices)};
   if (count_triangles(mesh) == 0 || mesh->mNumVertices == 0) return;
   if (w.corners) gather(&w, place);
   join(job, &w);

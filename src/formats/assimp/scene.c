@@ -73,9 +73,9 @@ static void add_nodes(assimp_job *job) {
 
 // A file of motion alone has no mesh to bind: its skeleton are the nodes that move and those below them.
 static void add_motion_skin(assimp_job *job) {
-  int *joints = GLTF_NEW(&job->b, &job->b.memory, int, job->node_count), count = 0;
-  sn_affine *inverse = GLTF_NEW(&job->b, &job->b.memory, sn_affine, job->node_count);
-  bool *below = GLTF_NEW(&job->b, &job->b.memory, bool, job->node_count);
+  int *joints = SN_TAKE(&job->b, &job->b.memory, int, job->node_count), count = 0;
+  sn_affine *inverse = SN_TAKE(&job->b, &job->b.memory, sn_affine, job->node_count);
+  bool *below = SN_TAKE(&job->b, &job->b.memory, bool, job->node_count);
   for (int k = 0; below && k < job->node_count; k++) {
     const assimp_node *node = &job->nodes[k];
     below[k] = node->animated || (node->parent >= 0 && below[node->parent]);
@@ -89,7 +89,7 @@ sn_status sn_assimp_write(sn_context *ctx, const struct aiScene *scene, const ch
   json_t *root = json_pack("{s:{s:s,s:s}, s:i, s:[{s:[i]}]}", "asset", "version", "2.0", "generator", "Sinew, assimp",
                            "scene", 0, "scenes", "nodes", 0);
   assimp_job job = {.scene = scene, .b = sn_gltf_builder(ctx, root)};
-  job.nodes = GLTF_NEW(&job.b, &job.b.memory, assimp_node, count_nodes(scene->mRootNode));
+  job.nodes = SN_TAKE(&job.b, &job.b.memory, assimp_node, count_nodes(scene->mRootNode));
   if (job.nodes) list_nodes(&job, scene->mRootNode, -1);
   mark_animated(&job);
   add_nodes(&job);

@@ -10,18 +10,12 @@ static const uint8_t zeros[128] = {0}, version[4] = {FBX_VERSION & 255, FBX_VERS
 
 fbx sn_fbx_new(sn_context *ctx) { return (fbx){.ctx = ctx, .memory = sn_arena_new(ctx)}; }
 
-void *sn_fbx_alloc(fbx *f, sn_arena *memory, size_t count, size_t size) {
-  void *out = f->status == SN_OK ? sn_arena_alloc(f->ctx, memory, count, size) : NULL;
-  if (!out && f->status == SN_OK) f->status = f->ctx->error.status;
-  return out;
-}
-
 static void put(fbx *f, const void *bytes, size_t size) {
   if (f->status != SN_OK) return;
   if (f->size + size > f->room) {
     size_t room = 2 * (f->size + size) + 4096;
     sn_arena memory = sn_arena_new(f->ctx);
-    uint8_t *larger = sn_fbx_alloc(f, &memory, room, 1);
+    uint8_t *larger = SN_ROOM(f, &memory, room, 1);
     if (!larger) return;
     if (f->size > 0) memcpy(larger, f->bytes, f->size);
     sn_arena_free(&f->memory);

@@ -3,6 +3,7 @@
 #ifndef SINEW_FORMATS_FBX_BYTES_H
 #define SINEW_FORMATS_FBX_BYTES_H
 
+#include "formats/common/reader.h"
 #include "sinew/formats.h"
 
 enum { FBX_VERSION = 7400, FBX_DEPTH = 16 };
@@ -28,8 +29,7 @@ void sn_fbx_end(fbx *f);
 #define sn_fbx_put(f, ...) (sn_fbx_begin(f, __VA_ARGS__), sn_fbx_end(f))
 #define sn_fbx_put_array(f, name, type, values, count) sn_fbx_put(f, name, type, values, (size_t)(count))
 #define sn_fbx_begin_object(f, node, id, ...) sn_fbx_begin(f, node, "LNS", (int64_t)(id), __VA_ARGS__)
-void *sn_fbx_alloc(fbx *f, sn_arena *memory, size_t count, size_t size); // NULL after a failure
-sn_status sn_fbx_save(fbx *f, const char *path);                         // with header and footer; frees
+sn_status sn_fbx_save(fbx *f, const char *path); // with header and footer; frees
 
 // ---- mesh.c: the mesh with what lies on it ---------------------------------------------------------------------------
 

@@ -54,9 +54,9 @@ static void load_curves(clip_job *job, const fbx_object *node, int count, fbx_cu
 }
 
 static void refuse_layers(clip_job *job, const fbx_object *object, const char *property) {
-  sn_fbx_fail(job->tree, SN_UNSUPPORTED,
-              "two animation layers move %s of %.200s; merge (bake) the layers and export again", property,
-              object->name);
+  sn_fail_once(job->tree, SN_UNSUPPORTED,
+               "two animation layers move %s of %.200s; merge (bake) the layers and export again", property,
+               object->name);
 }
 
 // Properties of a transform that Sinew takes to stand still.
@@ -66,7 +66,7 @@ static void check_still(clip_job *job, const fbx_link *link) {
     "ScalingPivot", "RotationOrder", "GeometricTranslation", "GeometricRotation", "GeometricScaling"};
   for (size_t k = 0; k < sizeof still / sizeof *still; k++) {
     if (sn_fbx_says(link->property, still[k]) && sn_fbx_below(link->child, NULL, "AnimationCurve"))
-      sn_fbx_fail(
+      sn_fail_once(
         job->tree, SN_UNSUPPORTED,
         "%s of %.200s is animated, which Sinew cannot read; bake the animation to translation, rotation and "
         "scale, and export again",
@@ -115,9 +115,9 @@ static void load_stack(clip_job *job, const fbx_object *stack) {
     if (sn_fbx_property_number(layer, "Mute", 0) != 0 || (weight == 0 && number > 0)) continue;
     load_layer(job, layer, override);
     if (number++ > 0 && weight != 100)
-      sn_fbx_fail(job->tree, SN_UNSUPPORTED,
-                  "the animation layer %.200s has a weight of %g %%; merge (bake) the layers and export again",
-                  layer->name, weight);
+      sn_fail_once(job->tree, SN_UNSUPPORTED,
+                   "the animation layer %.200s has a weight of %g %%; merge (bake) the layers and export again",
+                   layer->name, weight);
   }
   if (!isfinite(job->start)) job->start = 0;
 }
@@ -233,7 +233,7 @@ static void put_channel(clip_job *job, int node, const char *path, int first, in
   for (size_t k = 1; k < job->count && still; k++)
     still = memcmp(job->rows + row * k + 1 + first, job->rows + 1 + first, size) == 0;
   size_t count = still && job->count > 2 ? 2 : job->count, step = count < job->count ? job->count - 1 : 1;
-  if (count * (size_t)width > INT32_MAX) sn_fbx_fail(job->tree, SN_BAD_FILE, "a clip has too many keys");
+  if (count * (size_t)width > INT32_MAX) sn_fail_once(job->tree, SN_BAD_FILE, "a clip has too many keys");
   float *times = sn_fbx_room(job->tree, count, sizeof *times);
   float *values = sn_fbx_room(job->tree, count * (size_t)width, sizeof *values);
   if (!values) return;

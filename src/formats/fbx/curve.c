@@ -49,7 +49,7 @@ static void apply_attributes(fbx_tree *tree, const fbx_node *node, fbx_curve *c)
   fbx_numbers flags = sn_fbx_numbers(tree, node, "KeyAttrFlags");
   fbx_numbers data = sn_fbx_numbers(tree, node, "KeyAttrDataFloat");
   fbx_numbers repeats = sn_fbx_numbers(tree, node, "KeyAttrRefCount");
-  if (repeats.count < flags.count) sn_fbx_fail(tree, SN_BAD_FILE, "KeyAttrRefCount is too short");
+  if (repeats.count < flags.count) sn_fail_once(tree, SN_BAD_FILE, "KeyAttrRefCount is too short");
   int key = 0;
   for (size_t k = 0; k < flags.count && tree->status == SN_OK; k++) {
     const double *numbers = 4 * k + 3 < data.count ? data.values + 4 * k : NULL;
@@ -64,7 +64,7 @@ static void apply_attributes(fbx_tree *tree, const fbx_node *node, fbx_curve *c)
 static void load_keys(fbx_tree *tree, const fbx_node *node, fbx_curve *out) {
   fbx_numbers times = sn_fbx_numbers(tree, node, "KeyTime"), values = sn_fbx_numbers(tree, node, "KeyValueFloat");
   if (times.count != values.count || times.count > INT32_MAX)
-    sn_fbx_fail(tree, SN_BAD_FILE, "has %zu times and %zu values", times.count, values.count);
+    sn_fail_once(tree, SN_BAD_FILE, "has %zu times and %zu values", times.count, values.count);
   out->keys = sn_fbx_room(tree, times.count, sizeof *out->keys);
   if (!out->keys) return;
   out->count = (int)times.count;
@@ -72,8 +72,8 @@ static void load_keys(fbx_tree *tree, const fbx_node *node, fbx_curve *out) {
     fbx_key *key = &out->keys[k];
     *key = (fbx_key){.time = times.values[k] / second, .value = values.values[k], .kind = FBX_LINEAR};
     if (!isfinite(key->value) || !(fabs(key->time) <= 1e7) || (k > 0 && !(key->time >= key[-1].time)))
-      sn_fbx_fail(tree, SN_BAD_FILE, "key %d (%g at %g s) is not finite, or earlier than the key before it", k,
-                  key->value, key->time);
+      sn_fail_once(tree, SN_BAD_FILE, "key %d (%g at %g s) is not finite, or earlier than the key before it", k,
+                   key->value, key->time);
   }
   apply_attributes(tree, node, out);
 }

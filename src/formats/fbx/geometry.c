@@ -11,9 +11,9 @@
 static void load_points(fbx_tree *tree, fbx_mesh *mesh) {
   fbx_numbers list = sn_fbx_numbers(tree, mesh->geometry->node, "Vertices");
   if (list.count % 3 != 0 || list.count / 3 > INT_MAX / 8)
-    sn_fbx_fail(tree, SN_BAD_FILE, "Vertices are %zu numbers", list.count);
+    sn_fail_once(tree, SN_BAD_FILE, "Vertices are %zu numbers", list.count);
   for (size_t k = 0; k < list.count && tree->status == SN_OK; k++) {
-    if (!(fabs(list.values[k]) <= 3e38)) sn_fbx_fail(tree, SN_BAD_FILE, "vertex %zu is not a finite place", k / 3);
+    if (!(fabs(list.values[k]) <= 3e38)) sn_fail_once(tree, SN_BAD_FILE, "vertex %zu is not a finite place", k / 3);
   }
   mesh->points = list.values, mesh->vertex_count = (int)(list.count / 3);
 }
@@ -22,7 +22,7 @@ static void load_points(fbx_tree *tree, fbx_mesh *mesh) {
 static void load_polygons(fbx_tree *tree, fbx_mesh *mesh) {
   fbx_numbers list = sn_fbx_numbers(tree, mesh->geometry->node, "PolygonVertexIndex");
   size_t count = list.count, first = 0, polygon = 0, made = 0;
-  if (count > INT_MAX / 8) sn_fbx_fail(tree, SN_BAD_FILE, "has too many corners");
+  if (count > INT_MAX / 8) sn_fail_once(tree, SN_BAD_FILE, "has too many corners");
   mesh->corners = sn_fbx_room(tree, 3 * count, sizeof *mesh->corners);
   mesh->loops = sn_fbx_room(tree, 3 * count, sizeof *mesh->loops);
   mesh->polygons = sn_fbx_room(tree, count, sizeof *mesh->polygons);
@@ -30,8 +30,8 @@ static void load_polygons(fbx_tree *tree, fbx_mesh *mesh) {
     bool last = list.values[c] < 0;
     if (last) list.values[c] = -1 - list.values[c];
     if (!(list.values[c] >= 0 && list.values[c] < mesh->vertex_count)) {
-      sn_fbx_fail(tree, SN_BAD_FILE, "polygon %zu has the vertex %.0f, but there are %d", polygon, list.values[c],
-                  mesh->vertex_count);
+      sn_fail_once(tree, SN_BAD_FILE, "polygon %zu has the vertex %.0f, but there are %d", polygon, list.values[c],
+                   mesh->vertex_count);
     } else if (c >= first + 2) {
       const size_t loops[3] = {first, c - 1, c};
       for (size_t k = 0; k < 3; k++)
@@ -50,7 +50,7 @@ static void add_target(fbx_scene *s, const fbx_mesh *mesh, const fbx_object *sha
   fbx_numbers indices = sn_fbx_numbers(tree, shape->node, "Indexes");
   fbx_numbers offsets = sn_fbx_numbers(tree, shape->node, "Vertices");
   if (offsets.count != 3 * indices.count)
-    sn_fbx_fail(tree, SN_BAD_FILE, "%zu vertices have %zu numbers", indices.count, offsets.count);
+    sn_fail_once(tree, SN_BAD_FILE, "%zu vertices have %zu numbers", indices.count, offsets.count);
   float(*deltas)[3] = sn_fbx_room(tree, (size_t)mesh->vertex_count, sizeof *deltas);
   for (size_t k = 0; k < indices.count && tree->status == SN_OK; k++) {
     const double *o = offsets.values + 3 * k, vertex = indices.values[k];
@@ -58,7 +58,7 @@ static void add_target(fbx_scene *s, const fbx_mesh *mesh, const fbx_object *sha
     if (vertex >= 0 && vertex < mesh->vertex_count && sn_vec3_length(offset) <= 3e38) {
       sn_vec3_store(sn_mat3_apply(sn_affine_linear(mesh->place), offset), deltas[(int)vertex]);
     } else {
-      sn_fbx_fail(tree, SN_BAD_FILE, "moves vertex %.0f, and there are %d", vertex, mesh->vertex_count);
+      sn_fail_once(tree, SN_BAD_FILE, "moves vertex %.0f, and there are %d", vertex, mesh->vertex_count);
     }
   }
   if (tree->status == SN_OK) {
@@ -92,7 +92,7 @@ static void add_channel(fbx_scene *s, const fbx_mesh *mesh, fbx_object *object, 
   }
   for (int k = 0; k < count && s->tree.status == SN_OK; k++) {
     if (!isfinite(full.values[k]) || full.values[k] == 0 || (k > 0 && !(full.values[k] > full.values[k - 1])))
-      sn_fbx_fail(&s->tree, SN_BAD_FILE, "blend shape %.200s: its FullWeights do not rise", object->name);
+      sn_fail_once(&s->tree, SN_BAD_FILE, "blend shape %.200s: its FullWeights do not rise", object->name);
   }
   holder->channels[holder->channel_count++] = (struct fbx_channel){.object = object,
                                                                    .first_target = holder->target_count,
@@ -192,6 +192,6 @@ void sn_fbx_add_meshes(fbx_scene *s) {
     }
   }
   if (other && s->holder_count == 0)
-    sn_fbx_fail(&s->tree, SN_UNSUPPORTED, "its surface %.200s is a %.100s; convert it to polygons and export again",
-                other->name, other->type);
+    sn_fail_once(&s->tree, SN_UNSUPPORTED, "its surface %.200s is a %.100s; convert it to polygons and export again",
+                 other->name, other->type);
 }

@@ -32,8 +32,8 @@ static void begin_layer(fbx *f, const char *kind, const char *name, const char *
 
 // Two numbers for every corner. FBX counts v from below.
 static void put_uvs(fbx *f, const sn_surface *surface, size_t corners, sn_arena *scratch) {
-  double *uvs = sn_fbx_alloc(f, scratch, 2 * corners, sizeof *uvs);
-  int32_t *numbers = sn_fbx_alloc(f, scratch, corners, sizeof *numbers);
+  double *uvs = SN_ROOM(f, scratch, 2 * corners, sizeof *uvs);
+  int32_t *numbers = SN_ROOM(f, scratch, corners, sizeof *numbers);
   for (size_t c = 0; numbers && c < corners; c++) {
     uvs[2 * c] = (double)surface->uvs[c][0], uvs[2 * c + 1] = 1 - (double)surface->uvs[c][1];
     numbers[c] = (int32_t)c;
@@ -47,7 +47,7 @@ static void put_uvs(fbx *f, const sn_surface *surface, size_t corners, sn_arena 
 // The material of every triangle; those without one have the first.
 static void put_material_layer(fbx *f, const sn_surface *surface, size_t triangles, sn_arena *scratch) {
   bool several = surface->material_count > 1;
-  int32_t *numbers = sn_fbx_alloc(f, scratch, several ? triangles : 1, sizeof *numbers);
+  int32_t *numbers = SN_ROOM(f, scratch, several ? triangles : 1, sizeof *numbers);
   for (size_t t = 0; numbers && several && t < triangles; t++)
     numbers[t] = surface->materials[t] > 0 ? surface->materials[t] : 0;
   begin_layer(f, "LayerElementMaterial", "", several ? "ByPolygon" : "AllSame");
@@ -71,8 +71,8 @@ static void put_layer(fbx *f, bool uvs) {
 void sn_fbx_put_geometry(fbx *f, int64_t id, const sn_mesh *mesh, const sn_surface *surface) {
   sn_arena scratch = sn_arena_new(f->ctx);
   size_t n = (size_t)mesh->vertex_count, m = (size_t)mesh->triangle_count;
-  double *positions = sn_fbx_alloc(f, &scratch, 3 * n, sizeof *positions);
-  int32_t *corners = sn_fbx_alloc(f, &scratch, 3 * m, sizeof *corners);
+  double *positions = SN_ROOM(f, &scratch, 3 * n, sizeof *positions);
+  int32_t *corners = SN_ROOM(f, &scratch, 3 * m, sizeof *corners);
   for (size_t k = 0; corners && k < 3 * n; k++) positions[k] = (double)mesh->positions[k / 3][k % 3];
   for (size_t c = 0; corners && c < 3 * m; c++) {
     int vertex = mesh->triangles[c / 3][c % 3];

@@ -53,8 +53,8 @@ static void load_transform(fbx_scene *s, fbx_model *m) {
     m->order = (int)fmax(0, fmin(sn_fbx_property_number(o, "RotationOrder", 0), 6));
   }
   if (m->order > 5)
-    sn_fbx_fail(&s->tree, SN_UNSUPPORTED,
-                "%.200s has the rotation order 'spheric', which Sinew cannot read; give it one like XYZ", o->name);
+    sn_fail_once(&s->tree, SN_UNSUPPORTED,
+                 "%.200s has the rotation order 'spheric', which Sinew cannot read; give it one like XYZ", o->name);
   m->rotation_offset = sn_fbx_property_vector(o, "RotationOffset", 0);
   m->rotation_pivot = sn_fbx_property_vector(o, "RotationPivot", 0);
   m->scaling_offset = sn_fbx_property_vector(o, "ScalingOffset", 0);
@@ -90,7 +90,7 @@ void sn_fbx_load_models(fbx_scene *s) {
   }
   for (int o = 0; o < s->object_count && s->tree.status == SN_OK; o++) {
     if (s->objects[o].parent && !s->objects[o].model)
-      sn_fbx_fail(&s->tree, SN_BAD_FILE, "%.200s is among its own descendants", s->objects[o].name);
+      sn_fail_once(&s->tree, SN_BAD_FILE, "%.200s is among its own descendants", s->objects[o].name);
   }
 }
 

@@ -67,8 +67,8 @@ static void list_objects(fbx_scene *s) {
   qsort(s->by_id, (size_t)s->object_count, sizeof *s->by_id, compare_ids);
   for (int k = 1; k < s->object_count && s->tree.status == SN_OK; k++) {
     if (s->by_id[k]->id == s->by_id[k - 1]->id)
-      sn_fbx_fail(&s->tree, SN_BAD_FILE, "%.200s and %.200s have the same number", s->by_id[k - 1]->name,
-                  s->by_id[k]->name);
+      sn_fail_once(&s->tree, SN_BAD_FILE, "%.200s and %.200s have the same number", s->by_id[k - 1]->name,
+                   s->by_id[k]->name);
   }
 }
 

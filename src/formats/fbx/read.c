@@ -43,9 +43,9 @@ static void build(fbx_scene *s) {
   const fbx_object settings = {.node = global ? global : &s->tree.root};
   uint32_t version = s->tree.version;
   if (version < 7000 || version >= 8000)
-    sn_fbx_fail(&s->tree, SN_UNSUPPORTED,
-                "is FBX version %u.%u; Sinew reads 7.0 to 7.7: export it again as FBX 2011 to 2020", version / 1000,
-                version % 1000 / 100);
+    sn_fail_once(&s->tree, SN_UNSUPPORTED,
+                 "is FBX version %u.%u; Sinew reads 7.0 to 7.7: export it again as FBX 2011 to 2020", version / 1000,
+                 version % 1000 / 100);
   s->rate = frame_rate(&settings);
   sn_fbx_load_objects(s);
   sn_fbx_load_models(s);

@@ -23,7 +23,7 @@ static bool read_matrix(fbx_tree *tree, const fbx_node *cluster, const char *nam
   bool good = m.count == 16;
   for (size_t k = 0; good && k < 16; k++) good = isfinite(m.values[k]);
   good = good && fabs(m.values[15]) >= 1e-12;
-  if (!good) sn_fbx_fail(tree, SN_BAD_FILE, "%s is no matrix", name);
+  if (!good) sn_fail_once(tree, SN_BAD_FILE, "%s is no matrix", name);
   for (int k = 0; good && k < 12; k++) out->m[k / 4][k % 4] = m.values[4 * (k % 4) + k / 4] / m.values[15];
   return tree->status == SN_OK;
 }
@@ -32,14 +32,14 @@ static void load_weights(skin_job *job, const fbx_node *cluster) {
   fbx_tree *tree = job->tree;
   fbx_numbers vertices = sn_fbx_numbers(tree, cluster, "Indexes"), weights = sn_fbx_numbers(tree, cluster, "Weights");
   if (vertices.count != weights.count)
-    sn_fbx_fail(tree, SN_BAD_FILE, "%zu vertices have %zu weights", vertices.count, weights.count);
+    sn_fail_once(tree, SN_BAD_FILE, "%zu vertices have %zu weights", vertices.count, weights.count);
   for (size_t k = 0; k < vertices.count && tree->status == SN_OK; k++) {
     double vertex = vertices.values[k], weight = weights.values[k];
     if (vertex >= 0 && vertex < job->mesh->vertex_count && isfinite(weight)) {
       sn_gltf_keep_influence(&job->rows[(int)vertex], job->count, (float)weight);
     } else {
-      sn_fbx_fail(tree, SN_BAD_FILE, "weight %g of vertex %.0f, and there are %d vertices", weight, vertex,
-                  job->mesh->vertex_count);
+      sn_fail_once(tree, SN_BAD_FILE, "weight %g of vertex %.0f, and there are %d vertices", weight, vertex,
+                   job->mesh->vertex_count);
     }
   }
 }
@@ -49,7 +49,7 @@ static void load_weights(skin_job *job, const fbx_node *cluster) {
 static void load_bind(skin_job *job, const fbx_node *cluster, const fbx_model *bone) {
   sn_affine world = bone->world, inverse, *to_bone = &job->to_bone[job->count];
   read_matrix(job->tree, cluster, "TransformLink", &world);
-  if (!sn_affine_invert(world, &inverse)) sn_fbx_fail(job->tree, SN_BAD_FILE, "its joint is scaled to nothing");
+  if (!sn_affine_invert(world, &inverse)) sn_fail_once(job->tree, SN_BAD_FILE, "its joint is scaled to nothing");
   if (job->tree->status != SN_OK) return;
   *to_bone = sn_affine_mul(inverse, job->mesh->model->world);
   if (read_matrix(job->tree, cluster, "Transform", to_bone) && !job->has_bound)
@@ -63,9 +63,9 @@ static void add_cluster(skin_job *job, const fbx_object *cluster) {
   bool used = first && (first->type != 'A' || first->count > 0);
   if (!bone && !used) return;
   if (!bone) {
-    sn_fbx_fail(job->tree, SN_BAD_FILE, "it follows a joint that the file does not have; export the whole skeleton");
+    sn_fail_once(job->tree, SN_BAD_FILE, "it follows a joint that the file does not have; export the whole skeleton");
   } else if (used && sn_fbx_says(mode, "Additive")) {
-    sn_fbx_fail(job->tree, SN_UNSUPPORTED, "it adds to other weights; export the skin with normalised weights");
+    sn_fail_once(job->tree, SN_UNSUPPORTED, "it adds to other weights; export the skin with normalised weights");
   } else {
     job->joints[job->count] = bone->child->model->node;
     load_bind(job, cluster->node, bone->child->model);
@@ -97,9 +97,9 @@ static void add_clusters(skin_job *job) {
     room += (size_t)sn_fbx_count_below(object, "Deformer");
     if (strcmp(object->type, "VertexCacheDeformer") == 0 && sn_fbx_property_number(object, "Active", 0) != 0 &&
         job->tree->status == SN_OK)
-      sn_fbx_fail(job->tree, SN_UNSUPPORTED, "it is moved by the cache %.200s; export it as .abc", object->name);
+      sn_fail_once(job->tree, SN_UNSUPPORTED, "it is moved by the cache %.200s; export it as .abc", object->name);
   }
-  if (room > UINT16_MAX) sn_fbx_fail(job->tree, SN_UNSUPPORTED, "it has %zu clusters; Sinew reads 65,534", room);
+  if (room > UINT16_MAX) sn_fail_once(job->tree, SN_UNSUPPORTED, "it has %zu clusters; Sinew reads 65,534", room);
   if (room == 1) return;
   job->rows = sn_fbx_room(job->tree, (size_t)job->mesh->vertex_count, sizeof *job->rows);
   job->joints = sn_fbx_take(job->tree, room, sizeof *job->joints);
@@ -117,7 +117,7 @@ int sn_fbx_add_skin(fbx_scene *s, const fbx_mesh *mesh, sn_affine *place) {
   add_clusters(&job);
   if (s->tree.status != SN_OK || job.count == 0) return -1;
   if (!sn_affine_invert(job.bound, &inverse)) {
-    sn_fbx_fail(&s->tree, SN_BAD_FILE, "it is scaled to nothing");
+    sn_fail_once(&s->tree, SN_BAD_FILE, "it is scaled to nothing");
     return -1;
   }
   follow_model(&job);

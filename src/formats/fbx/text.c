@@ -16,7 +16,7 @@ typedef struct text_reader {
 static void wrong(text_reader *r, const char *what) {
   int line = 1;
   for (const char *c = r->start; c < r->p; c++) line += *c == '\n';
-  sn_fbx_fail(r->tree, SN_BAD_FILE, "line %d: %s", line, what);
+  sn_fail_once(r->tree, SN_BAD_FILE, "line %d: %s", line, what);
 }
 
 static bool blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
@@ -142,13 +142,13 @@ void sn_fbx_text_parse(fbx_tree *tree) {
   r.start = r.p;
   skip(&r, true);
   if (tree->size >= 18 && memcmp(text, "Kaydara FBX Binary", 18) == 0) {
-    sn_fbx_fail(tree, SN_BAD_FILE, "its header is damaged: it was probably sent as text");
+    sn_fail_once(tree, SN_BAD_FILE, "its header is damaged: it was probably sent as text");
   } else if (r.p < r.end && memchr(r.p, '\0', (size_t)(r.end - r.p))) {
-    sn_fbx_fail(tree, SN_BAD_FILE, "it is neither binary FBX nor text");
+    sn_fail_once(tree, SN_BAD_FILE, "it is neither binary FBX nor text");
   }
   read_nodes(&r, &tree->root, 0);
   const fbx_node *header = sn_fbx_child(&tree->root, "FBXHeaderExtension");
-  if (!header) sn_fbx_fail(tree, SN_BAD_FILE, "it has no FBXHeaderExtension: it is empty or of another format");
+  if (!header) sn_fail_once(tree, SN_BAD_FILE, "it has no FBXHeaderExtension: it is empty or of another format");
   double version = sn_fbx_number(sn_fbx_child(header, "FBXVersion"), 0, 0);
   tree->version = version > 0 && version < 1e6 ? (uint32_t)version : 0;
 }

@@ -31,7 +31,7 @@ void *sn_fbx_take(fbx_tree *tree, size_t count, size_t size) {
 
 bool sn_fbx_spend(fbx_tree *tree, size_t count, size_t size) {
   if (tree->status == SN_OK && count > tree->budget / size) {
-    sn_fbx_fail(tree, SN_BAD_FILE, "says of itself that it is far larger than its %zu bytes can hold", tree->size);
+    sn_fail_once(tree, SN_BAD_FILE, "says of itself that it is far larger than its %zu bytes can hold", tree->size);
   }
   if (tree->status == SN_OK) tree->budget -= count * size;
   return tree->status == SN_OK;
@@ -94,7 +94,7 @@ static size_t read_value(const uint8_t *at, size_t left, fbx_value *out) {
 }
 
 static void damaged(fbx_tree *tree, size_t at, const char *what) {
-  sn_fbx_fail(tree, SN_BAD_FILE, "%s, at byte %zu: it is damaged or cut short", what, at);
+  sn_fail_once(tree, SN_BAD_FILE, "%s, at byte %zu: it is damaged or cut short", what, at);
 }
 
 static void read_values(fbx_tree *tree, fbx_node *node, size_t at, size_t end, uint64_t count) {
@@ -199,9 +199,9 @@ static const uint8_t *unpack(fbx_tree *tree, const fbx_value *array) {
   uLongf made = size + 1;
   int result = bytes ? uncompress(bytes, &made, array->bytes, array->size) : Z_OK;
   if (bytes && result == Z_MEM_ERROR) {
-    sn_fbx_fail(tree, SN_NO_MEMORY, "out of memory while unpacking");
+    sn_fail_once(tree, SN_NO_MEMORY, "out of memory while unpacking");
   } else if (bytes && (result != Z_OK || made != size)) {
-    sn_fbx_fail(tree, SN_BAD_FILE, "it cannot be unpacked");
+    sn_fail_once(tree, SN_BAD_FILE, "it cannot be unpacked");
   }
   return tree->status == SN_OK ? bytes : NULL;
 }
@@ -217,7 +217,7 @@ static void decode(fbx_tree *tree, const fbx_value *array, double *out) {
     if (!text) {
       scalar_value(bytes + k * size, size, (char)toupper(array->item), &number);
     } else if (!(p = sn_fbx_parse_number(p, end, &number))) {
-      sn_fbx_fail(tree, SN_BAD_FILE, "number %zu of %u is missing", k + 1, array->count);
+      sn_fail_once(tree, SN_BAD_FILE, "number %zu of %u is missing", k + 1, array->count);
     }
     out[k] = number.real;
   }
@@ -236,11 +236,11 @@ fbx_numbers sn_fbx_numbers(fbx_tree *tree, const fbx_node *node, const char *nam
   if (!first || tree->status != SN_OK) return (fbx_numbers){0};
   bool array = first->type == 'A';
   fbx_numbers out = {.count = array ? first->count : (size_t)child->value_count};
-  if (array && !can_hold(first)) sn_fbx_fail(tree, SN_BAD_FILE, "its size is wrong");
+  if (array && !can_hold(first)) sn_fail_once(tree, SN_BAD_FILE, "its size is wrong");
   out.values = sn_fbx_room(tree, out.count, sizeof *out.values);
   if (array && out.values) decode(tree, first, out.values);
   for (size_t k = 0; !array && out.values && k < out.count && tree->status == SN_OK; k++) {
-    if (!strchr("ID", child->values[k].type)) sn_fbx_fail(tree, SN_BAD_FILE, "it is no list of numbers");
+    if (!strchr("ID", child->values[k].type)) sn_fail_once(tree, SN_BAD_FILE, "it is no list of numbers");
     out.values[k] = child->values[k].real;
   }
   if (tree->status == SN_OK) return out;

@@ -5,6 +5,7 @@
 #ifndef SINEW_FORMATS_FBX_TREE_H
 #define SINEW_FORMATS_FBX_TREE_H
 
+#include "formats/common/reader.h"
 #include "sinew/formats.h"
 
 enum { FBX_DEPTH_READ = 64 };
@@ -50,10 +51,6 @@ fbx_tree sn_fbx_tree_parse(sn_context *ctx, const uint8_t *bytes, size_t size);
 void sn_fbx_text_parse(fbx_tree *tree); // text.c
 // A number as text; whole ones keep all their digits. The first character behind it, or NULL.
 const char *sn_fbx_parse_number(const char *text, const char *end, fbx_value *out);
-
-// What is wrong, as for sn_fail, unless something failed before.
-#define sn_fbx_fail(tree, code, ...)                                                                                 \
-  ((tree)->status == SN_OK ? (void)((tree)->status = sn_fail((tree)->ctx, code, __VA_ARGS__)) : (void)0)
 
 // Zeroed memory that lives as long as the tree; NULL where it runs out, and once anything failed.
 void *sn_fbx_take(fbx_tree *tree, size_t count, size_t size);

@@ -259,8 +259,8 @@ static void put_skin(fbx_job *job) {
   fbx *f = &job->f;
   sn_arena scratch = sn_arena_new(f->ctx);
   size_t vertices = (size_t)job->what->skin->vertex_count;
-  int32_t *indices = sn_fbx_alloc(f, &scratch, vertices, sizeof *indices);
-  double *weights = sn_fbx_alloc(f, &scratch, vertices, sizeof *weights);
+  int32_t *indices = SN_ROOM(f, &scratch, vertices, sizeof *indices);
+  double *weights = SN_ROOM(f, &scratch, vertices, sizeof *weights);
   sn_fbx_begin_object(f, "Deformer", id_skin, "skin", "Deformer", "Skin");
   sn_fbx_put(f, "Version", "I", 101);
   sn_fbx_put(f, "Link_DeformAcuracy", "D", 50.0);
@@ -338,8 +338,8 @@ static void put_clip(fbx_job *job, int c) {
   const sn_gltf_clip_out *clip = &job->what->clips[c];
   size_t count = (size_t)clip->frame_count;
   sn_arena scratch = sn_arena_new(f->ctx);
-  int64_t *times = sn_fbx_alloc(f, &scratch, count, sizeof *times);
-  float *values = sn_fbx_alloc(f, &scratch, 9 * (size_t)job->joint_count * count, sizeof *values);
+  int64_t *times = SN_ROOM(f, &scratch, count, sizeof *times);
+  float *values = SN_ROOM(f, &scratch, 9 * (size_t)job->joint_count * count, sizeof *values);
   sample_clip(job, clip, values);
   if (f->status == SN_OK) {
     for (size_t k = 0; k < count; k++) times[k] = (int64_t)round((double)k / job->what->fps * ticks_per_second);
@@ -431,9 +431,9 @@ sn_status sn_fbx_write(sn_context *ctx, const char *path, const sn_gltf_out *wha
   if (same && sn_gltf_surface(ctx, what->base, &job.surface) != SN_OK) return ctx->error.status;
   sn_arena memory = sn_arena_new(ctx);
   size_t n = (size_t)job.joint_count;
-  job.local = sn_fbx_alloc(&job.f, &memory, n, sizeof *job.local);
-  job.angles = sn_fbx_alloc(&job.f, &memory, 3 * n, sizeof *job.angles);
-  job.rest = sn_fbx_alloc(&job.f, &memory, n, sizeof *job.rest);
+  job.local = SN_ROOM(&job.f, &memory, n, sizeof *job.local);
+  job.angles = SN_ROOM(&job.f, &memory, 3 * n, sizeof *job.angles);
+  job.rest = SN_ROOM(&job.f, &memory, n, sizeof *job.rest);
   for (size_t j = 0; job.rest && j < n; j++) job.rest[j] = without_scale(what->skeleton->rest[j]);
   int longest = 0;
   for (int c = 0; c < what->clip_count; c++)

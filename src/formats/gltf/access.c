@@ -120,13 +120,13 @@ static void load_accessor(sn_gltf *gltf, int index, const json_t *json) {
 }
 
 void sn_gltf_load_accessors(sn_gltf *gltf) {
-  gltf_reader *r = &gltf->reader;
+  sn_reader *r = &gltf->reader;
   json_t *views, *accessors;
   gltf->view_count = sn_gltf_objects(r, gltf->json, "bufferViews", &views);
   gltf->accessor_count = sn_gltf_objects(r, gltf->json, "accessors", &accessors);
-  gltf->views = GLTF_TAKE(r, &gltf->memory, gltf_view, gltf->view_count);
-  gltf->accessors = GLTF_TAKE(r, &gltf->memory, gltf_accessor, gltf->accessor_count);
-  gltf->decoded = GLTF_TAKE(r, &gltf->memory, float *, gltf->accessor_count);
+  gltf->views = SN_TAKE(r, &gltf->memory, gltf_view, gltf->view_count);
+  gltf->accessors = SN_TAKE(r, &gltf->memory, gltf_accessor, gltf->accessor_count);
+  gltf->decoded = SN_TAKE(r, &gltf->memory, float *, gltf->accessor_count);
   for (int k = 0; k < gltf->view_count && r->status == SN_OK; k++)
     load_view(gltf, k, json_array_get(views, (size_t)k));
   for (int k = 0; k < gltf->accessor_count && r->status == SN_OK; k++)
@@ -139,8 +139,8 @@ bool sn_gltf_spend(sn_gltf *gltf, size_t count, size_t size) {
   size_t bytes;
   if (gltf->reader.status != SN_OK) return false;
   if (__builtin_mul_overflow(count, size, &bytes) || bytes > gltf->budget) {
-    gltf_fail(&gltf->reader, SN_BAD_FILE,
-              "holds far more data when decoded than its size allows for; is it damaged?");
+    sn_fail_once(&gltf->reader, SN_BAD_FILE,
+                 "holds far more data when decoded than its size allows for; is it damaged?");
     return false;
   }
   gltf->budget -= bytes;
@@ -177,7 +177,7 @@ static void decode_element(const gltf_accessor *accessor, const uint8_t *bytes, 
   }
 }
 
-static void decode(gltf_reader *r, const gltf_accessor *accessor, int index, const destination *to) {
+static void decode(sn_reader *r, const gltf_accessor *accessor, int index, const destination *to) {
   size_t width = (size_t)accessor->width, element = width * sn_gltf_component_size(accessor->component);
   size_t size = sn_gltf_component_size(accessor->sparse_component);
   void *out = to->floats ? (void *)to->floats : to->integers;
@@ -189,32 +189,32 @@ static void decode(gltf_reader *r, const gltf_accessor *accessor, int index, con
     if (at > before && at < accessor->count) {
       decode_element(accessor, accessor->sparse_values + (size_t)i * element, (size_t)at, to);
     } else {
-      gltf_fail(r, SN_BAD_FILE, "accessor %d: sparse index %d is %lld, must be from %lld to %d", index, (int)i,
-                (long long)at, (long long)before + 1, accessor->count - 1);
+      sn_fail_once(r, SN_BAD_FILE, "accessor %d: sparse index %d is %lld, must be from %lld to %d", index, (int)i,
+                   (long long)at, (long long)before + 1, accessor->count - 1);
     }
     before = at;
   }
 }
 
-void sn_gltf_floats(gltf_reader *r, const sn_gltf *gltf, int index, bool normalize, float *out) {
+void sn_gltf_floats(sn_reader *r, const sn_gltf *gltf, int index, bool normalize, float *out) {
   if (r->status != SN_OK) return;
   const gltf_accessor *accessor = &gltf->accessors[index];
   size_t width = (size_t)accessor->width, total = (size_t)accessor->count * width;
   decode(r, accessor, index, &(destination){out, NULL, normalize || accessor->normalized});
   for (size_t k = 0; k < total && r->status == SN_OK; k++)
-    if (!isfinite(out[k])) gltf_fail(r, SN_BAD_FILE, "accessor %d: element %zu is not finite", index, k / width);
+    if (!isfinite(out[k])) sn_fail_once(r, SN_BAD_FILE, "accessor %d: element %zu is not finite", index, k / width);
 }
 
 const float *sn_gltf_floats_kept(sn_gltf *gltf, int index, bool normalize) {
   const gltf_accessor *accessor = &gltf->accessors[index];
   size_t total = (size_t)accessor->count * (size_t)accessor->width;
   if (!gltf->decoded[index] && sn_gltf_spend(gltf, total, sizeof(float))) {
-    gltf->decoded[index] = GLTF_TAKE(&gltf->reader, &gltf->memory, float, total);
+    gltf->decoded[index] = SN_TAKE(&gltf->reader, &gltf->memory, float, total);
     sn_gltf_floats(&gltf->reader, gltf, index, normalize, gltf->decoded[index]);
   }
   return gltf->reader.status == SN_OK ? gltf->decoded[index] : NULL;
 }
 
-void sn_gltf_integers(gltf_reader *r, const sn_gltf *gltf, int index, uint32_t *out) {
+void sn_gltf_integers(sn_reader *r, const sn_gltf *gltf, int index, uint32_t *out) {
   if (r->status == SN_OK) decode(r, &gltf->accessors[index], index, &(destination){NULL, out, false});
 }

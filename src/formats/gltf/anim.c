@@ -72,14 +72,14 @@ static bool load_channel(sn_gltf *gltf, gltf_object *o, const json_t *samplers, 
 }
 
 static void load_clip(sn_gltf *gltf, int index, const json_t *json) {
-  gltf_reader *r = &gltf->reader;
+  sn_reader *r = &gltf->reader;
   gltf_clip *clip = &gltf->clips[index];
   const char *name = json_string_value(json_object_get(json, "name"));
   clip->info = (sn_clip_info){.name = name ? name : "", .start = INFINITY, .end = -INFINITY};
   json_t *channels, *samplers;
   int channel_count = sn_gltf_objects(r, json, "channels", &channels);
   sn_gltf_objects(r, json, "samplers", &samplers);
-  clip->channels = GLTF_TAKE(r, &gltf->memory, gltf_channel, channel_count);
+  clip->channels = SN_TAKE(r, &gltf->memory, gltf_channel, channel_count);
   for (int c = 0; c < channel_count && r->status == SN_OK; c++) {
     gltf_object o = sn_gltf_object(r, json_array_get(channels, (size_t)c), "channel %d", c);
     gltf_channel *channel = &clip->channels[clip->info.channel_count];
@@ -96,7 +96,7 @@ static void load_clip(sn_gltf *gltf, int index, const json_t *json) {
 void sn_gltf_load_clips(sn_gltf *gltf) {
   json_t *animations;
   int count = sn_gltf_objects(&gltf->reader, gltf->json, "animations", &animations);
-  gltf->clips = GLTF_TAKE(&gltf->reader, &gltf->memory, gltf_clip, count);
+  gltf->clips = SN_TAKE(&gltf->reader, &gltf->memory, gltf_clip, count);
   for (int k = 0; k < count && gltf->reader.status == SN_OK; k++)
     load_clip(gltf, k, json_array_get(animations, (size_t)k));
   gltf->clip_count = count;

@@ -22,12 +22,6 @@ void sn_gltf_out_of_memory(gltf_builder *b) {
   if (b->status == SN_OK) b->status = sn_fail(b->ctx, SN_NO_MEMORY, "out of memory while building a glTF document");
 }
 
-void *sn_gltf_alloc(gltf_builder *b, sn_arena *memory, size_t count, size_t size) {
-  void *out = b->status == SN_OK ? sn_arena_alloc(b->ctx, memory, count, size) : NULL;
-  if (!out && b->status == SN_OK) b->status = b->ctx->error.status;
-  return out;
-}
-
 // ---- JSON ------------------------------------------------------------------------------------------------------
 
 void sn_gltf_set(gltf_builder *b, json_t *object, const char *key, json_t *value) {
@@ -101,7 +95,7 @@ static bool reserve(gltf_builder *b, size_t more) {
   if (b->status != SN_OK || more <= b->room - b->size) return b->status == SN_OK;
   size_t room = b->size + more > 2 * b->room ? b->size + more : 2 * b->room;
   sn_arena fresh = sn_arena_new(b->ctx);
-  uint8_t *bytes = GLTF_NEW(b, &fresh, uint8_t, room);
+  uint8_t *bytes = SN_TAKE(b, &fresh, uint8_t, room);
   if (!bytes) return false;
   if (b->size > 0) memcpy(bytes, b->bytes, b->size);
   sn_arena_free(&b->byte_memory);
@@ -180,9 +174,9 @@ void sn_gltf_put_influences(gltf_builder *b, json_t *attributes, const gltf_infl
   static const char *const names[][2] = {{"JOINTS_0", "WEIGHTS_0"}, {"JOINTS_1", "WEIGHTS_1"}};
   sn_arena scratch = sn_arena_new(b->ctx);
   size_t size = 4 * (size_t)count;
-  uint8_t *bytes = GLTF_NEW(b, &scratch, uint8_t, size);
-  uint16_t *joints = GLTF_NEW(b, &scratch, uint16_t, size);
-  float *weights = GLTF_NEW(b, &scratch, float, size);
+  uint8_t *bytes = SN_TAKE(b, &scratch, uint8_t, size);
+  uint16_t *joints = SN_TAKE(b, &scratch, uint16_t, size);
+  float *weights = SN_TAKE(b, &scratch, float, size);
   for (int set = 0; set < GLTF_MAX_INFLUENCES / 4 && b->status == SN_OK; set++) {
     bool any = set == 0;
     for (size_t k = 0; k < size; k++) {
@@ -214,7 +208,7 @@ void sn_gltf_add_channel(gltf_builder *b, json_t *clip, int node, const char *pa
 int sn_gltf_add_bound_skin(gltf_builder *b, int count, const int *joints, const sn_affine *inverse_bind) {
   json_t *skin = json_object(), *list = json_array();
   sn_arena scratch = sn_arena_new(b->ctx);
-  float *columns = GLTF_NEW(b, &scratch, float, 16 * (size_t)count);
+  float *columns = SN_TAKE(b, &scratch, float, 16 * (size_t)count);
   for (int j = 0; columns && j < count; j++) {
     sn_gltf_push(b, list, json_integer(joints[j]));
     for (int r = 0; r < 3; r++)
@@ -295,7 +289,7 @@ static bool binary_name(gltf_builder *b, const char *path, char **uri, char **bi
   size_t folder = last ? (size_t)(last + 1 - path) : 0, most = folder + NAME_MAX - strlen(".01234567.bin");
   size_t stem = strlen(path) - strlen(".gltf"), size = stem + sizeof ".01234567.bin";
   if (stem > most) stem = most;
-  *bin_path = GLTF_NEW(b, &b->memory, char, size);
+  *bin_path = SN_TAKE(b, &b->memory, char, size);
   if (!*bin_path) return false;
   snprintf(*bin_path, size, "%.*s.%08x.bin", (int)stem, path, (unsigned)contents_hash(b->bytes, b->size));
   char *slash = strrchr(*bin_path, '/');

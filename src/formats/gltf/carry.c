@@ -54,14 +54,14 @@ static int find_carriers(const sn_gltf *gltf, carry_job *job) {
 }
 
 static void append_joints(sn_gltf *gltf, const carry_job *job, int count, json_t *seen) {
-  gltf_reader *r = &gltf->reader;
-  gltf_joint *joints = GLTF_TAKE(r, &gltf->memory, gltf_joint, gltf->joint_count + count);
+  sn_reader *r = &gltf->reader;
+  gltf_joint *joints = SN_TAKE(r, &gltf->memory, gltf_joint, gltf->joint_count + count);
   if (!joints) return;
   if (gltf->joint_count > 0) memcpy(joints, gltf->joints, (size_t)gltf->joint_count * sizeof *joints);
   gltf->joints = joints;
   for (int j = 0; j < gltf->joint_count; j++) {
     if (json_object_set_new_nocheck(seen, joints[j].name, json_true()) != 0)
-      gltf_fail(r, SN_NO_MEMORY, "out of memory while naming joints");
+      sn_fail_once(r, SN_NO_MEMORY, "out of memory while naming joints");
   }
   for (int k = 0; k < gltf->node_count && r->status == SN_OK; k++) {
     if (!job->wanted[k]) continue;
@@ -76,12 +76,11 @@ static void append_joints(sn_gltf *gltf, const carry_job *job, int count, json_t
 
 void sn_gltf_add_carriers(sn_gltf *gltf) {
   enum { most_joints = 65535 };
-  gltf_reader *r = &gltf->reader;
+  sn_reader *r = &gltf->reader;
   sn_arena scratch = sn_arena_new(r->ctx);
   int n = gltf->node_count, count = 0;
-  carry_job job = {GLTF_TAKE(r, &scratch, int, n),       GLTF_TAKE(r, &scratch, int, n),
-                   GLTF_TAKE(r, &scratch, bool, n),      GLTF_TAKE(r, &scratch, bool, n),
-                   GLTF_TAKE(r, &scratch, sn_affine, n), -1};
+  carry_job job = {SN_TAKE(r, &scratch, int, n),  SN_TAKE(r, &scratch, int, n),       SN_TAKE(r, &scratch, bool, n),
+                   SN_TAKE(r, &scratch, bool, n), SN_TAKE(r, &scratch, sn_affine, n), -1};
   if (r->status == SN_OK) {
     sn_gltf_globals(gltf, gltf->nodes, job.globals);
     sn_gltf_joint_of_node(gltf, job.joint, NULL);
@@ -89,7 +88,7 @@ void sn_gltf_add_carriers(sn_gltf *gltf) {
     count = find_carriers(gltf, &job);
   }
   if (count > most_joints - gltf->joint_count)
-    gltf_fail(r, SN_UNSUPPORTED, "has more nodes that move parts than Sinew can tell apart (%d)", most_joints);
+    sn_fail_once(r, SN_UNSUPPORTED, "has more nodes that move parts than Sinew can tell apart (%d)", most_joints);
   json_t *seen = json_object();
   if (count > 0) append_joints(gltf, &job, count, seen);
   json_decref(seen);

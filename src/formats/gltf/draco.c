@@ -21,7 +21,7 @@ typedef struct filled {
 } filled;
 
 typedef struct draco_job {
-  gltf_reader *r;
+  sn_reader *r;
   sn_gltf *gltf;
   sn_arena scratch;
   int piece_count, filled_count;
@@ -72,7 +72,7 @@ static void add_attribute(draco_job *job, sn_draco_piece *piece, const gltf_obje
 static void add_attributes(draco_job *job, sn_draco_piece *piece, gltf_object *o, const json_t *packed) {
   const char *key;
   json_t *id;
-  piece->attributes = GLTF_TAKE(job->r, &job->scratch, sn_draco_attribute, json_object_size(packed));
+  piece->attributes = SN_TAKE(job->r, &job->scratch, sn_draco_attribute, json_object_size(packed));
   json_object_foreach((json_t *)packed, key, id) {
     int accessor = sn_gltf_index_in(o, "attributes", key, job->gltf->accessor_count, false);
     if (lacks_data(job, accessor)) add_attribute(job, piece, o, key, id, accessor);
@@ -107,10 +107,10 @@ static void add_primitive(draco_job *job, gltf_object *o, const json_t *packed) 
 
 static void find_pieces(draco_job *job) {
   int most = job->gltf->accessor_count; // each is filled once, and every piece fills one
-  job->pieces = GLTF_TAKE(job->r, &job->scratch, sn_draco_piece, most);
-  job->places = sn_gltf_take(job->r, &job->scratch, (size_t)most, sizeof *job->places);
-  job->list = GLTF_TAKE(job->r, &job->scratch, filled, most);
-  job->taken = GLTF_TAKE(job->r, &job->scratch, bool, most);
+  job->pieces = SN_TAKE(job->r, &job->scratch, sn_draco_piece, most);
+  job->places = SN_ROOM(job->r, &job->scratch, (size_t)most, sizeof *job->places);
+  job->list = SN_TAKE(job->r, &job->scratch, filled, most);
+  job->taken = SN_TAKE(job->r, &job->scratch, bool, most);
   size_t m, p;
   json_t *mesh, *primitive;
   json_array_foreach(json_object_get(job->gltf->json, "meshes"), m, mesh) {
@@ -141,17 +141,17 @@ static int decode_all(void *data, char *message, size_t size) {
 
 static void run(draco_job *job) {
   sn_child_end end;
-  gltf_reader *r = job->r;
+  sn_reader *r = job->r;
   r->status = sn_child_run(r->ctx, "Draco", decode_all, job, &end);
   if (r->status != SN_OK || end.result == CHILD_DONE) return;
   if (end.result == CHILD_MISSING) {
-    gltf_fail(
+    sn_fail_once(
       r, SN_UNSUPPORTED,
       "is compressed by Draco, and libsinew-draco.so, which reads that, is not there: build Sinew where libdraco "
       "is installed (Debian: libdraco-dev), or decode the file with `gltf-transform copy IN.glb OUT.glb` or by "
       "importing and exporting it in Blender");
   } else if (end.result == CHILD_FAILED && end.message[0]) {
-    gltf_fail(r, SN_BAD_FILE, "%s", end.message);
+    sn_fail_once(r, SN_BAD_FILE, "%s", end.message);
   } else {
     r->status = sn_child_failed(r->ctx, "its Draco data", "libdraco", &end);
   }
@@ -172,7 +172,7 @@ static bool describe_view(json_t *root, const filled *f, int buffer) {
 
 static void rewrite(draco_job *job) {
   sn_gltf *gltf = job->gltf;
-  uint8_t *bytes = GLTF_TAKE(job->r, &gltf->memory, uint8_t, job->size);
+  uint8_t *bytes = SN_TAKE(job->r, &gltf->memory, uint8_t, job->size);
   size_t m, p;
   json_t *mesh, *primitive;
   if (!bytes) return;
@@ -180,7 +180,7 @@ static void rewrite(draco_job *job) {
   int buffer = sn_gltf_add_buffer(gltf, bytes, job->size);
   for (int k = 0; k < job->filled_count && job->r->status == SN_OK; k++) {
     if (!describe_view(gltf->json, &job->list[k], buffer))
-      gltf_fail(job->r, SN_NO_MEMORY, "out of memory while decompressing");
+      sn_fail_once(job->r, SN_NO_MEMORY, "out of memory while decompressing");
   }
   json_array_foreach(json_object_get(gltf->json, "meshes"), m, mesh) {
     json_array_foreach(json_object_get(mesh, "primitives"), p, primitive)
@@ -192,13 +192,13 @@ static void rewrite(draco_job *job) {
 }
 
 void sn_gltf_unpack_draco(sn_gltf *gltf) {
-  gltf_reader *r = &gltf->reader;
+  sn_reader *r = &gltf->reader;
   draco_job job = {.r = r, .gltf = gltf, .scratch = sn_arena_new(r->ctx)};
   find_pieces(&job);
   if (r->status == SN_OK && job.size > 0) {
     void *shared = mmap(NULL, job.size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (shared == MAP_FAILED) {
-      gltf_fail(r, SN_NO_MEMORY, "out of memory: %zu bytes of Draco data", job.size);
+      sn_fail_once(r, SN_NO_MEMORY, "out of memory: %zu bytes of Draco data", job.size);
     } else {
       job.shared = shared;
       for (int k = 0; k < job.piece_count; k++) job.pieces[k].out = shared;

@@ -4,6 +4,7 @@
 #ifndef SINEW_FORMATS_GLTF_GLTF_H
 #define SINEW_FORMATS_GLTF_GLTF_H
 
+#include "formats/common/reader.h"
 #include "sinew/formats.h"
 
 #include <jansson.h>
@@ -108,14 +109,8 @@ typedef struct gltf_morph {
   const char *name; // no two alike
 } gltf_morph;
 
-// Who reads a document: its first failure stays in `status`, and nothing more is read then.
-typedef struct gltf_reader {
-  sn_context *ctx;
-  sn_status status;
-} gltf_reader;
-
 struct sn_gltf {
-  gltf_reader reader;  // while it is loaded
+  sn_reader reader;    // while it is loaded
   char *name, *folder; // folder NULL: no external files
   json_t *json;
   sn_file file;
@@ -145,16 +140,9 @@ struct sn_gltf {
 
 // ---- json.c: values out of JSON ------------------------------------------------------------------------------
 
-// What is wrong, as for sn_fail, unless something failed before.
-#define gltf_fail(r, code, ...)                                                                                      \
-  ((r)->status == SN_OK ? (void)((r)->status = sn_fail((r)->ctx, code, __VA_ARGS__)) : (void)0)
-// Zeroed memory; NULL after a failure.
-void *sn_gltf_take(gltf_reader *r, sn_arena *memory, size_t count, size_t size);
-#define GLTF_TAKE(r, memory, type, count) ((type *)sn_gltf_take(r, memory, (size_t)(count), sizeof(type)))
-
 // An object that is being read. Messages about it begin with `place` ("accessor 5").
 typedef struct gltf_object {
-  gltf_reader *r;
+  sn_reader *r;
   const json_t *json;
   char place[64];
 } gltf_object;
@@ -165,11 +153,11 @@ typedef struct gltf_object {
 
 #define GLTF_REQUIRED INT64_MIN
 
-gltf_object sn_gltf_object(gltf_reader *r, const json_t *json, const char *place, ...)
+gltf_object sn_gltf_object(sn_reader *r, const json_t *json, const char *place, ...)
   __attribute__((format(printf, 3, 4)));
 // The array json[key] and its length; NULL and 0 where it is absent. Fails where it is no array of objects.
-int sn_gltf_objects(gltf_reader *r, const json_t *json, const char *key, json_t **out);
-// An integer from low to high; `absent` where it is missing, or a failure for GLTF_REQUIRED.
+int sn_gltf_objects(sn_reader *r, const json_t *json, const char *key, json_t **out);
+// An integer from low to high, also after a failure; `absent` where it is missing, or a failure for GLTF_REQUIRED.
 int64_t sn_gltf_integer(gltf_object *o, const char *key, int64_t low, int64_t high, int64_t absent);
 // An index into `count` things; -1 where it is missing, a failure where `required`.
 int sn_gltf_index(gltf_object *o, const char *key, int count, bool required);
@@ -219,10 +207,10 @@ void sn_gltf_load_accessors(sn_gltf *gltf);
 bool sn_gltf_spend(sn_gltf *gltf, size_t count, size_t size);
 // All numbers of an accessor as floats (width per element), normalised where the accessor says so or `normalize`
 // asks for it. Fails on what is not finite. `out` has room for count * width.
-void sn_gltf_floats(gltf_reader *r, const sn_gltf *gltf, int accessor, bool normalize, float *out);
+void sn_gltf_floats(sn_reader *r, const sn_gltf *gltf, int accessor, bool normalize, float *out);
 // The same, decoded once and kept; NULL after a failure.
 const float *sn_gltf_floats_kept(sn_gltf *gltf, int accessor, bool normalize);
-void sn_gltf_integers(gltf_reader *r, const sn_gltf *gltf, int accessor, uint32_t *out);
+void sn_gltf_integers(sn_reader *r, const sn_gltf *gltf, int accessor, uint32_t *out);
 
 // ---- nodes.c, mesh.c, anim.c, space.c ---------------------------------------------------------------
 
@@ -235,7 +223,7 @@ void sn_gltf_place(sn_gltf *gltf); // skins and parts into the scene's space
 
 // mesh.c: the primitive of a part; the accessor of one of its attributes, -1 for none; its `width` numbers of every vertex, read
 // as fractions where they are integers, false where it has none or that fails.
-gltf_object sn_gltf_primitive(gltf_reader *r, const sn_gltf *gltf, const gltf_range *part);
+gltf_object sn_gltf_primitive(sn_reader *r, const sn_gltf *gltf, const gltf_range *part);
 int sn_gltf_attribute(gltf_object *o, const sn_gltf *gltf, const char *key);
 bool sn_gltf_part_floats(gltf_object *o, const sn_gltf *gltf, const gltf_part *part, const char *key, int width,
                          float *out);

@@ -6,20 +6,14 @@
 #include <stdarg.h>
 #include <string.h>
 
-void *sn_gltf_take(gltf_reader *r, sn_arena *memory, size_t count, size_t size) {
-  void *out = r->status == SN_OK ? sn_arena_alloc(r->ctx, memory, count, size) : NULL;
-  if (!out && r->status == SN_OK) r->status = r->ctx->error.status;
-  return out;
-}
-
-int sn_gltf_objects(gltf_reader *r, const json_t *json, const char *key, json_t **out) {
+int sn_gltf_objects(sn_reader *r, const json_t *json, const char *key, json_t **out) {
   size_t k;
   json_t *entry;
   *out = json_object_get(json, key);
-  if (*out && !json_is_array(*out)) gltf_fail(r, SN_BAD_FILE, "%s: is not an array", key);
-  if (json_array_size(*out) > INT_MAX / 2) gltf_fail(r, SN_BAD_FILE, "%s: too many entries", key);
+  if (*out && !json_is_array(*out)) sn_fail_once(r, SN_BAD_FILE, "%s: is not an array", key);
+  if (json_array_size(*out) > INT_MAX / 2) sn_fail_once(r, SN_BAD_FILE, "%s: too many entries", key);
   json_array_foreach(*out, k, entry) {
-    if (!json_is_object(entry)) gltf_fail(r, SN_BAD_FILE, "%s: entry %zu is not an object", key, k);
+    if (!json_is_object(entry)) sn_fail_once(r, SN_BAD_FILE, "%s: entry %zu is not an object", key, k);
   }
   return r->status == SN_OK ? (int)json_array_size(*out) : 0;
 }
@@ -37,7 +31,7 @@ static bool whole_number(const json_t *value, int64_t *out) {
   return true;
 }
 
-gltf_object sn_gltf_object(gltf_reader *r, const json_t *json, const char *place, ...) {
+gltf_object sn_gltf_object(sn_reader *r, const json_t *json, const char *place, ...) {
   gltf_object o = {.r = r, .json = json};
   va_list arguments;
   va_start(arguments, place);
@@ -56,14 +50,14 @@ static const json_t *value_of(gltf_object *o, const char *key, bool required) {
 int64_t sn_gltf_integer(gltf_object *o, const char *key, int64_t low, int64_t high, int64_t absent) {
   const json_t *value = value_of(o, key, absent == GLTF_REQUIRED);
   int64_t out = absent;
-  if (!value) return absent;
+  if (!value) return absent == GLTF_REQUIRED ? low : absent;
   if (!whole_number(value, &out)) {
     gltf_object_fail(o, SN_BAD_FILE, "%s is not an integer", key);
   } else if (out < low || out > high) {
     gltf_object_fail(o, SN_BAD_FILE, "%s is %lld, must be between %lld and %lld", key, (long long)out, (long long)low,
                      (long long)high);
   }
-  return out;
+  return o->r->status == SN_OK ? out : low;
 }
 
 static int check_index(gltf_object *o, const json_t *value, const char *key, int limit) {
@@ -94,7 +88,7 @@ int sn_gltf_indices(gltf_object *o, const char *key, int limit, sn_arena *memory
   size_t size = json_array_size(array);
   if (array && !json_is_array(array)) gltf_object_fail(o, SN_BAD_FILE, "%s is not an array", key);
   if (size > INT_MAX / 2) gltf_object_fail(o, SN_BAD_FILE, "%s has too many entries", key);
-  *out = array ? GLTF_TAKE(o->r, memory, int, size) : NULL;
+  *out = array ? SN_TAKE(o->r, memory, int, size) : NULL;
   for (size_t k = 0; k < size && o->r->status == SN_OK; k++)
     (*out)[k] = check_index(o, json_array_get(array, k), key, limit);
   return o->r->status == SN_OK ? (int)size : 0;
@@ -139,6 +133,6 @@ const char *sn_gltf_claim_name(sn_gltf *gltf, json_t *seen, const char *name, co
   for (int k = 2; !is_free && json_object_get(seen, text); k++) snprintf(text, sizeof text, "%.450s.%d", other, k);
   if (!is_free) name = sn_arena_text(gltf->reader.ctx, &gltf->memory, text);
   if (name && json_object_set_new_nocheck(seen, name, json_true()) == 0) return name;
-  gltf_fail(&gltf->reader, SN_NO_MEMORY, "out of memory while naming joints and morph targets");
+  sn_fail_once(&gltf->reader, SN_NO_MEMORY, "out of memory while naming joints and morph targets");
   return NULL;
 }

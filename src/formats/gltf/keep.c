@@ -14,7 +14,7 @@ static bool same_positions(const gltf_part *part, const sn_mesh *mesh) {
 // Values of an accessor with the vectors (its first three numbers) sent through `map`, as a new accessor.
 static void transformed(gltf_builder *b, const sn_gltf *base, json_t *object, const char *key, sn_mat3 map,
                         bool unit) {
-  gltf_reader r = {b->ctx, b->status};
+  sn_reader r = {b->ctx, b->status};
   gltf_object o = sn_gltf_object(&r, object, "attributes");
   int index = sn_gltf_index(&o, key, base->accessor_count, false);
   b->status = r.status;
@@ -23,7 +23,7 @@ static void transformed(gltf_builder *b, const sn_gltf *base, json_t *object, co
   size_t width = (size_t)accessor->width, count = (size_t)accessor->count;
   if (width < 3 || width > 4) b->status = sn_fail(b->ctx, SN_BAD_FILE, "%s: %s is no vector", base->name, key);
   sn_arena scratch = sn_arena_new(b->ctx);
-  float *values = GLTF_NEW(b, &scratch, float, count *width);
+  float *values = SN_TAKE(b, &scratch, float, count *width);
   if (values) sn_gltf_floats(&r, base, index, false, values), b->status = r.status;
   for (size_t i = 0; i < count && b->status == SN_OK; i++) {
     sn_vec3 v = sn_mat3_apply(map, sn_vec3_from(values + i * width));
@@ -80,7 +80,7 @@ static void attach_rest(gltf_builder *b, const sn_gltf *base, json_t *primitive)
   if (!json_object_get(attributes, "POSITION") || index < 0 || index >= base->accessor_count) return;
   int count = base->accessors[index].count;
   sn_arena scratch = sn_arena_new(b->ctx);
-  gltf_influences *rows = GLTF_NEW(b, &scratch, gltf_influences, count);
+  gltf_influences *rows = SN_TAKE(b, &scratch, gltf_influences, count);
   for (int i = 0; rows && i < count; i++) rows[i].weights[0] = 1;
   if (rows) sn_gltf_put_influences(b, attributes, rows, count, false);
   sn_arena_free(&scratch);
@@ -141,8 +141,8 @@ void sn_gltf_keep_meshes(gltf_builder *b, const sn_gltf_out *what, gltf_mesh_nod
   const sn_gltf *base = what->base;
   json_object_del(b->root, "skins");
   for (int k = 0; k < base->node_count; k++) json_object_del(sn_gltf_entry(b, "nodes", k), "skin");
-  *out = (gltf_mesh_nodes){0, GLTF_NEW(b, &b->memory, int, base->part_count)};
-  bool *taken = GLTF_NEW(b, &b->memory, bool, base->mesh_count);
+  *out = (gltf_mesh_nodes){0, SN_TAKE(b, &b->memory, int, base->part_count)};
+  bool *taken = SN_TAKE(b, &b->memory, bool, base->mesh_count);
   for (int k = 0; k < base->part_count && b->status == SN_OK; k++) {
     int node = base->parts[k].range.node;
     if (k > 0 && base->parts[k - 1].range.node == node) continue;
@@ -286,7 +286,7 @@ static void move_accessor(gltf_builder *b, const gltf_accessor *accessor, json_t
   int64_t target = json_integer_value(json_object_get(old_view, "target"));
   if (target == GLTF_INDICES || !json_object_get(old_view, "byteStride")) step = size;
   sn_arena scratch = sn_arena_new(b->ctx);
-  uint8_t *bytes = GLTF_NEW(b, &scratch, uint8_t, count * step);
+  uint8_t *bytes = SN_TAKE(b, &scratch, uint8_t, count * step);
   for (size_t k = 0; bytes && k < count; k++) memcpy(bytes + k * step, accessor->bytes + k * stride, size);
   if (bytes) {
     int view = sn_gltf_add_view(b, bytes, count * step, (int)target);
@@ -301,8 +301,8 @@ static void move_accessor(gltf_builder *b, const gltf_accessor *accessor, json_t
 
 // Views that hold live accessors among dead ones: the live ones move out.
 static void split_views(gltf_builder *b, const sn_gltf *base, live_set *live) {
-  bool *pinned = GLTF_NEW(b, &b->memory, bool, base->view_count);
-  bool *mixed = GLTF_NEW(b, &b->memory, bool, base->view_count);
+  bool *pinned = SN_TAKE(b, &b->memory, bool, base->view_count);
+  bool *mixed = SN_TAKE(b, &b->memory, bool, base->view_count);
   if (!mixed) return;
   mark_pinned(pinned, base->view_count, b->root);
   const json_t *old = json_object_get(base->json, "accessors"),
@@ -377,8 +377,8 @@ static void keep_image(gltf_builder *b, const sn_gltf *base, json_t *image) {
 void sn_gltf_keep_data(gltf_builder *b, const sn_gltf *base) {
   live_set live = {.accessor_count = base->accessor_count,
                    .view_count = base->view_count,
-                   .accessors = GLTF_NEW(b, &b->memory, bool, base->accessor_count),
-                   .views = GLTF_NEW(b, &b->memory, bool, base->view_count)};
+                   .accessors = SN_TAKE(b, &b->memory, bool, base->accessor_count),
+                   .views = SN_TAKE(b, &b->memory, bool, base->view_count)};
   if (b->status != SN_OK) return;
   mark_used(&live, b->root);
   for (int k = 0; k < base->accessor_count; k++) {

@@ -17,13 +17,13 @@ bool sn_gltf_locked_joints(const sn_gltf *gltf, bool *out) {
   return any;
 }
 
-static bool part_whiteness(gltf_reader *r, const sn_gltf *gltf, const gltf_part *part, float *out) {
+static bool part_whiteness(sn_reader *r, const sn_gltf *gltf, const gltf_part *part, float *out) {
   gltf_object o = sn_gltf_primitive(r, gltf, &part->range);
   int accessor = sn_gltf_attribute(&o, gltf, "COLOR_0");
   if (accessor < 0) return false;
   size_t width = gltf->accessors[accessor].width == 4 ? 4 : 3;
   sn_arena scratch = sn_arena_new(r->ctx);
-  float *colours = GLTF_TAKE(r, &scratch, float, width *(size_t)part->range.vertex_count);
+  float *colours = SN_TAKE(r, &scratch, float, width *(size_t)part->range.vertex_count);
   if (colours) sn_gltf_part_floats(&o, gltf, part, "COLOR_0", (int)width, colours);
   for (int i = 0; r->status == SN_OK && i < part->range.vertex_count; i++) {
     const float *c = colours + width * (size_t)i;
@@ -35,8 +35,8 @@ static bool part_whiteness(gltf_reader *r, const sn_gltf *gltf, const gltf_part 
 
 sn_status sn_gltf_whiteness(sn_context *ctx, const sn_gltf *gltf, sn_arena *memory, float **out) {
   bool has = false;
-  gltf_reader r = {ctx, SN_OK};
-  *out = GLTF_TAKE(&r, memory, float, gltf->vertex_count);
+  sn_reader r = {ctx, SN_OK};
+  *out = SN_TAKE(&r, memory, float, gltf->vertex_count);
   for (int k = 0; k < gltf->part_count && r.status == SN_OK; k++)
     has = part_whiteness(&r, gltf, &gltf->parts[k], *out) || has;
   if (!has) *out = NULL;

@@ -102,7 +102,7 @@ static bool read_uv(gltf_object *o, const sn_gltf *gltf, const gltf_part *part, 
 
 static sn_status read_part(sn_context *ctx, const sn_gltf *gltf, const gltf_part *part, sn_look *look,
                            sn_look_part *out) {
-  gltf_reader r = {ctx, SN_OK};
+  sn_reader r = {ctx, SN_OK};
   gltf_object o = sn_gltf_primitive(&r, gltf, &part->range);
   *out = (sn_look_part){part->range.first_triangle, part->range.triangle_count, {1, 1, 1}, -1};
   const json_t *material = item(gltf, "materials", json_object_get(o.json, "material"));

@@ -11,7 +11,7 @@ static const json_t *mesh_json(const sn_gltf *gltf, int mesh) {
   return json_array_get(json_object_get(gltf->json, "meshes"), (size_t)mesh);
 }
 
-gltf_object sn_gltf_primitive(gltf_reader *r, const sn_gltf *gltf, const gltf_range *part) {
+gltf_object sn_gltf_primitive(sn_reader *r, const sn_gltf *gltf, const gltf_range *part) {
   const json_t *primitives = json_object_get(mesh_json(gltf, part->mesh), "primitives");
   return sn_gltf_object(r, json_array_get(primitives, (size_t)part->primitive), "mesh %d primitive %d", part->mesh,
                         part->primitive);
@@ -112,7 +112,7 @@ static void count_parts(sn_gltf *gltf) {
   size_t count = 0;
   for (int k = 0; k < gltf->node_count; k++) count += count_primitives(gltf, k);
   sn_gltf_spend(gltf, count, sizeof(gltf_part));
-  gltf->parts = GLTF_TAKE(&gltf->reader, &gltf->memory, gltf_part, count);
+  gltf->parts = SN_TAKE(&gltf->reader, &gltf->memory, gltf_part, count);
 }
 
 static void add_part(sn_gltf *gltf, gltf_range range, const primitive *p) {
@@ -131,7 +131,7 @@ static void add_part(sn_gltf *gltf, gltf_range range, const primitive *p) {
 // All parts; the largest number of influences that one has.
 static int find_parts(sn_gltf *gltf) {
   int influences = 1;
-  gltf_reader *r = &gltf->reader;
+  sn_reader *r = &gltf->reader;
   count_parts(gltf);
   for (int k = 0; k < gltf->node_count; k++) {
     for (size_t index = 0; index < count_primitives(gltf, k) && r->status == SN_OK; index++) {
@@ -158,8 +158,8 @@ static void triangle_corners(int mode, int t, int corners[3]) {
 }
 
 static void load_triangles(sn_gltf *gltf, const gltf_range *range, const primitive *p, sn_arena *scratch) {
-  gltf_reader *r = &gltf->reader;
-  uint32_t *indices = p->indices >= 0 ? GLTF_TAKE(r, scratch, uint32_t, p->corner_count) : NULL;
+  sn_reader *r = &gltf->reader;
+  uint32_t *indices = p->indices >= 0 ? SN_TAKE(r, scratch, uint32_t, p->corner_count) : NULL;
   if (indices) sn_gltf_integers(r, gltf, p->indices, indices);
   for (int c = 0; indices && c < p->corner_count && r->status == SN_OK; c++) {
     if (indices[c] >= (uint32_t)range->vertex_count)
@@ -177,12 +177,12 @@ static void load_triangles(sn_gltf *gltf, const gltf_range *range, const primiti
 }
 
 static void load_targets(sn_gltf *gltf, gltf_part *part, const primitive *p) {
-  gltf_reader *r = &gltf->reader;
+  sn_reader *r = &gltf->reader;
   const json_t *targets = json_object_get(p->at.json, "targets");
   size_t count = json_array_size(targets), vertices = (size_t)part->range.vertex_count;
   if (count > 65535) gltf_object_fail(&p->at, SN_UNSUPPORTED, "has %zu morph targets", count);
   if (!sn_gltf_spend(gltf, count * vertices, 12)) return;
-  float(*deltas)[3] = sn_gltf_take(r, &gltf->memory, count * vertices, sizeof *deltas);
+  float(*deltas)[3] = SN_ROOM(r, &gltf->memory, count * vertices, sizeof *deltas);
   for (size_t k = 0; k < count && r->status == SN_OK; k++) {
     gltf_object target = sn_gltf_object(r, json_array_get(targets, k), "%s", p->at.place);
     int accessor = sn_gltf_index(&target, "POSITION", gltf->accessor_count, false);
@@ -195,12 +195,12 @@ static void load_targets(sn_gltf *gltf, gltf_part *part, const primitive *p) {
 
 // The rows of a skinned part, set by set; joints numbered as in the document's list.
 static void load_skin_rows(sn_gltf *gltf, const gltf_part *part, primitive *p, sn_arena *scratch) {
-  gltf_reader *r = &gltf->reader;
+  sn_reader *r = &gltf->reader;
   int n = part->range.vertex_count, influences = gltf->skin.influences;
   int skin_index = gltf->nodes[part->range.node].skin;
   const gltf_skin *skin = &gltf->skins[skin_index];
-  uint32_t *joints = GLTF_TAKE(r, scratch, uint32_t, (size_t)n * 4);
-  float *weights = GLTF_TAKE(r, scratch, float, (size_t)n * 4);
+  uint32_t *joints = SN_TAKE(r, scratch, uint32_t, (size_t)n * 4);
+  float *weights = SN_TAKE(r, scratch, float, (size_t)n * 4);
   for (int s = 0; s < p->set_count; s++) {
     sn_gltf_integers(r, gltf, p->joints[s], joints);
     read_floats(&p->at, gltf, "weights", p->weights[s], true, weights);
@@ -236,7 +236,7 @@ static void load_part(sn_gltf *gltf, gltf_part *part, const int *joint_above) {
   const gltf_range *range = &part->range;
   primitive p = inspect(gltf, range);
   sn_arena scratch = sn_arena_new(gltf->reader.ctx);
-  float *positions = GLTF_TAKE(&gltf->reader, &gltf->memory, float, (size_t)range->vertex_count * 3);
+  float *positions = SN_TAKE(&gltf->reader, &gltf->memory, float, (size_t)range->vertex_count * 3);
   part->positions = (const float(*)[3])positions;
   read_floats(&p.at, gltf, "POSITION", p.positions, false, positions);
   load_triangles(gltf, range, &p, &scratch);
@@ -249,17 +249,17 @@ static void load_part(sn_gltf *gltf, gltf_part *part, const int *joint_above) {
 
 // A node's own morph weights, else its mesh's, else zeros. All primitives of a mesh have the same number of targets.
 static void load_morph_weights(sn_gltf *gltf) {
-  gltf_reader *r = &gltf->reader;
+  sn_reader *r = &gltf->reader;
   const json_t *nodes = json_object_get(gltf->json, "nodes");
   for (int k = 0; k < gltf->part_count && r->status == SN_OK; k++) {
     const gltf_part *part = &gltf->parts[k];
     gltf_node *node = &gltf->nodes[part->range.node];
     if (node->weights && node->weight_count != part->target_count)
-      gltf_fail(r, SN_BAD_FILE, "mesh %d: its primitives have %d and %d morph targets", node->mesh,
-                node->weight_count, part->target_count);
+      sn_fail_once(r, SN_BAD_FILE, "mesh %d: its primitives have %d and %d morph targets", node->mesh,
+                   node->weight_count, part->target_count);
     if (node->weights) continue;
     node->weight_count = part->target_count;
-    node->weights = GLTF_TAKE(r, &gltf->memory, double, part->target_count);
+    node->weights = SN_TAKE(r, &gltf->memory, double, part->target_count);
     gltf_object own = sn_gltf_object(r, json_array_get(nodes, (size_t)part->range.node), "node %d", part->range.node);
     gltf_object mesh = sn_gltf_object(r, mesh_json(gltf, node->mesh), "mesh %d", node->mesh);
     sn_gltf_numbers(&mesh, "weights", node->weight_count, node->weights);
@@ -268,14 +268,14 @@ static void load_morph_weights(sn_gltf *gltf) {
 }
 
 void sn_gltf_load_meshes(sn_gltf *gltf) {
-  gltf_reader *r = &gltf->reader;
+  sn_reader *r = &gltf->reader;
   int influences = find_parts(gltf);
   if (gltf->joint_count > 0 && gltf->vertex_count > 0 &&
       sn_gltf_spend(gltf, (size_t)gltf->vertex_count * (size_t)influences, 6))
     r->status = sn_skin_new(r->ctx, gltf->vertex_count, influences, &gltf->skin);
   sn_arena scratch = sn_arena_new(r->ctx);
-  int *joint_above = GLTF_TAKE(r, &scratch, int, gltf->node_count);
-  gltf->triangles = sn_gltf_take(r, &gltf->memory, (size_t)gltf->triangle_count, sizeof *gltf->triangles);
+  int *joint_above = SN_TAKE(r, &scratch, int, gltf->node_count);
+  gltf->triangles = SN_ROOM(r, &gltf->memory, (size_t)gltf->triangle_count, sizeof *gltf->triangles);
   if (r->status == SN_OK) sn_gltf_joint_of_node(gltf, joint_above, NULL);
   if (r->status == SN_OK) sn_gltf_inherit_joints(gltf, joint_above);
   for (int k = 0; k < gltf->part_count && r->status == SN_OK; k++) load_part(gltf, &gltf->parts[k], joint_above);
@@ -322,8 +322,8 @@ static bool part_directions(gltf_object *o, const sn_gltf *gltf, const gltf_part
 // Normals are there where all parts have them, tangents where any has.
 static sn_status directions(sn_context *ctx, const sn_gltf *gltf, sn_arena *memory, int width, void **out) {
   int found = 0;
-  gltf_reader r = {ctx, SN_OK};
-  float *all = GLTF_TAKE(&r, memory, float, (size_t)gltf->vertex_count *(size_t)width);
+  sn_reader r = {ctx, SN_OK};
+  float *all = SN_TAKE(&r, memory, float, (size_t)gltf->vertex_count *(size_t)width);
   for (int k = 0; k < gltf->part_count && r.status == SN_OK; k++) {
     const gltf_part *part = &gltf->parts[k];
     gltf_object o = sn_gltf_primitive(&r, gltf, &part->range);

@@ -36,7 +36,7 @@ static gltf_influences gather(const sn_skin *skin, int i) {
 
 void sn_gltf_add_weights(gltf_builder *b, json_t *attributes, const sn_gltf_out *what, int first, int count) {
   sn_arena scratch = sn_arena_new(b->ctx);
-  gltf_influences *rows = GLTF_NEW(b, &scratch, gltf_influences, count);
+  gltf_influences *rows = SN_TAKE(b, &scratch, gltf_influences, count);
   for (int i = 0; rows && i < count; i++) rows[i] = gather(what->skin, first + i);
   if (rows) sn_gltf_put_influences(b, attributes, rows, count, what->skeleton->joint_count > 256);
   sn_arena_free(&scratch);
@@ -47,7 +47,7 @@ void sn_gltf_add_weights(gltf_builder *b, json_t *attributes, const sn_gltf_out 
 void sn_gltf_add_vectors(gltf_builder *b, json_t *attributes, const char *key, const float (*from)[3], int count) {
   bool normals = strcmp(key, "NORMAL") == 0;
   sn_arena scratch = sn_arena_new(b->ctx);
-  float(*to)[3] = sn_gltf_alloc(b, &scratch, (size_t)count, sizeof *to);
+  float(*to)[3] = SN_ROOM(b, &scratch, (size_t)count, sizeof *to);
   for (int i = 0; i < count && to; i++) {
     if (normals) sn_vec3_store(sn_vec3_normalize(sn_vec3_from(from[i]), sn_vec3_make(0, 0, 1)), to[i]);
     for (int k = 0; !normals && k < 3; k++) to[i][k] = fminf(fmaxf(from[i][k], 0), 1);
@@ -78,7 +78,7 @@ static void add_indices(gltf_builder *b, json_t *primitive, const sn_mesh *mesh)
   sn_arena scratch = sn_arena_new(b->ctx);
   size_t count = (size_t)mesh->triangle_count * 3;
   bool narrow = mesh->vertex_count <= 65535; // 65535 itself is kept for primitive restart
-  uint16_t *small = GLTF_NEW(b, &scratch, uint16_t, narrow ? count : 0);
+  uint16_t *small = SN_TAKE(b, &scratch, uint16_t, narrow ? count : 0);
   for (size_t c = 0; narrow && small && c < count; c++) small[c] = (uint16_t)mesh->triangles[c / 3][c % 3];
   const void *values = narrow ? (const void *)small : mesh->triangles;
   gltf_data data = {values, (int)count, narrow ? GLTF_USHORT : GLTF_UINT, 1, GLTF_INDICES, false};
@@ -91,7 +91,7 @@ static void add_own_normals(gltf_builder *b, json_t *attributes, const sn_gltf_o
   sn_arena scratch = sn_arena_new(b->ctx);
   const float(*normals)[3] = what->normals;
   if (!normals) {
-    float(*computed)[3] = sn_gltf_alloc(b, &scratch, (size_t)mesh->vertex_count, 12);
+    float(*computed)[3] = SN_ROOM(b, &scratch, (size_t)mesh->vertex_count, 12);
     if (computed) sn_mesh_normals(mesh, (const float(*)[3])mesh->positions, computed);
     normals = (const float(*)[3])computed;
   }

@@ -14,20 +14,20 @@ typedef int (*decoder)(void *out, size_t count, size_t size, const unsigned char
 typedef void (*filter)(void *data, size_t count, size_t stride);
 
 // Loaded by the first document that needs it, so that the tool starts without it. It stays loaded.
-static void *library(gltf_reader *r) {
+static void *library(sn_reader *r) {
   void *handle = dlopen("libmeshoptimizer.so.2d", RTLD_NOW | RTLD_LOCAL);
   if (!handle) handle = dlopen("libmeshoptimizer.so", RTLD_NOW | RTLD_LOCAL);
   if (!handle)
-    gltf_fail(r, SN_UNSUPPORTED,
-              "is compressed by %s, and reading that needs libmeshoptimizer, which is not installed (Debian: "
-              "libmeshoptimizer2d)",
-              extension);
+    sn_fail_once(r, SN_UNSUPPORTED,
+                 "is compressed by %s, and reading that needs libmeshoptimizer, which is not installed (Debian: "
+                 "libmeshoptimizer2d)",
+                 extension);
   return handle;
 }
 
-static void *function(gltf_reader *r, void *handle, const char *name) {
+static void *function(sn_reader *r, void *handle, const char *name) {
   void *found = dlsym(handle, name);
-  if (!found) gltf_fail(r, SN_UNSUPPORTED, "this libmeshoptimizer has no %s; version 0.18 has", name);
+  if (!found) sn_fail_once(r, SN_UNSUPPORTED, "this libmeshoptimizer has no %s; version 0.18 has", name);
   return found;
 }
 
@@ -91,7 +91,7 @@ static void decode(gltf_object *o, void *handle, const packed_view *p, uint8_t *
 
 // The view's data decoded into a new buffer, which it then is all of.
 static void unpack_view(sn_gltf *gltf, int index, json_t *view, void *handle) {
-  gltf_reader *r = &gltf->reader;
+  sn_reader *r = &gltf->reader;
   gltf_object o = sn_gltf_object(r, json_object_get(json_object_get(view, "extensions"), extension),
                                  "bufferView %d: %s", index, extension);
   packed_view p = inspect(&o, gltf);
@@ -101,14 +101,14 @@ static void unpack_view(sn_gltf *gltf, int index, json_t *view, void *handle) {
     gltf_object_fail(&o, SN_BAD_FILE, "%zu elements of %zu bytes are not the %lld bytes of the view", p.count,
                      p.stride, (long long)length);
   if (!sn_gltf_spend(gltf, p.count, p.stride)) return;
-  uint8_t *out = GLTF_TAKE(r, &gltf->memory, uint8_t, p.count * p.stride);
+  uint8_t *out = SN_TAKE(r, &gltf->memory, uint8_t, p.count * p.stride);
   if (out) decode(&o, handle, &p, out);
   int buffer = r->status == SN_OK ? sn_gltf_add_buffer(gltf, out, p.count * p.stride) : -1;
   if (buffer < 0) return;
   json_object_del(view, "byteOffset");
   sn_gltf_remove_extension(view, extension);
   if (json_object_set_new(view, "buffer", json_integer(buffer)) != 0)
-    gltf_fail(r, SN_NO_MEMORY, "out of memory while decompressing");
+    sn_fail_once(r, SN_NO_MEMORY, "out of memory while decompressing");
 }
 
 // Whether the view's own buffer lacks its data.
@@ -120,7 +120,7 @@ static bool only_packed(const sn_gltf *gltf, const json_t *view) {
 }
 
 void sn_gltf_unpack_meshopt(sn_gltf *gltf) {
-  gltf_reader *r = &gltf->reader;
+  sn_reader *r = &gltf->reader;
   json_t *views, *buffer;
   int count = sn_gltf_objects(r, gltf->json, "bufferViews", &views);
   void *handle = NULL;

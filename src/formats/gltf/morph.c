@@ -29,13 +29,13 @@ static void add_targets(sn_gltf *gltf, int node, json_t *seen) {
 }
 
 void sn_gltf_load_morphs(sn_gltf *gltf) {
-  gltf_reader *r = &gltf->reader;
+  sn_reader *r = &gltf->reader;
   size_t total = 0;
   for (int k = 0; k < gltf->node_count && r->status == SN_OK; k++) total += (size_t)gltf->nodes[k].weight_count;
   sn_gltf_spend(gltf, total, sizeof *gltf->morphs + 64);
-  gltf->morphs = GLTF_TAKE(r, &gltf->memory, gltf_morph, total);
+  gltf->morphs = SN_TAKE(r, &gltf->memory, gltf_morph, total);
   json_t *seen = json_object();
-  if (!seen) gltf_fail(r, SN_NO_MEMORY, "out of memory while naming morph targets");
+  if (!seen) sn_fail_once(r, SN_NO_MEMORY, "out of memory while naming morph targets");
   for (int k = 0; k < gltf->node_count && r->status == SN_OK; k++) add_targets(gltf, k, seen);
   json_decref(seen);
 }

@@ -46,7 +46,7 @@ static void stretch_targets(const sn_gltf_out *what, const range *ranges, size_t
 static float *unit_weights(gltf_builder *b, const sn_gltf_out *what, const sn_gltf_clip_out *clip,
                            const range *ranges) {
   size_t targets = (size_t)what->morph_count, frames = (size_t)clip->frame_count;
-  float *out = GLTF_NEW(b, &b->memory, float, frames *(targets + 1));
+  float *out = SN_TAKE(b, &b->memory, float, frames *(targets + 1));
   for (size_t f = 0; out && f < frames; f++) {
     for (size_t k = 0; k < targets; k++) {
       double w = (clip->morph_weights[f * targets + k] - ranges[k].low) / (ranges[k].high - ranges[k].low);
@@ -59,11 +59,11 @@ static float *unit_weights(gltf_builder *b, const sn_gltf_out *what, const sn_gl
 
 void sn_gltf_unit_morphs(gltf_builder *b, sn_gltf_out *what) {
   if (what->morph_count == 0 || !what->mesh) return;
-  range *ranges = GLTF_NEW(b, &b->memory, range, what->morph_count);
+  range *ranges = SN_TAKE(b, &b->memory, range, what->morph_count);
   if (!ranges || !find_ranges(what, ranges)) return;
   size_t n = (size_t)what->mesh->vertex_count;
-  float(*deltas)[3] = sn_gltf_alloc(b, &b->memory, n * ((size_t)what->morph_count + 1), sizeof *deltas);
-  sn_gltf_clip_out *clips = GLTF_NEW(b, &b->memory, sn_gltf_clip_out, what->clip_count);
+  float(*deltas)[3] = SN_ROOM(b, &b->memory, n * ((size_t)what->morph_count + 1), sizeof *deltas);
+  sn_gltf_clip_out *clips = SN_TAKE(b, &b->memory, sn_gltf_clip_out, what->clip_count);
   if (!clips) return;
   stretch_targets(what, ranges, n, deltas);
   for (int c = 0; c < what->clip_count; c++) {

@@ -43,7 +43,7 @@ static void load_node(sn_gltf *gltf, int index, const json_t *json) {
 }
 
 static void read_parents(sn_gltf *gltf, const json_t *nodes, int *parents) {
-  gltf_reader *r = &gltf->reader;
+  sn_reader *r = &gltf->reader;
   sn_arena scratch = sn_arena_new(r->ctx);
   for (int k = 0; k < gltf->node_count && parents; k++) parents[k] = -1;
   for (int k = 0; k < gltf->node_count && r->status == SN_OK; k++) {
@@ -52,7 +52,7 @@ static void read_parents(sn_gltf *gltf, const json_t *nodes, int *parents) {
     for (int c = 0; c < count; c++) {
       int *parent = &parents[children[c]];
       if (*parent >= 0)
-        gltf_fail(r, SN_BAD_FILE, "node %d: has two parents, nodes %d and %d", children[c], *parent, k);
+        sn_fail_once(r, SN_BAD_FILE, "node %d: has two parents, nodes %d and %d", children[c], *parent, k);
       *parent = k;
     }
     sn_arena_free(&scratch);
@@ -62,12 +62,12 @@ static void read_parents(sn_gltf *gltf, const json_t *nodes, int *parents) {
 // With one parent each, nodes that no root leads to are in a cycle.
 static void sort_nodes(sn_gltf *gltf, const int *parents) {
   enum { most_levels = 10000 };
-  gltf_reader *r = &gltf->reader;
+  sn_reader *r = &gltf->reader;
   sn_arena scratch = sn_arena_new(r->ctx);
   int n = gltf->node_count, sorted = 0, level_end = 0, levels = 0, lost = 0;
-  int *first_child = GLTF_TAKE(r, &scratch, int, n), *next = GLTF_TAKE(r, &scratch, int, n);
-  bool *reached = GLTF_TAKE(r, &scratch, bool, n);
-  gltf->order = GLTF_TAKE(r, &gltf->memory, int, n);
+  int *first_child = SN_TAKE(r, &scratch, int, n), *next = SN_TAKE(r, &scratch, int, n);
+  bool *reached = SN_TAKE(r, &scratch, bool, n);
+  gltf->order = SN_TAKE(r, &gltf->memory, int, n);
   for (int k = 0; k < n && r->status == SN_OK; k++) first_child[k] = -1;
   for (int k = n - 1; k >= 0 && r->status == SN_OK; k--) {
     int parent = parents[k];
@@ -80,18 +80,18 @@ static void sort_nodes(sn_gltf *gltf, const int *parents) {
     if (at == level_end) level_end = sorted, levels++;
     reached[gltf->order[at]] = true;
     if (levels > most_levels)
-      gltf_fail(r, SN_BAD_FILE, "node %d: lies more than %d nodes deep; its file is damaged or made to harm",
-                gltf->order[at], most_levels);
+      sn_fail_once(r, SN_BAD_FILE, "node %d: lies more than %d nodes deep; its file is damaged or made to harm",
+                   gltf->order[at], most_levels);
     for (int c = first_child[gltf->order[at]]; c >= 0; c = next[c]) gltf->order[sorted++] = c;
   }
   while (lost < n && r->status == SN_OK && reached[lost]) lost++;
-  if (lost < n) gltf_fail(r, SN_BAD_FILE, "node %d: is among its own descendants", lost);
+  if (lost < n) sn_fail_once(r, SN_BAD_FILE, "node %d: is among its own descendants", lost);
   sn_arena_free(&scratch);
 }
 
 // The default scene's nodes; all of them where the document names no default.
 static void choose_scene(sn_gltf *gltf) {
-  gltf_reader *r = &gltf->reader;
+  sn_reader *r = &gltf->reader;
   json_t *scenes;
   int count = sn_gltf_objects(r, gltf->json, "scenes", &scenes);
   gltf_object document = sn_gltf_object(r, gltf->json, "document");
@@ -109,16 +109,16 @@ static void choose_scene(sn_gltf *gltf) {
 }
 
 void sn_gltf_load_nodes(sn_gltf *gltf) {
-  gltf_reader *r = &gltf->reader;
+  sn_reader *r = &gltf->reader;
   json_t *nodes, *meshes, *skins;
   gltf->node_count = sn_gltf_objects(r, gltf->json, "nodes", &nodes);
   gltf->mesh_count = sn_gltf_objects(r, gltf->json, "meshes", &meshes);
   gltf->skin_count = sn_gltf_objects(r, gltf->json, "skins", &skins);
   // The tree before all else: one that is made to harm costs no more than its JSON.
-  int *parents = GLTF_TAKE(r, &gltf->memory, int, gltf->node_count);
+  int *parents = SN_TAKE(r, &gltf->memory, int, gltf->node_count);
   read_parents(gltf, nodes, parents);
   sort_nodes(gltf, parents);
-  gltf->nodes = GLTF_TAKE(r, &gltf->memory, gltf_node, gltf->node_count);
+  gltf->nodes = SN_TAKE(r, &gltf->memory, gltf_node, gltf->node_count);
   for (int k = 0; k < gltf->node_count && r->status == SN_OK; k++) {
     load_node(gltf, k, json_array_get(nodes, (size_t)k));
     gltf->nodes[k].parent = parents[k];
@@ -157,7 +157,7 @@ static void inverse_binds(sn_gltf *gltf, gltf_object *o, int count, sn_arena *sc
   if (accessor->width != 16 || accessor->component != GLTF_FLOAT || accessor->count < count)
     gltf_object_fail(o, SN_BAD_FILE, "accessor %d is not %d float matrices (MAT4)", index, count);
   sn_gltf_spend(gltf, (size_t)accessor->count, 64);
-  float *values = GLTF_TAKE(o->r, scratch, float, (size_t)accessor->count * 16);
+  float *values = SN_TAKE(o->r, scratch, float, (size_t)accessor->count * 16);
   sn_gltf_floats(o->r, gltf, index, false, values);
   for (int k = 0; k < count && o->r->status == SN_OK; k++) {
     double m[16];
@@ -193,13 +193,13 @@ static const char *joint_name(sn_gltf *gltf, int joint, int node, bool again, in
 
 // The joint that `node` is in this skin.
 static int add_joint(sn_gltf *gltf, int skin, int node, const sn_affine *bind, joint_table *table) {
-  gltf_reader *r = &gltf->reader;
+  sn_reader *r = &gltf->reader;
   int joint = joint_for(gltf, table, node, bind);
-  if (table->skin[node] == skin) gltf_fail(r, SN_BAD_FILE, "skin %d: names node %d twice", skin, node);
+  if (table->skin[node] == skin) sn_fail_once(r, SN_BAD_FILE, "skin %d: names node %d twice", skin, node);
   table->skin[node] = skin;
   if (joint >= 0 || r->status != SN_OK) return joint;
   if (gltf->joint_count == table->room) {
-    gltf_fail(r, SN_UNSUPPORTED, "skin %d: has more joints than Sinew can tell apart (65535)", skin);
+    sn_fail_once(r, SN_UNSUPPORTED, "skin %d: has more joints than Sinew can tell apart (65535)", skin);
     return -1;
   }
   joint = gltf->joint_count++;
@@ -215,9 +215,9 @@ static void load_skin(sn_gltf *gltf, int index, const json_t *json, joint_table 
   sn_arena scratch = sn_arena_new(o.r->ctx);
   int *nodes, count = sn_gltf_indices(&o, "joints", gltf->node_count, &scratch, &nodes);
   if (count == 0) gltf_object_fail(&o, SN_BAD_FILE, "has no joints");
-  sn_affine *binds = GLTF_TAKE(o.r, &scratch, sn_affine, count);
+  sn_affine *binds = SN_TAKE(o.r, &scratch, sn_affine, count);
   if (binds) inverse_binds(gltf, &o, count, &scratch, binds);
-  skin->joints = GLTF_TAKE(o.r, &gltf->memory, int, count);
+  skin->joints = SN_TAKE(o.r, &gltf->memory, int, count);
   for (int k = 0; k < count && o.r->status == SN_OK; k++)
     skin->joints[k] = add_joint(gltf, index, nodes[k], &binds[k], table);
   skin->joint_count = o.r->status == SN_OK ? count : 0;
@@ -243,18 +243,18 @@ static void find_used_skins(const sn_gltf *gltf, bool *used) {
 }
 
 void sn_gltf_load_skins(sn_gltf *gltf) {
-  gltf_reader *r = &gltf->reader;
+  sn_reader *r = &gltf->reader;
   const json_t *skins = json_object_get(gltf->json, "skins");
   sn_arena scratch = sn_arena_new(r->ctx);
-  bool *used = GLTF_TAKE(r, &scratch, bool, gltf->skin_count);
+  bool *used = SN_TAKE(r, &scratch, bool, gltf->skin_count);
   if (used) find_used_skins(gltf, used);
   size_t total = used ? count_joints(gltf, skins, used) : 0;
-  joint_table table = {.first = GLTF_TAKE(r, &scratch, int, gltf->node_count),
-                       .next = GLTF_TAKE(r, &scratch, int, total),
-                       .skin = GLTF_TAKE(r, &scratch, int, gltf->node_count),
+  joint_table table = {.first = SN_TAKE(r, &scratch, int, gltf->node_count),
+                       .next = SN_TAKE(r, &scratch, int, total),
+                       .skin = SN_TAKE(r, &scratch, int, gltf->node_count),
                        .room = (int)total};
-  gltf->skins = GLTF_TAKE(r, &gltf->memory, gltf_skin, gltf->skin_count);
-  gltf->joints = GLTF_TAKE(r, &gltf->memory, gltf_joint, total);
+  gltf->skins = SN_TAKE(r, &gltf->memory, gltf_skin, gltf->skin_count);
+  gltf->joints = SN_TAKE(r, &gltf->memory, gltf_joint, total);
   for (int k = 0; k < gltf->node_count && r->status == SN_OK; k++) table.first[k] = table.skin[k] = -1;
   for (int s = 0; s < gltf->skin_count && r->status == SN_OK; s++)
     if (used[s]) load_skin(gltf, s, json_array_get(skins, (size_t)s), &table);

@@ -21,9 +21,6 @@ typedef struct gltf_builder {
 gltf_builder sn_gltf_builder(sn_context *ctx, json_t *root); // takes over root
 void sn_gltf_builder_free(gltf_builder *b);
 void sn_gltf_out_of_memory(gltf_builder *b);
-// Zeroed memory; NULL after a failure.
-void *sn_gltf_alloc(gltf_builder *b, sn_arena *memory, size_t count, size_t size);
-#define GLTF_NEW(b, memory, type, count) ((type *)sn_gltf_alloc(b, memory, (size_t)(count), sizeof(type)))
 
 // Sets object[key]; takes over value. NULL for value counts as running out of memory.
 void sn_gltf_set(gltf_builder *b, json_t *object, const char *key, json_t *value);

@@ -15,37 +15,37 @@ typedef struct glb_chunks {
   size_t bin_size;
 } glb_chunks;
 
-static void split_glb(gltf_reader *r, const uint8_t *bytes, size_t size, glb_chunks *out) {
-  if (size < 12) return gltf_fail(r, SN_BAD_FILE, "is cut short: a GLB header has 12 bytes, this file %zu", size);
+static void split_glb(sn_reader *r, const uint8_t *bytes, size_t size, glb_chunks *out) {
+  if (size < 12) return sn_fail_once(r, SN_BAD_FILE, "is cut short: a GLB header has 12 bytes, this file %zu", size);
   uint32_t version = (uint32_t)sn_little(bytes + 4, 4), length = (uint32_t)sn_little(bytes + 8, 4);
-  if (version != 2) return gltf_fail(r, SN_UNSUPPORTED, "is GLB version %u; Sinew reads version 2", version);
+  if (version != 2) return sn_fail_once(r, SN_UNSUPPORTED, "is GLB version %u; Sinew reads version 2", version);
   if (length > size)
-    return gltf_fail(r, SN_BAD_FILE, "is cut short: its header says %u bytes, the file has %zu", length, size);
+    return sn_fail_once(r, SN_BAD_FILE, "is cut short: its header says %u bytes, the file has %zu", length, size);
   for (size_t at = 12, chunk = 0; at + 8 <= length; chunk++) {
     uint32_t chunk_size = (uint32_t)sn_little(bytes + at, 4), kind = (uint32_t)sn_little(bytes + at + 4, 4);
     at += 8;
     if (chunk_size > length - at)
-      return gltf_fail(r, SN_BAD_FILE, "chunk %zu of %u bytes goes past the end", chunk, chunk_size);
-    if (chunk == 0 && kind != 0x4E4F534A) return gltf_fail(r, SN_BAD_FILE, "its first chunk is not JSON");
+      return sn_fail_once(r, SN_BAD_FILE, "chunk %zu of %u bytes goes past the end", chunk, chunk_size);
+    if (chunk == 0 && kind != 0x4E4F534A) return sn_fail_once(r, SN_BAD_FILE, "its first chunk is not JSON");
     if (chunk == 0) out->json = (const char *)bytes + at, out->json_size = chunk_size;
     if (chunk == 1 && kind == 0x004E4942) out->bin = bytes + at, out->bin_size = chunk_size;
     at += ((size_t)chunk_size + 3) / 4 * 4;
   }
-  if (!out->json) gltf_fail(r, SN_BAD_FILE, "has no JSON chunk");
+  if (!out->json) sn_fail_once(r, SN_BAD_FILE, "has no JSON chunk");
 }
 
 static void parse_json(sn_gltf *gltf, const char *text, size_t size) {
-  gltf_reader *r = &gltf->reader;
+  sn_reader *r = &gltf->reader;
   while (size > 0 && text[size - 1] == '\0') size--; // some exporters pad with zeros
   if (size >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0) text += 3, size -= 3;
   if (size == 0 || !memchr(" \t\r\n{[", text[0], 6))
-    return gltf_fail(r, SN_BAD_FILE, "is %s; export it again", size == 0 ? "empty" : "neither GLB nor JSON");
+    return sn_fail_once(r, SN_BAD_FILE, "is %s; export it again", size == 0 ? "empty" : "neither GLB nor JSON");
   json_error_t error;
   gltf->json = json_loadb(text, size, 0, &error);
-  if (!gltf->json && error.line < 0) return gltf_fail(r, SN_NO_MEMORY, "out of memory while reading its JSON");
+  if (!gltf->json && error.line < 0) return sn_fail_once(r, SN_NO_MEMORY, "out of memory while reading its JSON");
   if (!gltf->json)
-    return gltf_fail(r, SN_BAD_FILE, "JSON, line %d column %d: %s", error.line, error.column, error.text);
-  if (!json_is_object(gltf->json)) gltf_fail(r, SN_BAD_FILE, "its JSON is not an object");
+    return sn_fail_once(r, SN_BAD_FILE, "JSON, line %d column %d: %s", error.line, error.column, error.text);
+  if (!json_is_object(gltf->json)) sn_fail_once(r, SN_BAD_FILE, "its JSON is not an object");
 }
 
 // ---- what the document asks for -----------------------------------------------------------------------------------
@@ -54,9 +54,9 @@ static void check_version(sn_gltf *gltf) {
   const json_t *asset = json_object_get(gltf->json, "asset");
   const char *needed = json_string_value(json_object_get(asset, "minVersion"));
   if (!needed) needed = json_string_value(json_object_get(asset, "version"));
-  if (!needed) return gltf_fail(&gltf->reader, SN_BAD_FILE, "asset.version is missing; is this glTF 2.0?");
+  if (!needed) return sn_fail_once(&gltf->reader, SN_BAD_FILE, "asset.version is missing; is this glTF 2.0?");
   if (strncmp(needed, "2.", 2) != 0)
-    gltf_fail(&gltf->reader, SN_UNSUPPORTED, "is glTF version %.20s; Sinew reads 2.0", needed);
+    sn_fail_once(&gltf->reader, SN_UNSUPPORTED, "is glTF version %.20s; Sinew reads 2.0", needed);
 }
 
 // Extensions that say nothing about where vertices are, by the beginning of their name, and those we decode.
@@ -82,10 +82,11 @@ static void check_extensions(sn_gltf *gltf) {
   json_array_foreach(required, k, entry) {
     const char *name = json_string_value(entry);
     if (name && !harmless_extension(name))
-      gltf_fail(&gltf->reader, SN_UNSUPPORTED,
-                "needs the extension %.200s, which Sinew cannot read; export the file without it, or decode it with "
-                "`gltf-transform copy IN.glb OUT.glb` or by importing and exporting it in Blender",
-                name);
+      sn_fail_once(
+        &gltf->reader, SN_UNSUPPORTED,
+        "needs the extension %.200s, which Sinew cannot read; export the file without it, or decode it with "
+        "`gltf-transform copy IN.glb OUT.glb` or by importing and exporting it in Blender",
+        name);
   }
 }
 
@@ -97,7 +98,7 @@ static bool is_fallback(const json_t *buffer) {
 
 static void load_buffer(sn_gltf *gltf, int index, const json_t *json, const glb_chunks *glb) {
   gltf_buffer *buffer = &gltf->buffers[index];
-  gltf_reader *r = &gltf->reader;
+  sn_reader *r = &gltf->reader;
   gltf_object o = sn_gltf_object(r, json, "buffer %d", index);
   int64_t size = sn_gltf_integer(&o, "byteLength", 1, INT64_MAX, GLTF_REQUIRED);
   const char *uri = json_string_value(json_object_get(json, "uri"));
@@ -119,12 +120,12 @@ static void load_buffer(sn_gltf *gltf, int index, const json_t *json, const glb_
 }
 
 static void load_buffers(sn_gltf *gltf, const glb_chunks *glb) {
-  gltf_reader *r = &gltf->reader;
+  sn_reader *r = &gltf->reader;
   json_t *buffers;
   int count = sn_gltf_objects(r, gltf->json, "buffers", &buffers);
   // room for what will be decompressed: a buffer for every view, and one for Draco
   gltf->buffer_room = count + (int)json_array_size(json_object_get(gltf->json, "bufferViews")) + 1;
-  gltf->buffers = GLTF_TAKE(r, &gltf->memory, gltf_buffer, gltf->buffer_room);
+  gltf->buffers = SN_TAKE(r, &gltf->memory, gltf_buffer, gltf->buffer_room);
   if (!gltf->buffers) return;
   gltf->buffer_count = count;
   gltf->budget = (size_t)256 << 20;
@@ -138,7 +139,7 @@ int sn_gltf_add_buffer(sn_gltf *gltf, const uint8_t *bytes, size_t size) {
   json_t *json = json_pack("{s:I}", "byteLength", (json_int_t)size);
   if (gltf->buffer_count == gltf->buffer_room ||
       json_array_append_new(json_object_get(gltf->json, "buffers"), json) != 0) {
-    gltf_fail(&gltf->reader, SN_NO_MEMORY, "out of memory while decompressing");
+    sn_fail_once(&gltf->reader, SN_NO_MEMORY, "out of memory while decompressing");
     return -1;
   }
   gltf->buffers[gltf->buffer_count] = (gltf_buffer){.bytes = bytes, .size = size};
@@ -158,7 +159,7 @@ static void load_parts(sn_gltf *gltf, const glb_chunks *chunks) {
 
 // The document's file: GLB, JSON, or only the data of what already stands in gltf->json.
 static sn_status load(sn_gltf *gltf) {
-  gltf_reader *r = &gltf->reader;
+  sn_reader *r = &gltf->reader;
   const uint8_t *bytes = gltf->file.bytes;
   size_t size = gltf->file.size;
   glb_chunks chunks = {.json = (const char *)bytes, .json_size = size};

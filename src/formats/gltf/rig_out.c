@@ -64,14 +64,14 @@ static void allocate_rig(gltf_builder *b, const sn_gltf_out *what, gltf_rig *rig
   const sn_skeleton *skeleton = what->skeleton;
   int n = skeleton->joint_count;
   *rig = (gltf_rig){.joint_count = n,
-                    .nodes = GLTF_NEW(b, &b->memory, int, n),
-                    .parents = GLTF_NEW(b, &b->memory, int, n),
-                    .order = GLTF_NEW(b, &b->memory, int, n),
-                    .chain = GLTF_NEW(b, &b->memory, sn_affine, n),
-                    .inverse_bind = GLTF_NEW(b, &b->memory, sn_affine, n),
-                    .rest = GLTF_NEW(b, &b->memory, sn_affine, n),
-                    .outer = GLTF_NEW(b, &b->memory, int, n),
-                    .inner_scale = GLTF_NEW(b, &b->memory, bool, n)};
+                    .nodes = SN_TAKE(b, &b->memory, int, n),
+                    .parents = SN_TAKE(b, &b->memory, int, n),
+                    .order = SN_TAKE(b, &b->memory, int, n),
+                    .chain = SN_TAKE(b, &b->memory, sn_affine, n),
+                    .inverse_bind = SN_TAKE(b, &b->memory, sn_affine, n),
+                    .rest = SN_TAKE(b, &b->memory, sn_affine, n),
+                    .outer = SN_TAKE(b, &b->memory, int, n),
+                    .inner_scale = SN_TAKE(b, &b->memory, bool, n)};
   for (int j = 0; b->status == SN_OK && j < n; j++) {
     sn_affine inverse;
     bool good = sn_affine_invert(skeleton->rest[j], &inverse);
@@ -116,8 +116,8 @@ static void keep_sign(trs *here, const trs *last) {
 
 // Of the joints from `first` on.
 static void rest_of_tree(gltf_builder *b, const gltf_rig *rig, int first) {
-  sn_affine *globals = GLTF_NEW(b, &b->memory, sn_affine, rig->joint_count);
-  trs *locals = GLTF_NEW(b, &b->memory, trs, rig->joint_count);
+  sn_affine *globals = SN_TAKE(b, &b->memory, sn_affine, rig->joint_count);
+  trs *locals = SN_TAKE(b, &b->memory, trs, rig->joint_count);
   if (!locals) return;
   double loss;
   tree_locals(rig, NULL, globals, locals, &loss); // a sheared rest pose is only shown where no clip plays
@@ -136,7 +136,7 @@ static void choose_variants(gltf_builder *b, const sn_gltf_out *what, gltf_rig *
   for (int c = 0; c < what->clip_count; c++) {
     if (what->clips[c].poses && what->clips[c].frame_count > longest) longest = what->clips[c].frame_count;
   }
-  sn_affine *maps = GLTF_NEW(b, &b->memory, sn_affine, longest);
+  sn_affine *maps = SN_TAKE(b, &b->memory, sn_affine, longest);
   for (int j = 0; maps && j < rig->joint_count; j++) {
     double plain = 0, scaled = 0;
     for (int c = 0; c < what->clip_count; c++) {
@@ -230,7 +230,7 @@ bool sn_gltf_kept_rig(gltf_builder *b, const sn_gltf_out *what, gltf_rig *rig) {
   int n = skeleton->joint_count, kept = n - what->new_joints;
   if (what->affine) return false;
   allocate_rig(b, what, rig);
-  int *joint_of_node = GLTF_NEW(b, &b->memory, int, what->base->node_count);
+  int *joint_of_node = SN_TAKE(b, &b->memory, int, what->base->node_count);
   if (!joint_of_node || !sn_gltf_find_joints(what->base, skeleton->names, kept, rig, joint_of_node)) return false;
   for (int j = kept; j < n; j++) {
     rig->order[j] = j;
@@ -297,8 +297,8 @@ static void add_node_channels(clip_builder *c, int node, const trs *samples, siz
 static void add_tree_clip(clip_builder *c) {
   const sn_gltf_clip_out *clip = c->clip;
   size_t n = (size_t)c->rig->joint_count;
-  trs *samples = GLTF_NEW(c->b, &c->scratch, trs, (size_t)clip->frame_count * n);
-  sn_affine *globals = GLTF_NEW(c->b, &c->scratch, sn_affine, n);
+  trs *samples = SN_TAKE(c->b, &c->scratch, trs, (size_t)clip->frame_count * n);
+  sn_affine *globals = SN_TAKE(c->b, &c->scratch, sn_affine, n);
   for (int f = 0; c->b->status == SN_OK && f < clip->frame_count; f++) {
     trs *here = samples + (size_t)f * n;
     double loss;
@@ -318,8 +318,8 @@ static void add_tree_clip(clip_builder *c) {
 
 static void add_affine_clip(clip_builder *c) {
   const gltf_rig *rig = c->rig;
-  trs *outer = GLTF_NEW(c->b, &c->scratch, trs, c->clip->frame_count);
-  trs *inner = GLTF_NEW(c->b, &c->scratch, trs, c->clip->frame_count);
+  trs *outer = SN_TAKE(c->b, &c->scratch, trs, c->clip->frame_count);
+  trs *inner = SN_TAKE(c->b, &c->scratch, trs, c->clip->frame_count);
   for (int j = 0; inner && j < rig->joint_count; j++) {
     gltf_factors factors = {0};
     for (int f = 0; f < c->clip->frame_count; f++) {
@@ -357,8 +357,8 @@ static void add_clip(clip_builder *c) {
     size_t targets = own_targets(c, k) + (size_t)c->what->morph_count;
     if (targets > widest) widest = targets;
   }
-  float *times = GLTF_NEW(b, &c->scratch, float, frames);
-  c->values = GLTF_NEW(b, &c->scratch, float, frames *widest);
+  float *times = SN_TAKE(b, &c->scratch, float, frames);
+  c->values = SN_TAKE(b, &c->scratch, float, frames *widest);
   if (!c->values) return;
   for (size_t f = 0; f < frames; f++) {
     double t = (double)f / c->what->fps;

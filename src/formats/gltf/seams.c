@@ -21,7 +21,7 @@ typedef struct seam_job {
 
 static void read_beside(seam_job *job, sn_arena *scratch) {
   const sn_gltf *base = job->base;
-  gltf_reader r = {job->b->ctx, job->b->status};
+  sn_reader r = {job->b->ctx, job->b->status};
   gltf_object o = sn_gltf_object(&r, job->primitive, "primitive");
   int uvs = sn_gltf_index_in(&o, "extras", GLTF_CORNER_UVS, base->accessor_count, false);
   int materials = sn_gltf_index_in(&o, "extras", GLTF_TRIANGLE_MATERIALS, base->accessor_count, false);
@@ -31,9 +31,9 @@ static void read_beside(seam_job *job, sn_arena *scratch) {
   job->vertex_count = base->accessors[positions].count;
   job->triangle_count = base->accessors[corners].count / 3;
   size_t n = 3 * (size_t)job->triangle_count;
-  job->corners = GLTF_NEW(job->b, scratch, uint32_t, n);
-  if (uvs >= 0) job->uvs = sn_gltf_alloc(job->b, scratch, n, sizeof *job->uvs);
-  if (materials >= 0) job->materials = GLTF_NEW(job->b, scratch, uint32_t, job->triangle_count);
+  job->corners = SN_TAKE(job->b, scratch, uint32_t, n);
+  if (uvs >= 0) job->uvs = SN_ROOM(job->b, scratch, n, sizeof *job->uvs);
+  if (materials >= 0) job->materials = SN_TAKE(job->b, scratch, uint32_t, job->triangle_count);
   if (job->b->status != SN_OK) return;
   sn_gltf_integers(&r, base, corners, job->corners);
   if (uvs >= 0) sn_gltf_floats(&r, base, uvs, false, job->uvs[0]);
@@ -68,7 +68,7 @@ static void copy_attributes(seam_job *job, json_t *object, sn_arena *scratch) {
   json_object_foreach_safe(object, next, key, value) {
     const gltf_accessor *from = &job->base->accessors[json_integer_value(value)];
     size_t size = (size_t)from->width * sn_gltf_component_size(from->component);
-    uint8_t *bytes = GLTF_NEW(job->b, scratch, uint8_t, (size_t)job->count * size);
+    uint8_t *bytes = SN_TAKE(job->b, scratch, uint8_t, (size_t)job->count * size);
     if (!bytes) return;
     for (int i = 0; i < job->count; i++)
       memcpy(bytes + (size_t)i * size, from->bytes + (size_t)job->source[i] * from->stride, size);
@@ -82,7 +82,7 @@ static void copy_attributes(seam_job *job, json_t *object, sn_arena *scratch) {
 // The triangles of one material (-1: all) as a primitive.
 static void add_primitive(seam_job *job, int64_t material, json_t *out, sn_arena *scratch) {
   size_t n = 3 * (size_t)job->triangle_count, used = 0;
-  uint32_t *corners = GLTF_NEW(job->b, scratch, uint32_t, n);
+  uint32_t *corners = SN_TAKE(job->b, scratch, uint32_t, n);
   if (!corners) return;
   job->count = 0;
   memset(job->slots, 0, job->slot_count * sizeof *job->slots);
@@ -104,10 +104,10 @@ static void split(seam_job *job, json_t *out, sn_arena *scratch) {
   size_t n = 3 * (size_t)job->triangle_count,
          materials = json_array_size(json_object_get(job->base->json, "materials"));
   job->slot_count = 2 * n + 1;
-  job->source = GLTF_NEW(job->b, scratch, int, n);
-  job->slots = GLTF_NEW(job->b, scratch, int, job->slot_count);
-  job->own_uvs = sn_gltf_alloc(job->b, scratch, n, sizeof *job->own_uvs);
-  bool *seen = GLTF_NEW(job->b, scratch, bool, materials);
+  job->source = SN_TAKE(job->b, scratch, int, n);
+  job->slots = SN_TAKE(job->b, scratch, int, job->slot_count);
+  job->own_uvs = SN_ROOM(job->b, scratch, n, sizeof *job->own_uvs);
+  bool *seen = SN_TAKE(job->b, scratch, bool, materials);
   if (!seen) return;
   if (!job->materials) return add_primitive(job, -1, out, scratch);
   for (int t = 0; t < job->triangle_count && job->b->status == SN_OK; t++) {

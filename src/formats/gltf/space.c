@@ -137,14 +137,14 @@ static sn_affine group_map(const sn_gltf *gltf, const space_job *job, int g) {
 // ---- all groups ------------------------------------------------------------------------------------------------------
 
 static void prepare(sn_gltf *gltf, sn_arena *scratch, space_job *job) {
-  gltf_reader *r = &gltf->reader;
-  int *owner = GLTF_TAKE(r, scratch, int, gltf->joint_count);
-  job->group = GLTF_TAKE(r, scratch, int, gltf->skin_count);
-  job->globals = GLTF_TAKE(r, scratch, sn_affine, gltf->node_count);
-  job->maps = GLTF_TAKE(r, scratch, sn_affine, gltf->joint_count);
-  job->scales = GLTF_TAKE(r, scratch, double, gltf->joint_count);
-  job->skin_joint = GLTF_TAKE(r, scratch, int, gltf->node_count);
-  job->frame = sn_gltf_take(r, scratch, (size_t)gltf->vertex_count, sizeof *job->frame);
+  sn_reader *r = &gltf->reader;
+  int *owner = SN_TAKE(r, scratch, int, gltf->joint_count);
+  job->group = SN_TAKE(r, scratch, int, gltf->skin_count);
+  job->globals = SN_TAKE(r, scratch, sn_affine, gltf->node_count);
+  job->maps = SN_TAKE(r, scratch, sn_affine, gltf->joint_count);
+  job->scales = SN_TAKE(r, scratch, double, gltf->joint_count);
+  job->skin_joint = SN_TAKE(r, scratch, int, gltf->node_count);
+  job->frame = SN_ROOM(r, scratch, (size_t)gltf->vertex_count, sizeof *job->frame);
   if (r->status != SN_OK) return;
   sn_gltf_globals(gltf, gltf->nodes, job->globals);
   sn_gltf_skin_joints_above(gltf, job->skin_joint);
@@ -191,11 +191,10 @@ static sn_affine place_part(const sn_gltf *gltf, const gltf_part *part, const in
 }
 
 void sn_gltf_place(sn_gltf *gltf) {
-  gltf_reader *r = &gltf->reader;
+  sn_reader *r = &gltf->reader;
   sn_arena scratch = sn_arena_new(r->ctx);
   space_job job = {0};
-  bool *done = GLTF_TAKE(r, &scratch, bool, gltf->joint_count),
-       *moved = GLTF_TAKE(r, &scratch, bool, gltf->joint_count);
+  bool *done = SN_TAKE(r, &scratch, bool, gltf->joint_count), *moved = SN_TAKE(r, &scratch, bool, gltf->joint_count);
   for (int s = 0; moved && s < gltf->skin_count; s++) gltf->skins[s].place = sn_affine_identity();
   for (int k = 0; moved && k < gltf->part_count; k++) gltf->parts[k].place = sn_affine_identity();
   prepare(gltf, &scratch, &job);

@@ -9,7 +9,7 @@ static int beside(gltf_object *o, const sn_gltf *gltf, const char *key) {
   return gltf->from_fbx ? sn_gltf_index_in(o, "extras", key, gltf->accessor_count, false) : -1;
 }
 
-static void part_uvs(gltf_reader *r, const sn_gltf *gltf, const gltf_part *part, sn_surface *out) {
+static void part_uvs(sn_reader *r, const sn_gltf *gltf, const gltf_part *part, sn_surface *out) {
   gltf_object o = sn_gltf_primitive(r, gltf, &part->range);
   const gltf_range *range = &part->range;
   int accessor = beside(&o, gltf, GLTF_CORNER_UVS);
@@ -18,7 +18,7 @@ static void part_uvs(gltf_reader *r, const sn_gltf *gltf, const gltf_part *part,
     return sn_gltf_floats(r, gltf, accessor, true, out->uvs[3 * range->first_triangle]);
   }
   sn_arena scratch = sn_arena_new(r->ctx);
-  float *uvs = GLTF_TAKE(r, &scratch, float, 2 * (size_t)range->vertex_count);
+  float *uvs = SN_TAKE(r, &scratch, float, 2 * (size_t)range->vertex_count);
   bool has = uvs && sn_gltf_part_floats(&o, gltf, part, "TEXCOORD_0", 2, uvs);
   for (int c = 3 * range->first_triangle; has && c < 3 * (range->first_triangle + range->triangle_count); c++) {
     int vertex = gltf->triangles[c / 3][c % 3] - range->first_vertex;
@@ -28,7 +28,7 @@ static void part_uvs(gltf_reader *r, const sn_gltf *gltf, const gltf_part *part,
   sn_arena_free(&scratch);
 }
 
-static void part_material(gltf_reader *r, const sn_gltf *gltf, const gltf_part *part, sn_surface *out) {
+static void part_material(sn_reader *r, const sn_gltf *gltf, const gltf_part *part, sn_surface *out) {
   gltf_object o = sn_gltf_primitive(r, gltf, &part->range);
   int material = sn_gltf_index(&o, "material", out->material_count, false);
   int *own = out->materials + part->range.first_triangle, count = part->range.triangle_count;
@@ -36,14 +36,14 @@ static void part_material(gltf_reader *r, const sn_gltf *gltf, const gltf_part *
   int accessor = beside(&o, gltf, GLTF_TRIANGLE_MATERIALS);
   if (accessor < 0) return;
   sn_arena scratch = sn_arena_new(r->ctx);
-  uint32_t *numbers = GLTF_TAKE(r, &scratch, uint32_t, count);
+  uint32_t *numbers = SN_TAKE(r, &scratch, uint32_t, count);
   sn_gltf_integers(r, gltf, accessor, numbers);
   for (int t = 0; r->status == SN_OK && t < count; t++)
     if (numbers[t] < (uint32_t)out->material_count) own[t] = (int)numbers[t];
   sn_arena_free(&scratch);
 }
 
-static void describe_material(gltf_reader *r, const json_t *json, int k, sn_surface *out) {
+static void describe_material(sn_reader *r, const json_t *json, int k, sn_surface *out) {
   gltf_object o = sn_gltf_object(r, json_object_get(json, "pbrMetallicRoughness"), "material%d", k);
   double colour[4] = {1, 1, 1, 1};
   const char *name = json_string_value(json_object_get(json, "name"));
@@ -55,14 +55,14 @@ static void describe_material(gltf_reader *r, const json_t *json, int k, sn_surf
 
 sn_status sn_gltf_surface(sn_context *ctx, const sn_gltf *gltf, sn_surface *out) {
   *out = (sn_surface){.memory = sn_arena_new(ctx)};
-  gltf_reader r = {ctx, SN_OK};
+  sn_reader r = {ctx, SN_OK};
   json_t *materials;
   size_t n = (size_t)gltf->triangle_count;
   out->material_count = sn_gltf_objects(&r, gltf->json, "materials", &materials);
-  out->uvs = sn_gltf_take(&r, &out->memory, 3 * n, sizeof *out->uvs);
-  out->materials = GLTF_TAKE(&r, &out->memory, int, n);
-  out->material_names = GLTF_TAKE(&r, &out->memory, const char *, out->material_count);
-  out->colors = sn_gltf_take(&r, &out->memory, (size_t)out->material_count, sizeof *out->colors);
+  out->uvs = SN_ROOM(&r, &out->memory, 3 * n, sizeof *out->uvs);
+  out->materials = SN_TAKE(&r, &out->memory, int, n);
+  out->material_names = SN_TAKE(&r, &out->memory, const char *, out->material_count);
+  out->colors = SN_ROOM(&r, &out->memory, (size_t)out->material_count, sizeof *out->colors);
   for (int k = 0; k < out->material_count && r.status == SN_OK; k++)
     describe_material(&r, json_array_get(materials, (size_t)k), k, out);
   for (int k = 0; k < gltf->part_count && r.status == SN_OK; k++) {

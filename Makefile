@@ -120,7 +120,10 @@ suite: build
 	@lab/suite/suite.py --group $(or $(GROUP),all) $(if $(QUICK),--quick) --compare lab/suite/baseline.json
 
 # The wheel of the Python module, build/wheel/sinew-*.whl; installs nothing.
-python: whole
+python:
+	@./tools/setup.sh python
+	@$(configure)
+	@cmake --build build -j $(JOBS) --target sinew-python
 	@rm -rf python/build python/sinew.egg-info build/wheel
 	@/usr/bin/python3 -m pip wheel -q --no-build-isolation --no-index --no-deps --disable-pip-version-check -w build/wheel ./python
 	@rm -rf python/build python/sinew.egg-info

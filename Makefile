@@ -6,7 +6,7 @@ TESTS := $(shell expr $(JOBS) + 1)
 
 # The build looks for npm's packages when it is configured: they come first.
 .NOTPARALLEL:
-.PHONY: package python blender test-blender all build whole setup setup-test packages demo test test-all test-processors test-sanitize test-scalar fresh fuzz torture test-cuda web format format-check bench figures measurements pictures suite install clean help
+.PHONY: package python blender test-blender all build whole setup setup-test packages demo test test-all test-processors test-sanitize test-scalar fresh fuzz torture test-cuda cuda web format format-check bench figures measurements pictures suite install clean help
 
 all: build
 
@@ -82,9 +82,14 @@ node_modules/.package-lock.json: package.json package-lock.json | setup
 	@npm ci --no-audit --no-fund --loglevel=error --fetch-retries=1
 	@touch $@
 
+# libsinew-cuda, where nvcc is installed.
+cuda: build
+	@cmake --build build -j $(JOBS) --target sinew-cuda-shared
+
 # The npm package sinew-skin: web/dist, and as a tarball beside it.
 web: node_modules/.package-lock.json build
 	@[ -e build/page_runtime.wasm ] || { echo "make web needs clang, lld and wasi-libc (tools/setup.sh)"; exit 1; }
+	@cmake --build build -j $(JOBS) --target web-runtime
 	@node web/package.mjs build/page_runtime.wasm web/dist
 	@cd web/dist && npm pack --silent --pack-destination ..
 
@@ -115,7 +120,10 @@ suite: build
 	@lab/suite/suite.py --group $(or $(GROUP),all) $(if $(QUICK),--quick) --compare lab/suite/baseline.json
 
 # The wheel of the Python module, build/wheel/sinew-*.whl; installs nothing.
-python: whole
+python:
+	@./tools/setup.sh python
+	@$(configure)
+	@cmake --build build -j $(JOBS) --target sinew-python
 	@rm -rf python/build python/sinew.egg-info build/wheel
 	@/usr/bin/python3 -m pip wheel -q --no-build-isolation --no-index --no-deps --disable-pip-version-check -w build/wheel ./python
 	@rm -rf python/build python/sinew.egg-info
@@ -151,6 +159,7 @@ help:
 	@echo "make test       set up, build, and run the tests; make test-all the long ones too"
 	@echo "make test-processors   the C tests with the kernels of other processors"
 	@echo "make fresh      both commands on a bare Debian 12 (as root)"
+	@echo "make cuda       build libsinew-cuda, where nvcc is installed"
 	@echo "make web        build the npm package sinew-skin: web/dist and a tarball"
 	@echo "make bench      run the benchmarks"
 	@echo "make figures    the papers' figures in figures/, and their tables beside ours in docs/figures/"

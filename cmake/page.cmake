@@ -10,11 +10,16 @@ if(NODE AND WASM_CLANG AND WASM_LINKER AND EXISTS /usr/lib/wasm32-wasi/libc.a
   file(GLOB page_parts CONFIGURE_DEPENDS web/*.js web/*.css web/*.html web/*.wgsl web/build.mjs web/skin/*.* web/skin/wgsl/*)
   file(GLOB page_runtime CONFIGURE_DEPENDS src/runtime/*)
   set(page_wasm ${CMAKE_BINARY_DIR}/page_runtime.wasm)
-  add_custom_command(
-    OUTPUT ${page_wasm} ${CMAKE_BINARY_DIR}/page_runtime_basic.wasm
-    COMMAND ${NODE} ${CMAKE_SOURCE_DIR}/web/wasm.mjs ${WASM_CLANG} ${CMAKE_BINARY_DIR}
-    DEPENDS ${page_runtime} include/sinew/runtime.h web/wasm.c web/wasm.mjs
-    COMMENT "Compiling the runtime to WebAssembly")
+  set(basic_wasm ${CMAKE_BINARY_DIR}/page_runtime_basic.wasm)
+  foreach(wasm ${page_wasm} ${basic_wasm})
+    add_custom_command(
+      OUTPUT ${wasm}
+      COMMAND ${NODE} ${CMAKE_SOURCE_DIR}/web/wasm.mjs ${WASM_CLANG} ${wasm} $<$<STREQUAL:${wasm},${basic_wasm}>:-DSN_RT_BASIC>
+      DEPENDS ${page_runtime} include/sinew/runtime.h web/wasm.c web/wasm.mjs
+      COMMENT "Compiling the runtime to WebAssembly"
+      COMMAND_EXPAND_LISTS)
+  endforeach()
+  add_custom_target(web-runtime ALL DEPENDS ${page_wasm} ${basic_wasm}) # of the npm package
   add_custom_command(
     OUTPUT ${page_source}
     COMMAND ${NODE} ${CMAKE_SOURCE_DIR}/web/build.mjs ${CMAKE_BINARY_DIR}

@@ -1,6 +1,7 @@
 #!/bin/sh
-# Installs the Debian packages that are missing: tools/setup.sh [build | test | mpi]. `build` is what makes the tool and its page;
-# `test` adds what the tests, the checks and the packages need, `mpi` what several processes need.
+# Installs the Debian packages that are missing: tools/setup.sh [build | python | test | mpi]. `build` is what makes the tool and its page;
+# `python` adds what the wheel and the Blender add-on are made with, `test` what the tests, the checks and the packages need, `mpi` what
+# several processes need.
 # SINEW_NO_INSTALL=1: print the exact command and stop instead.
 set -eu
 
@@ -26,9 +27,17 @@ npm: fetches what the page is made with
 ca-certificates: whom npm trusts
 "
 
+python="
+python3-numpy: the Python module
+python3-setuptools: its wheel
+python3-wheel: its wheel
+python3-pip: builds the wheel
+"
+
 case ${1:-build} in
 build) ;;
-test) packages="$packages
+python) packages="$packages$python" ;;
+test) packages="$packages$python
 libcmocka-dev: unit tests
 libclang-rt-14-dev: fuzzing
 clang-format: the format check
@@ -37,18 +46,14 @@ libc6-dev-arm64-cross: its C library
 qemu-user: running it, and running on processors without AVX-512
 chromium: tests of the page
 lintian: checks of the Debian packages
-python3-numpy: the Python module
-python3-pytest: its tests
-python3-setuptools: its wheel
-python3-wheel: its wheel
+python3-pytest: tests of the Python module
 python3-venv: installing the wheel in a test
-python3-pip: builds the wheel
 " ;;
 mpi) packages="$packages
 openmpi-bin: runs several processes
 libopenmpi-dev: builds for them
 " ;;
-*) echo "usage: tools/setup.sh [build | test | mpi]" >&2; exit 2 ;;
+*) echo "usage: tools/setup.sh [build | python | test | mpi]" >&2; exit 2 ;;
 esac
 
 installed() { dpkg-query -W -f='${Status}' "$1" 2>/dev/null | grep -q 'install ok installed'; }

@@ -29,12 +29,13 @@ export class Crowd {
     this.skinner = this.offsets = this.entry = null;
   }
 
-  // Rows and columns on the ground, as far apart as the character is wide and deep; as many columns as give the crowd the shape of the
+  // Rows and columns on the ground, as far apart as the character is wide, and behind each other as it is deep or nearly as it is
+  // tall; as many columns as give the crowd the shape of the
   // view, in which depths are shorter.
   arrange(count) {
     const box = new THREE.Box3().setFromPoints(this.viewer.sample().map(p => new THREE.Vector3(...p))), size = box.getSize(new THREE.Vector3());
     const { canvas } = this.viewer.stage, shape = (canvas.clientWidth || 1) / (canvas.clientHeight || 1);
-    const [across, back] = [size.x, size.z].map(s => 1.08 * Math.max(s, 0.25 * size.y)), out = new Float32Array(3 * count);
+    const across = 1.08 * Math.max(size.x, 0.25 * size.y), back = 1.08 * Math.max(size.z, 0.7 * size.y), out = new Float32Array(3 * count);
     let columns = 1;
     while (columns < count && columns * across < 0.4 * shape * (Math.ceil(count / columns) * back + size.y)) columns++;
     for (let k = 0; k < count; k++) out[3 * k] = (k % columns - (columns - 1) / 2) * across, out[3 * k + 2] = -Math.floor(k / columns) * back;

@@ -250,7 +250,7 @@ static int run(cli *c) {
 
 static const cli_option options[] = {
   {"--jobs", "N", "1", "jobs at a time; they share --threads and --memory", cli_once},
-  {"--part", "K/N", NULL, "run the K-th of N parts, from 1; jobs that files connect stay together", cli_once},
+  {"--part", "K/N", NULL, "run the K-th of N parts, from 1; jobs that share files stay together", cli_once},
   {0},
 };
 
@@ -261,7 +261,7 @@ const cli_command sn_cli_batch = {
   .details =
     "JOBS.json is {\"jobs\": [{\"name\": TEXT, \"command\": \"train ...\", \"inputs\": [FILE, ...], \"outputs\": "
     "[FILE, ...]}, ...]}. A job starts when the jobs that write its inputs are done. A failure stops only the jobs "
-    "that need its outputs. The same command continues. JOBS.json.log/ has what every job printed.",
+    "that need its outputs. Run it again to continue. JOBS.json.log/ has what every job printed.",
   .example =
     "echo '[{\"command\": \"gen bar -o bar\", \"inputs\": [], \"outputs\": [\"bar/rest.obj\"]}]' > jobs.json\n"
     "sinew batch jobs.json --jobs 2 --json report.json",

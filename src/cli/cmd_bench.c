@@ -60,7 +60,7 @@ static sn_status bench_cuda(cli *c, const sn_rt_model *model, int characters, do
   cuda_time_fn time = find_cuda();
   if (!time)
     return sn_fail(&c->ctx, SN_UNSUPPORTED,
-                   "--cuda: libsinew-cuda.so is not there; build Sinew where nvcc is installed");
+                   "--cuda: libsinew-cuda.so is not there; `make cuda` builds it where nvcc is installed");
   if (time(model, (uint32_t)characters, seconds, &t, &error) != SN_CUDA_OK)
     return sn_fail(&c->ctx, SN_UNSUPPORTED, "--cuda: %s", error.message);
   sn_cli_say(c, "%s: %d characters of %u vertices, positions and normals: %.3f ms, %.1f billion vertices/s\n",

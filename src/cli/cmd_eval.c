@@ -48,8 +48,8 @@ const cli_command sn_cli_eval = {
   .name = "eval",
   .usage = "MODEL.sinew --skeleton FILE | --values FILE.csv | --controls FILE.pc2 -o FILE",
   .summary = "evaluate a model for the poses of a clip",
-  .details = "A .glb or .fbx holds a skin with its animation (linear blends only), of a model on values without "
-             "--values a clip per value; .pc2, .mdd, .abc and .obj hold the deformed vertices.",
+  .details = "A .glb or .fbx holds a skin with its animation, of linear blends; other formats hold the deformed "
+             "vertices. Without --values, a model on named values writes a clip per value.",
   .example = "sinew gen arm -o arm\n"
              "sinew train --method lbs:weights=given --rest arm/rest.obj --skeleton arm/skeleton.glb \\\n"
              "  -o arm.sinew\n"

@@ -551,7 +551,7 @@ static void a_characters_bind_pose_is_compared(void **state) {
     bind_of(&f, still, false, &rng, bind);
     bind[2][5 * n] = no_numbers[n];
     assert_int_equal(sn_rt_bind(&f.rt, (const float(*)[12])bind, to_rest, space, &error), SN_RT_BAD_ARGUMENT);
-    assert_non_null(strstr(error.message, "no finite place"));
+    assert_non_null(strstr(error.message, "no finite size"));
     assert_non_null(strstr(error.message, sn_rt_joint_name(&f.rt, 2)));
   }
   bind_of(&f, still, false, &rng, bind);

@@ -54,9 +54,8 @@ sn_rt_status sn_rt_bind(const sn_rt_model *model, const float (*bind)[12], float
     limit = along > limit ? along : limit;
   }
   for (uint32_t j = 0; j < count; j++)
-    if (!sn_rt_all_finite(bind[j], 12) || !invert(rest[j], r, back))
-      return sn_rt_fail(error, SN_RT_BAD_ARGUMENT, "joint %s has no finite place and size",
-                        sn_rt_joint_name(model, j));
+    if (!sn_rt_all_finite(bind[j], 12) || (!invert(bind[j], b, back) && !invert(rest[j], r, back)))
+      return sn_rt_fail(error, SN_RT_BAD_ARGUMENT, "joint %s has no finite size", sn_rt_joint_name(model, j));
   double away = furthest(model, bind, map, &worst);
   for (uint32_t k = 0; space && away > limit && k < count && k < most_spaces; k++) { // R B^-1 of a joint as it is
     if (!invert(rest[k], r, back) || !invert(bind[k], b, back)) continue;

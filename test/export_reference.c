@@ -16,6 +16,41 @@ static int integer(void) {
   return n;
 }
 
+// Groups of terms, then shapes: how many there are, and all terms in a row.
+enum { most_groups = 64, most_terms = 1024 };
+static helper_group groups[most_groups];
+static float centres[most_terms][3];
+static double shapes[32][most_terms];
+static int group_count, shape_count, term_count;
+
+static void read_shapes(void) {
+  group_count = integer(), shape_count = integer();
+  for (int g = 0; g < group_count; g++) {
+    groups[g].driver_count = integer();
+    for (int d = 0; d < groups[g].driver_count; d++) groups[g].drivers[d] = integer();
+    groups[g].count = integer();
+    floats(&groups[g].width, 1);
+    if (groups[g].width > 0) {
+      groups[g].centres = (const float(*)[3])(centres + term_count);
+      floats(centres[term_count], 3 * groups[g].count);
+    }
+    term_count += groups[g].count;
+  }
+  for (int n = 0; n < shape_count * term_count; n++)
+    if (scanf("%lf", &shapes[n / term_count][n % term_count]) != 1) exit(1);
+}
+
+static void write_shapes(const float (*terms)[9]) {
+  static double all[most_terms];
+  int count = 0;
+  for (int g = 0; g < group_count; count += groups[g++].count) helper_group_terms(groups + g, terms, all + count);
+  for (int n = 0; n < shape_count; n++) {
+    double sum = 0;
+    for (int k = 0; k < count; k++) sum += shapes[n][k] * all[k];
+    printf("%.9g\n", sum);
+  }
+}
+
 int main(void) {
   static helper_driver drivers[64];
   static helper helpers[64];
@@ -31,6 +66,7 @@ int main(void) {
     for (int f = 0; f < helpers[h].function_count; f++)
       functions[h][f].driver = integer(), floats(functions[h][f].mix[0], 63);
   }
+  read_shapes();
   for (int p = 0; p < pose_count; p++) {
     for (int d = 0; d < driver_count; d++) {
       float q[4];
@@ -42,6 +78,7 @@ int main(void) {
       const float *t = at.translation, *q = at.rotation;
       printf("%.9g %.9g %.9g %.9g %.9g %.9g %.9g %.9g\n", t[0], t[1], t[2], q[0], q[1], q[2], q[3], at.scale);
     }
+    write_shapes((const float(*)[9])terms);
   }
   return 0;
 }

@@ -1,9 +1,9 @@
 // The reference evaluations of a driver table agree to 1e-5 on random poses, any sign of their quaternions, the rest pose among them:
 //   node export_reference.mjs TABLE.json C_PROGRAM PYTHON_SCRIPT FOLDER
-// That of JavaScript is held against the runtime by three_points.mjs.
+// Those of JavaScript are held against the runtime by three_points.mjs.
 import fs from "fs";
 import { execFileSync } from "child_process";
-import { evaluateHelpers } from "../web/skin/helpers.js";
+import { evaluateHelpers, evaluateShapes } from "../web/skin/helpers.js";
 
 const [file, program, script, folder] = process.argv.slice(2), table = JSON.parse(fs.readFileSync(file));
 let seed = 7;
@@ -13,10 +13,18 @@ const poses = Array.from({ length: 40 }, (_, p) => table.drivers.map(() => (p ? 
 fs.writeFileSync("poses.json", JSON.stringify(poses));
 const numbers = [table.drivers.length, table.helpers.length, poses.length, ...table.drivers.flatMap((d) => [...d.before, ...d.after, ...d.rest]),
   ...table.helpers.flatMap((h) => [...h.translation, ...h.rotation, ...h.low, ...h.high, h.functions.length, ...h.functions.flatMap((f) => [f.driver, ...f.mix.flat()])]),
-  ...poses.flat(2)];
-const mine = poses.flatMap((pose) => evaluateHelpers(table, pose)).map((at) => [...at.translation, ...at.rotation, at.scale]);
-const size = Math.max(...mine.flat().map(Math.abs)), moving = mine.some((row, k) => Math.abs(row[3] - mine[k % table.helpers.length][3]) > 1e-2);
-const clamped = mine.some((row, k) => Math.abs(row[7] - 1 - table.helpers[k % table.helpers.length].high[6]) < 1e-9);
+  ...shapeNumbers(), ...poses.flat(2)];
+// Groups of terms; then every shape's factors of all terms.
+function shapeNumbers() {
+  const { terms = [], shapes = [] } = table, count = (group) => group.centres?.length ?? 9;
+  const row = ({ functions }) => terms.flatMap((group, g) => functions.find((f) => f.terms === g)?.mix ?? Array(count(group)).fill(0));
+  return [terms.length, shapes.length, ...terms.flatMap((g) => [g.drivers.length, ...g.drivers, count(g), g.width ?? 0, ...(g.centres ?? []).flat()]), ...shapes.flatMap(row)];
+}
+const rows = (pose) => [...evaluateHelpers(table, pose).map((at) => [...at.translation, ...at.rotation, at.scale]), ...evaluateShapes(table, pose).map((x) => [x])];
+const mine = poses.flatMap(rows), each = mine.length / poses.length, helpers = table.helpers.length;
+const size = Math.max(...mine.flat().map(Math.abs));
+const moving = mine.some((row, k) => row.some((x, c) => Math.abs(x - mine[k % each][c]) > 1e-2));
+const clamped = !helpers || mine.some((row, k) => k % each < helpers && Math.abs(row[7] - 1 - table.helpers[k % each].high[6]) < 1e-9);
 const run = (input, ...args) => execFileSync(...args, { input, encoding: "utf8" }).trim().split("\n").map((line) => line.split(" ").map(Number));
 const others = { c: run(numbers.join(" "), program, []), python: run("", "python3", [script, folder, file, "poses.json"]) };
 for (const [name, rows] of Object.entries(others)) {

@@ -1,4 +1,4 @@
-# python3 export_reference.py FOLDER TABLE.json POSES.json: what helpers.py of that folder makes of the poses, a line per helper.
+# python3 export_reference.py FOLDER TABLE.json POSES.json: what helpers.py of that folder makes of the poses, a line per helper, then per shape.
 import json
 import sys
 
@@ -10,3 +10,5 @@ table, poses = (json.load(open(path)) for path in sys.argv[2:])
 for pose in poses:
     for translation, rotation, scale in helpers.evaluate(table, pose):
         print(*translation, *rotation, scale)
+    for weight in helpers.shape_weights(table, pose):
+        print(weight)

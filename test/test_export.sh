@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# `sinew export`: the driver table and its reference evaluations; three.js drives the helpers without WebAssembly as the runtime does;
+# `sinew export`: the driver table and its reference evaluations; three.js drives helpers and shapes without WebAssembly as the runtime does;
 # and what cannot be exported is refused by name.
 . "$(dirname "$0")/common.sh"
 [ -d "$SINEW_SOURCE/node_modules/three" ] || { echo "skipped: three is not installed (npm install)"; exit 77; }
@@ -28,6 +28,20 @@ for reference in examples/helpers/helpers.h examples/helpers/helpers.py web/skin
   check test "$(wc -l < "$SINEW_SOURCE/$reference")" -le 100
 done
 
+# Corrections as morph targets with driven weights: in three.js as in the runtime, from its own materials or without; the references agree.
+check "$SINEW" train --method psd --rest rom-named.glb --skeleton rom-named.glb --frames rom/frames.pc2 --quiet -o psd.sinew
+check "$SINEW" eval psd.sinew --skeleton named.glb --quiet -o psd.pc2
+check "$SINEW" export psd.sinew --skeleton named.glb --to three --quiet --json report.json -o psd.glb
+holds 'r[0].shapes > 0 && r[0].shapes <= 32 && r[0].helpers === 0 && r[0].drivers === 2' report.json
+check node "$test/three_points.mjs" psd.glb psd.pc2 > said
+same said "three psd"
+check node "$test/validate_gltf.mjs" psd.glb
+check "$SINEW" export psd.sinew --skeleton named.glb --to json --quiet -o shapes.json
+if /usr/bin/python3 -c 'import jsonschema' 2> /dev/null; then
+  check /usr/bin/python3 -m jsonschema -i shapes.json "$SINEW_SOURCE/docs/reference/driver-table.schema.json"
+fi
+check node "$test/export_reference.mjs" shapes.json ./reference "$test/export_reference.py" "$SINEW_SOURCE/examples/helpers"
+
 # A character without the skeleton's mesh; a packed model; the report.
 check "$SINEW" train --method helpers --rest rom/rest.obj --frames rom/frames.pc2 --skeleton rom/skeleton.glb --quiet -o plain.sinew
 check "$SINEW" pack plain.sinew --order blocks --quiet -o packed.sinew
@@ -44,6 +58,14 @@ check node "$test/validate_gltf.mjs" bare.glb
 check "$SINEW" train --method lbs:weights=given --rest rom/rest.obj --skeleton rom/skeleton.glb --quiet -o lbs.sinew
 to=(--to json -o no.json)
 expect 1 'train with --method helpers' "$SINEW" export lbs.sinew --skeleton arm.glb "${to[@]}"
+expect 1 'json and three only' "$SINEW" export psd.sinew --skeleton named.glb --to blender -o no.py
+check "$SINEW" train --method psd:space=whole --rest rom/rest.obj --skeleton rom/skeleton.glb --frames rom/frames.pc2 --quiet -o whole.sinew
+expect 1 'without space=whole' "$SINEW" export whole.sinew --skeleton arm.glb "${to[@]}"
+check "$SINEW" train --method psd:blend=dualquat --rest rom/rest.obj --skeleton rom/skeleton.glb --frames rom/frames.pc2 --quiet -o dual.sinew
+expect 1 'other tools blend linearly' "$SINEW" export dual.sinew --skeleton arm.glb "${to[@]}"
+check "$SINEW" gen leg --vertices 2000 --quiet -o leg
+check "$SINEW" train --method psd --rest leg/rest.obj --skeleton leg/skeleton.glb --frames leg/frames.pc2 --quiet -o leg.sinew
+expect 1 'at most 32 become morph targets' "$SINEW" export leg.sinew --skeleton leg/skeleton.glb "${to[@]}"
 expect 1 "has no joint 'upperarm'" "$SINEW" export arm.sinew --skeleton named.glb "${to[@]}"
 expect 1 "joint 'forearm' is" "$SINEW" export arm.sinew --skeleton tall.glb "${to[@]}"
 expect 1 'choose json, three' "$SINEW" export arm.sinew --skeleton arm.glb --to maya -o no.json

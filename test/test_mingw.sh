@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
-# The runtime for Windows: its headers have no GNU extensions, it compiles with mingw-w64, and under wine all its paths agree with each
+# The runtime for Windows: its headers have no GNU extensions and compile as for MSVC, it compiles with mingw-w64, and under wine all its paths agree with each
 # other and with the positions kept in models; examples/minimal.c prints what it prints here.
 . "$(dirname "$(realpath "$0")")/common.sh"
 source_folder=${SINEW_SOURCE:?}
 for header in runtime cuda; do
-  for language in "${CC:-cc} -x c -std=c17" "${CXX:-c++} -x c++ -std=c++11" "clang -x c -std=c17" "clang -x c++ -std=c++11"; do
+  msvc="clang --target=x86_64-pc-windows-msvc -ffreestanding"
+  for language in "${CC:-cc} -x c -std=c17" "${CXX:-c++} -x c++ -std=c++11" "clang -x c -std=c17" "clang -x c++ -std=c++11" "$msvc -x c -std=c17" \
+    "$msvc -x c++ -std=c++14"; do
     command -v ${language%% *} > /dev/null || continue
     echo "#include \"sinew/$header.h\"" | check $language -pedantic-errors -Wall -Wextra -Werror -I"$source_folder/include" -fsyntax-only -
   done

@@ -546,6 +546,15 @@ static void a_characters_bind_pose_is_compared(void **state) {
   bind[3][7] += 0.1f;
   assert_int_equal(sn_rt_bind(&f.rt, (const float(*)[12])bind, to_rest, space, &error), SN_RT_BAD_ARGUMENT);
   assert_non_null(strstr(error.message, sn_rt_joint_name(&f.rt, 3)));
+  static const float no_numbers[] = {NAN, INFINITY, -INFINITY};
+  for (int n = 0; n < 3; n++) {
+    bind_of(&f, still, false, &rng, bind);
+    bind[2][5 * n] = no_numbers[n];
+    assert_int_equal(sn_rt_bind(&f.rt, (const float(*)[12])bind, to_rest, space, &error), SN_RT_BAD_ARGUMENT);
+    assert_non_null(strstr(error.message, "no finite size"));
+    assert_non_null(strstr(error.message, sn_rt_joint_name(&f.rt, 2)));
+  }
+  bind_of(&f, still, false, &rng, bind);
   memset(bind[3], 0, sizeof bind[3]); // nobody knows: the model's own
   assert_int_equal(sn_rt_bind(&f.rt, (const float(*)[12])bind, to_rest, space, &error), SN_RT_OK);
   assert_float_equal(to_rest[3][3], -f.skeleton.rest[3].m[0][3], 1e-5);

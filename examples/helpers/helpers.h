@@ -45,6 +45,26 @@ static inline void helper_terms(const helper_driver *driver, const float q[4], f
   out[6] = p[1] * p[1], out[7] = p[1] * p[2], out[8] = p[2] * p[2];
 }
 
+// Terms that shapes share: those of one driver, products of two, or Gaussians of one around `centres`.
+typedef struct helper_group {
+  int driver_count, drivers[2], count;
+  const float (*centres)[3]; // NULL: no Gaussians
+  float width;
+} helper_group;
+
+// `terms` of all drivers of the table. The weight of a shape (morph target) is the sum of the terms of its groups
+// times its mix; large terms cancel, hence in double precision.
+static inline void helper_group_terms(const helper_group *g, const float (*terms)[9], double *out) {
+  const float *p = terms[g->drivers[0]], *q = terms[g->drivers[g->driver_count - 1]];
+  for (int k = 0; k < g->count; k++) {
+    double square = 0, width = g->width;
+    for (int c = 0; g->centres && c < 3; c++) square += pow((double)p[c] - (double)g->centres[k][c], 2);
+    out[k] = g->centres             ? exp(-square / (2 * width * width))
+             : g->driver_count == 2 ? (double)p[k / 3] * q[k % 3]
+                                    : p[k];
+  }
+}
+
 // `terms` of all drivers of the table.
 static inline helper_place helper_evaluate(const helper *h, const float (*terms)[9]) {
   float sum[7] = {0}, moved[4], inner[4];

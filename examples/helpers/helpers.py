@@ -37,3 +37,18 @@ def evaluate(table, rotations):
         rest = helper["rotation"]
         moved = times(times(rest, [*t, 0]), [-rest[0], -rest[1], -rest[2], rest[3]])
         yield [a + b for a, b in zip(helper["translation"], moved)], times(rest, q), scale
+
+
+def shape_weights(table, rotations):
+    """The weight of every shape (morph target); one local rotation per driver."""
+    vectors = [terms_of(driver, q) for driver, q in zip(table["drivers"], rotations)]
+    terms = []
+    for group in table.get("terms", []):
+        p, q = vectors[group["drivers"][0]], vectors[group["drivers"][-1]]
+        if "centres" in group:
+            squares = [sum((a - b) ** 2 for a, b in zip(p, centre)) for centre in group["centres"]]
+            terms.append([math.exp(-square / (2 * group["width"] ** 2)) for square in squares])
+        else:
+            terms.append(p if len(group["drivers"]) == 1 else [p[k // 3] * q[k % 3] for k in range(9)])
+    for shape in table.get("shapes", []):
+        yield sum(x * term for f in shape["functions"] for x, term in zip(f["mix"], terms[f["terms"]]))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// sinew export: a model of `helpers` for tools that do not have Sinew.
+// sinew export: a model of `helpers` or `psd` for tools that do not have Sinew.
 #include <string.h>
 
 #include "cli/inputs.h"
@@ -16,15 +16,18 @@ static int run(cli *c) {
   if (sn_open_as_file(&c->ctx, job.model_name, &opened) != SN_OK) return sn_cli_fail(c);
   sn_status status = sn_export(&c->ctx, &job, &done);
   if (status == SN_OK) {
-    sn_cli_say(c, "%s: %d helpers, driven by %d joints\n", job.path, done.helpers, done.drivers);
+    sn_cli_say(c, "%s: %d %s, driven by %d joints\n", job.path, done.shapes ? done.shapes : done.helpers,
+               done.shapes ? "shapes" : "helpers", done.drivers);
+    if (done.limited)
+      sn_cli_say(c, "note: the model limits displacements beyond its training, morph targets do not\n");
     for (int k = 0; k < 2 && done.also[k]; k++) sn_cli_say(c, "%s\n", done.also[k]);
     if (!done.has_materials && strcmp(job.tool, "json") != 0)
       sn_cli_say(c,
                  "note: %s does not have the model's mesh, so the character has no materials and no clips: train "
                  "with --rest of that file to keep them\n",
                  job.skeleton);
-    c->result =
-      json_pack("{si si sb}", "helpers", done.helpers, "drivers", done.drivers, "materials", done.has_materials);
+    c->result = json_pack("{si si si sb}", "helpers", done.helpers, "shapes", done.shapes, "drivers", done.drivers,
+                          "materials", done.has_materials);
   }
   sn_opened_close(&opened);
   return status == SN_OK ? exit_done : sn_cli_fail(c);
@@ -42,11 +45,12 @@ static const cli_option options[] = {
 const cli_command sn_cli_export = {
   .name = "export",
   .usage = "MODEL.sinew --skeleton FILE --to TOOL -o FILE",
-  .summary = "write a model of `helpers` as joints and drivers for other tools",
+  .summary = "write a model of `helpers`, or a small one of `psd`, with its drivers for other tools",
   .details = "The helpers become plain joints of the character, and a table says how its other joints drive them. "
              "The files need nothing of Sinew. blender: a script that imports the .glb beside it; godot: a scene, "
              "its script and its .glb; babylon: a .glb that drives itself (KHR_interactivity); three: a .glb for "
-             "driveHelpers of the package sinew-skin; json: the table.",
+             "driveHelpers of the package sinew-skin; json: the table. Up to 32 fields of `psd` become morph "
+             "targets, for json and three.",
   .example = "sinew gen arm -o arm\n"
              "sinew train --method helpers --rest arm/skeleton.glb --frames arm/frames.pc2 \\\n"
              "  --skeleton arm/skeleton.glb -o arm.sinew\n"

@@ -42,9 +42,31 @@ typedef struct addition {
   bool graph; // else the table itself
 } addition;
 
+// The last targets of every mesh that has them are the shapes: under their names, in extras.targetNames.
+static void name_targets(const sn_table *table, json_t *root) {
+  size_t index, shapes = (size_t)table->shape_count;
+  json_t *mesh;
+  json_array_foreach(json_object_get(root, "meshes"), index, mesh) {
+    json_t *first = json_array_get(json_object_get(mesh, "primitives"), 0), *names = json_array();
+    size_t count = json_array_size(json_object_get(first, "targets"));
+    if (!json_object_get(mesh, "extras")) json_object_set_new(mesh, "extras", json_object());
+    json_t *extras = json_object_get(mesh, "extras"), *before = json_object_get(extras, "targetNames");
+    for (size_t k = 0; k < count; k++) {
+      json_t *old = json_array_get(before, k);
+      bool own = k + shapes >= count;
+      json_array_append_new(names, own   ? json_string(table->shape_names[k + shapes - count])
+                                   : old ? json_copy(old)
+                                         : json_sprintf("%zu", k));
+    }
+    if (count >= shapes) json_object_set(extras, "targetNames", names);
+    json_decref(names);
+  }
+}
+
 // The table as extras of the document, where loaders give it to programs; or the graph.
 static bool add_to_document(void *user, json_t *root, const int *nodes) {
   const addition *a = user;
+  if (a->table->shape_count > 0) name_targets(a->table, root);
   const char *key = a->graph ? "extensions" : "extras", *name = a->graph ? "KHR_interactivity" : "sinew";
   if (!json_is_object(json_object_get(root, key))) json_object_set_new(root, key, json_object());
   json_t *value = a->graph ? sn_babylon_graph(a->table, nodes) : sn_table_json(a->table);
@@ -58,10 +80,15 @@ static sn_status write_character(sn_context *ctx, const sn_rt_model *model, cons
                                  addition *a) {
   sn_mesh mesh = {0};
   sn_skin skin = {0};
+  sn_displacements shapes = {0};
   sn_status status = sn_model_mesh(ctx, model, &mesh);
   if (status == SN_OK) status = sn_model_skin(ctx, model, &skin);
+  if (status == SN_OK) status = sn_model_displacements(ctx, model, &shapes);
   if (status == SN_OK) {
     sn_gltf_out out = {.base = base,
+                       .morph_count = shapes.count,
+                       .morph_deltas = (const float(*)[3])shapes.deltas,
+                       .morph_names = a->table->shape_names,
                        .mesh = &mesh,
                        .skeleton = &a->table->skeleton,
                        .skin = &skin,
@@ -70,6 +97,7 @@ static sn_status write_character(sn_context *ctx, const sn_rt_model *model, cons
                        .user = a};
     status = sn_gltf_write(ctx, path, &out);
   }
+  sn_displacements_free(&shapes);
   sn_mesh_free(&mesh);
   sn_skin_free(&skin);
   return status;
@@ -162,10 +190,20 @@ static sn_status check(sn_context *ctx, const sn_export_job *job, const struct t
   if (!(*tool)->name) return sn_fail(ctx, SN_BAD_INPUT, "`to` %s: choose %s", job->tool, sn_export_tools);
   if (!sn_has_extension(job->path, (*tool)->extension) || strlen(job->path) > 4000)
     return sn_fail(ctx, SN_BAD_INPUT, "%s: for %s the name ends in %s", job->path, (*tool)->name, (*tool)->extension);
-  if (job->model->info.drive != SN_RT_DRIVE_HELPERS)
+  const sn_rt_info *info = &job->model->info;
+  bool shapes = info->correct != SN_RT_CORRECT_NONE && info->drive == SN_RT_DRIVE_JOINTS;
+  if (info->drive != SN_RT_DRIVE_HELPERS && !shapes)
     return sn_fail(ctx, SN_UNSUPPORTED,
-                   "%s: its drive is `%s`, and only models with helpers become drivers: train with --method helpers",
+                   "%s: its drive is `%s`, and only models with helpers or corrections become drivers: train with "
+                   "--method helpers",
                    job->model_name, drive);
+  if (info->blend != SN_RT_BLEND_LINEAR || (shapes && info->palette_count != info->joint_count))
+    return sn_fail(ctx, SN_UNSUPPORTED,
+                   "%s: other tools blend linearly, by the joints alone: train without blend and extra",
+                   job->model_name);
+  if (shapes && strcmp((*tool)->name, "json") != 0 && strcmp((*tool)->name, "three") != 0)
+    return sn_fail(ctx, SN_UNSUPPORTED, "%s: shapes are driven in json and three only: train with --method helpers",
+                   job->model_name);
   return SN_OK;
 }
 
@@ -178,7 +216,8 @@ static sn_status write_all(sn_context *ctx, const sn_export_job *job, const stru
   sn_status status = is_same_mesh(ctx, job->model, base, &out->has_materials);
   if (status == SN_OK) status = sn_table_read(ctx, job->model, base, json || out->has_materials, &table);
   if (status != SN_OK) return status;
-  out->helpers = table.helper_count, out->drivers = table.driver_count;
+  out->helpers = table.helper_count, out->shapes = table.shape_count, out->drivers = table.driver_count;
+  out->limited = sn_rt_data(job->model, SN_SECTION_CORRECT_LIMITS) != NULL;
   beside(job->path, ".glb", out->names[0], stem);
   if (strcmp(tool->extension, ".glb") != 0 && !json) character = out->also[0] = out->names[0];
   addition a = {&table, strcmp(tool->name, "babylon") == 0};

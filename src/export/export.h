@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Models of `helpers` for tools without Sinew: one driver table, read from the model, and a writer per tool.
+// Models of `helpers` and `psd` for tools without Sinew: one driver table, read from the model, and a writer per tool.
 #ifndef SINEW_EXPORT_EXPORT_H
 #define SINEW_EXPORT_EXPORT_H
 
@@ -30,11 +30,24 @@ typedef struct sn_table_helper {
   float low[SN_RT_HELPER_CHANNELS], high[SN_RT_HELPER_CHANNELS];
 } sn_table_helper;
 
+// Terms that shapes share: the nine of one driver, the nine products of two, or Gaussians of one around centres.
+typedef struct sn_table_terms {
+  int driver_count, drivers[2], count, first; // first: number of its first term among all
+  const float (*centres)[3];                  // NULL: no Gaussians
+  float width;
+} sn_table_terms;
+
+enum { SN_TABLE_SHAPES = 32 }; // at most: displacement fields as morph targets, each weight a sum of terms
+
 typedef struct sn_table {
-  int joint_count, driver_count, function_count, helper_count;
+  int joint_count, driver_count, function_count, helper_count, group_count, shape_count;
   sn_table_driver *drivers;
   sn_table_function *functions;
   sn_table_helper *helpers;
+  sn_table_terms *groups;
+  const char **shape_names;
+  double *mix; // shape_count * term_count
+  int term_count;
   sn_skeleton skeleton; // the joints, where the skeleton file has them, then the helpers
   sn_arena memory;
 } sn_table;
@@ -42,6 +55,12 @@ typedef struct sn_table {
 // `base`: the document of the skeleton; `kept`: nodes are its own, else new ones that stand in each other as the joints do.
 sn_status sn_table_read(sn_context *ctx, const sn_rt_model *model, const sn_gltf *base, bool kept, sn_table *out);
 void sn_table_free(sn_table *table);
+// The driver of joint.reference's entry `reference`, whose pose vector is `rest` in the rest pose; -1 after a failure.
+typedef struct sn_table_nodes sn_table_nodes;
+int sn_table_find_driver(sn_context *ctx, sn_table *t, const sn_table_nodes *nodes, int reference, const float *rest);
+// The displacement fields of a correction as shapes; and what is added to the table's JSON for them.
+sn_status sn_table_read_shapes(sn_context *ctx, const sn_rt_model *model, const sn_table_nodes *nodes, sn_table *t);
+bool sn_table_add_shapes(const sn_table *t, json_t *out);
 json_t *sn_table_json(const sn_table *table); // NULL: no memory
 
 // KHR_interactivity: every tick, the helpers' nodes from those of the drivers. `nodes` are of the table's skeleton.
@@ -56,7 +75,8 @@ typedef struct sn_export_job {
 } sn_export_job;
 
 typedef struct sn_export_result {
-  int helpers, drivers;
+  int helpers, shapes, drivers;
+  bool limited;        // the model limits displacements, and morph targets do not
   bool has_materials;  // the character is the skeleton's file with the new skin
   const char *also[2]; // other files that were written; NULL: none
   char names[2][4096];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The driver table of a model of `helpers`, in the axes of the joints' nodes (docs/reference/driver-table.md).
+// The driver table of a model, in the axes of the joints' nodes (docs/reference/driver-table.md).
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -88,10 +88,11 @@ static sn_status make_skeleton(sn_context *ctx, const sn_rt_model *model, const 
 // ---- drivers --------------------------------------------------------------------------------
 
 // What stands between nodes: the parent joint of every joint in the file, and the rotation from it to the node's parent.
-typedef struct nodes_between {
+struct sn_table_nodes {
   gltf_rig rig;
   const sn_rt_reference *references;
-} nodes_between;
+};
+typedef sn_table_nodes nodes_between;
 
 static sn_status find_nodes(sn_context *ctx, const sn_gltf *base, bool kept, sn_table *t, nodes_between *out) {
   int n = t->joint_count;
@@ -116,13 +117,9 @@ static sn_quat rotation_of(sn_affine a) {
   return r;
 }
 
-// The driver of a group of terms; -1 after a failure.
-static int find_driver(sn_context *ctx, sn_table *t, const nodes_between *nodes, const sn_rt_terms *terms) {
-  if (terms->kind != SN_RT_TERMS_JOINT) {
-    sn_fail(ctx, SN_UNSUPPORTED, "helpers that named values or pairs of joints drive are not exported");
-    return -1;
-  }
-  const sn_rt_reference *r = nodes->references + terms->a;
+int sn_table_find_driver(sn_context *ctx, sn_table *t, const nodes_between *nodes, int reference_index,
+                         const float *rest) {
+  const sn_rt_reference *r = nodes->references + reference_index;
   int d = 0, parent = r->parent == SN_RT_NO_JOINT ? -1 : r->parent;
   while (d < t->driver_count && t->drivers[d].joint != r->joint) d++;
   if (d < t->driver_count) return d;
@@ -140,7 +137,7 @@ static int find_driver(sn_context *ctx, sn_table *t, const nodes_between *nodes,
   *out = (sn_table_driver){.joint = r->joint, .parent = parent};
   out->before = sn_quat_normalize(sn_quat_mul(sn_quat_conjugate(reference), above));
   out->after = sn_quat_conjugate(rotation_of(t->skeleton.rest[r->joint]));
-  memcpy(out->rest, terms->rest[0], sizeof out->rest);
+  memcpy(out->rest, rest, sizeof out->rest);
   return d;
 }
 
@@ -166,7 +163,9 @@ static sn_status fill_helper(sn_context *ctx, sn_table *t, const nodes_between *
     out->low[c] = unit[c] * h->low[c], out->high[c] = unit[c] * h->high[c];
   for (int g = 0; g < h->group_count; g++) {
     sn_table_function *f = t->functions + t->function_count++;
-    f->driver = find_driver(ctx, t, nodes, terms + g);
+    if (terms[g].kind != SN_RT_TERMS_JOINT)
+      return sn_fail(ctx, SN_UNSUPPORTED, "helpers that named values or pairs of joints drive are not exported");
+    f->driver = sn_table_find_driver(ctx, t, nodes, terms[g].a, terms[g].rest[0]);
     if (f->driver < 0) return ctx->error.status;
     for (int k = 0; k < SN_RT_QUADRATIC; k++, mix += SN_RT_HELPER_ROW)
       for (int c = 0; c < SN_RT_HELPER_CHANNELS; c++) f->mix[k][c] = unit[c] * mix[c];
@@ -187,6 +186,8 @@ sn_status sn_table_read(sn_context *ctx, const sn_rt_model *model, const sn_gltf
   if (status == SN_OK) status = make_skeleton(ctx, model, base, &out->skeleton);
   if (status == SN_OK) status = find_nodes(ctx, base, kept, out, &nodes);
   for (int n = 0; status == SN_OK && n < out->helper_count; n++) status = fill_helper(ctx, out, &nodes, model, n);
+  if (status == SN_OK && model->info.correct != SN_RT_CORRECT_NONE)
+    status = sn_table_read_shapes(ctx, model, &nodes, out);
   if (status != SN_OK) sn_table_free(out);
   return status;
 }
@@ -234,5 +235,6 @@ json_t *sn_table_json(const sn_table *t) {
   json_t *out = json_pack("{si so so}", "version", 1, "drivers", drivers, "helpers", helpers);
   bool whole =
     json_array_size(drivers) == (size_t)t->driver_count && json_array_size(helpers) == (size_t)t->helper_count;
+  if (t->shape_count > 0) whole = sn_table_add_shapes(t, out) && whole;
   return whole ? out : NULL;
 }

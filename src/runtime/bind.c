@@ -2,7 +2,7 @@
 // A model meets a character: the rest pose R of its joints beside the character's bind pose B.
 #include <math.h>
 
-#include "runtime/internal.h"
+#include "runtime/check.h"
 
 enum { most_spaces = 64 };            // candidates for the map from the character's space to the model's
 static const double tolerance = 1e-3; // of a joint's place, relative to the skeleton
@@ -35,7 +35,6 @@ static int invert(const float in[12], double m[12], double out[12]) {
 static double furthest(const sn_rt_model *model, const float (*bind)[12], const double space[12], uint32_t *joint) {
   const float(*rest)[12] = sn_rt_data(model, SN_SECTION_JOINT_REST);
   double worst = 0, b[12], back[12], there[12];
-  *joint = 0;
   for (uint32_t j = 0; j < model->info.joint_count; j++) {
     if (!invert(bind[j], b, back)) continue;
     multiply(space, b, there);
@@ -48,12 +47,15 @@ static double furthest(const sn_rt_model *model, const float (*bind)[12], const 
 sn_rt_status sn_rt_bind(const sn_rt_model *model, const float (*bind)[12], float (*to_rest)[12], float *space,
                         sn_rt_error *error) {
   const float(*rest)[12] = sn_rt_data(model, SN_SECTION_JOINT_REST);
-  uint32_t count = model->info.joint_count, worst, other;
+  uint32_t count = model->info.joint_count, worst = 0, other = 0;
   double limit = 0, map[12] = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0}, b[12], r[12], back[12], next[12];
   for (uint32_t n = 0; n < 3 * count; n++) {
     double along = fabs((double)rest[n / 3][n % 3 * 4 + 3] - rest[0][n % 3 * 4 + 3]) * tolerance;
     limit = along > limit ? along : limit;
   }
+  for (uint32_t j = 0; j < count; j++)
+    if (!sn_rt_all_finite(bind[j], 12) || (!invert(bind[j], b, back) && !invert(rest[j], r, back)))
+      return sn_rt_fail(error, SN_RT_BAD_ARGUMENT, "joint %s has no finite size", sn_rt_joint_name(model, j));
   double away = furthest(model, bind, map, &worst);
   for (uint32_t k = 0; space && away > limit && k < count && k < most_spaces; k++) { // R B^-1 of a joint as it is
     if (!invert(rest[k], r, back) || !invert(bind[k], b, back)) continue;
@@ -68,11 +70,9 @@ sn_rt_status sn_rt_bind(const sn_rt_model *model, const float (*bind)[12], float
                       "this character, or retarget its motion",
                       sn_rt_joint_name(model, worst), away < 1e6 * limit ? (unsigned)(away / limit) + 1 : 1000000u);
   for (uint32_t j = 0; j < count; j++) {
-    float there[12];
     if (invert(bind[j], b, back)) multiply(map, b, next);
-    for (int n = 0; n < 12; n++) there[n] = invert(bind[j], b, back) ? (float)next[n] : rest[j][n];
-    if (!invert(there, b, back))
-      return sn_rt_fail(error, SN_RT_BAD_ARGUMENT, "joint %s has no size", sn_rt_joint_name(model, j));
+    for (int n = 0; n < 12; n++) to_rest[j][n] = invert(bind[j], b, back) ? (float)next[n] : rest[j][n];
+    invert(to_rest[j], b, back);
     for (int n = 0; n < 12; n++) to_rest[j][n] = (float)back[n];
   }
   for (int n = 0; space && n < 12; n++) space[n] = (float)map[n];

@@ -9,11 +9,16 @@ export interface DriverTable {
     name: string; parent: string; translation: number[]; rotation: number[]; low: number[]; high: number[];
     functions: { driver: number; mix: number[][] }[];
   }[];
+  terms?: { drivers: number[]; centres?: number[][]; width?: number }[];
+  shapes?: { name: string; functions: { terms: number; mix: number[] }[] }[];
 }
 export interface HelperPlace { translation: number[]; rotation: number[]; scale: number }
 
 /** Where the helpers' nodes are in their parents', for one local rotation per driver of the table. */
 export function evaluateHelpers(table: DriverTable, rotations: number[][]): HelperPlace[];
 
-/** Drives the helper joints of what GLTFLoader loaded; the table is that of the file unless given. Call update() after the mixer's. */
+/** The weights of the table's shapes (morph targets), for one local rotation per driver. */
+export function evaluateShapes(table: DriverTable, rotations: number[][]): number[];
+
+/** Drives the helper joints and shapes of what GLTFLoader loaded; the table is that of the file unless given. Call update() after the mixer's. */
 export function driveHelpers(gltf: { scene: Object3D; userData?: Record<string, any> }, table?: DriverTable): { table: DriverTable; update(): void };

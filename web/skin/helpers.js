@@ -32,7 +32,18 @@ export function evaluateHelpers(table, rotations) {
   });
 }
 
-// Drives the helper joints of a loaded character: gltf as GLTFLoader gives it, or { scene } with a clone of its scene and the table.
+// The weights of the table's shapes (morph targets), for one local rotation [x, y, z, w] per driver.
+export function evaluateShapes(table, rotations) {
+  const vectors = table.drivers.map((driver, k) => termsOf(driver, rotations[k]));
+  const terms = (table.terms ?? []).map(({ drivers, centres, width }) => {
+    const [p, q] = drivers.map(d => vectors[d]);
+    if (centres) return centres.map(c => Math.exp(-((p[0] - c[0]) ** 2 + (p[1] - c[1]) ** 2 + (p[2] - c[2]) ** 2) / (2 * width * width)));
+    return q ? p.map((_, k) => p[Math.floor(k / 3)] * q[k % 3]) : p;
+  });
+  return (table.shapes ?? []).map(({ functions }) => functions.reduce((sum, f) => f.mix.reduce((s, x, k) => s + x * terms[f.terms][k], sum), 0));
+}
+
+// Drives the helper joints and shapes of a loaded character: gltf as GLTFLoader gives it, or { scene } with a clone of its scene and the table.
 // Call update() after the mixer's.
 export function driveHelpers(gltf, table = gltf.userData?.sinew) {
   if (table?.version !== 1) throw new Error('no driver table: write the character with sinew export --to three, or pass the table');
@@ -41,9 +52,16 @@ export function driveHelpers(gltf, table = gltf.userData?.sinew) {
   const names = nodes.map(object => [object.userData.name, object.name].filter(name => name !== undefined));
   const find = wanted => matchJoints(wanted, names).map(k => nodes[k]);
   const drivers = find(table.drivers.map(driver => driver.joint)), helpers = find(table.helpers.map(helper => helper.name));
-  const update = () => evaluateHelpers(table, drivers.map(joint => joint.quaternion.toArray())).forEach(({ translation, rotation, scale }, k) => {
-    helpers[k].position.fromArray(translation), helpers[k].quaternion.fromArray(rotation), helpers[k].scale.setScalar(scale);
-  });
+  const morphed = nodes.filter(object => table.shapes?.some(({ name }) => object.morphTargetDictionary?.[name] !== undefined));
+  const update = () => {
+    const rotations = drivers.map(joint => joint.quaternion.toArray());
+    evaluateHelpers(table, rotations).forEach(({ translation, rotation, scale }, k) => {
+      helpers[k].position.fromArray(translation), helpers[k].quaternion.fromArray(rotation), helpers[k].scale.setScalar(scale);
+    });
+    if (morphed.length) evaluateShapes(table, rotations).forEach((weight, k) => {
+      for (const mesh of morphed) mesh.morphTargetInfluences[mesh.morphTargetDictionary[table.shapes[k].name]] = weight;
+    });
+  };
   update();
   return { table, update };
 }

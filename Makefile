@@ -32,7 +32,10 @@ whole: setup-test packages
 	@$(configure)
 	@cmake --build build -j $(JOBS)
 
-demo: node_modules/.package-lock.json build
+# The tool with its page, and nothing that it loads: no nvcc.
+demo: node_modules/.package-lock.json packages
+	@$(configure)
+	@cmake --build build -j $(JOBS) --target sinew-cli
 	@build/sinew demo -o demo
 
 test: node_modules/.package-lock.json whole

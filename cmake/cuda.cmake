@@ -2,7 +2,7 @@
 # tests are plain C and always built, so that they are tested without a GPU.
 option(SINEW_CUDA "Build libsinew-cuda where nvcc is found" ON)
 
-add_library(sinew-cuda-host OBJECT src/cuda/tiles.c src/cuda/octets.c src/cuda/passes.c src/cuda/rows.c src/cuda/sums.c src/cuda/poses.c)
+add_library(sinew-cuda-host OBJECT src/cuda/tiles.c src/cuda/fans.c src/cuda/rows.c src/cuda/sums.c src/cuda/poses.c)
 target_include_directories(sinew-cuda-host PRIVATE include src)
 
 include(CheckLanguage)

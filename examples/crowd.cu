@@ -60,9 +60,10 @@ int main(int count, char **arguments) {
   cudaStream_t stream;
   cudaStreamCreate(&stream);
   sn_cuda_input input = {joints, NULL, NULL, NULL};
+  sn_cuda_work work = {scratch, scratch_size, stream};
   for (int frame = 0; frame < 100; frame++) { // per frame: poses, then all vertices, in order on one stream
     pose<<<(characters * info->joint_count + 127) / 128, 128, 0, stream>>>(joints, characters, info->joint_count, 0.1f * frame);
-    if (sn_cuda_evaluate(crowd, characters, &input, scratch, scratch_size, &output, stream, &error)) return stop(error.message);
+    if (sn_cuda_evaluate(crowd, characters, &input, &output, &work, &error)) return stop(error.message);
   }
   float last[3];
   cudaMemcpyAsync(last, positions + 3 * (vertices - 1), sizeof last, cudaMemcpyDeviceToHost, stream);

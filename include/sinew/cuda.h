@@ -73,10 +73,15 @@ typedef struct sn_cuda_output {
 // Bytes of device memory for one evaluation of `characters` characters into `output` (its pointers are not read).
 size_t sn_cuda_scratch_size(const sn_cuda_model *model, uint32_t characters, const sn_cuda_output *output);
 
-// Evaluates all characters. `scratch` is device memory, 256-byte aligned; `stream` is a cudaStream_t, NULL for the default.
+// Where an evaluation works.
+typedef struct sn_cuda_work {
+  void *scratch; // device memory, 256-byte aligned
+  size_t scratch_size;
+  void *stream; // a cudaStream_t; NULL is the default
+} sn_cuda_work;
+
 sn_cuda_status sn_cuda_evaluate(const sn_cuda_model *model, uint32_t characters, const sn_cuda_input *input,
-                                void *scratch, size_t scratch_size, const sn_cuda_output *output, void *stream,
-                                sn_cuda_error *error);
+                                const sn_cuda_output *output, const sn_cuda_work *work, sn_cuda_error *error);
 
 // How long a crowd takes. Times are medians, in milliseconds.
 typedef struct sn_cuda_timing {

@@ -11,28 +11,34 @@
 // Rows of a palette entry: what tells the blends apart.
 enum { dualquat_rows = 2, linear_rows = 3, centre_rows = 4 };
 
+// Kernels for few influences find the palettes of a tile in shared memory; the others also where they have no room there.
+template <int K> static constexpr bool always_staged = K < SN_RT_MAX_INFLUENCES;
+
 // What both kernels of the skin know of a crowd.
 struct blend_job {
+  sn_cuda_tiles of;
   const float4 *palette;     // [character][palette_count][rows]
   const float4 *stretches;   // not for linear blends
   const uint32_t *stretched; // of each character; not for linear blends
   bool compare;              // signs of quaternions are found at every vertex
+  bool is_staged;            // palettes come into shared memory
   uint32_t basis_count, palette_count, vertex_count, characters;
+  uint32_t rows_of_entry; // float4s
   bool forward, limit_after, turned, normals_too;
   target positions, normals;
 };
 
 static inline blend_job make_blend_job(const crowd *c) {
   const sn_cuda_model *m = c->model;
-  blend_job job = {};
+  blend_job job = {m->tiles};
   job.turned = m->info.blend != SN_RT_BLEND_LINEAR;
   job.normals_too = c->output.normals.data && m->info.shade == SN_RT_SHADE_TRANSFORM;
+  job.rows_of_entry = m->info.blend == SN_RT_BLEND_DUALQUAT ? dualquat_rows : job.turned ? centre_rows : linear_rows;
   job.palette = job.turned ? c->dualquats : c->matrices, job.stretches = c->stretches, job.stretched = c->stretched;
   job.compare = !m->sections[SN_SECTION_JOINT_REFERENCE] || m->info.drive != SN_RT_DRIVE_JOINTS;
   job.basis_count = m->basis_count, job.forward = m->forward, job.limit_after = m->limit_after;
   job.palette_count = m->info.palette_count, job.vertex_count = m->info.vertex_count, job.characters = c->count;
-  target copies;
-  job.positions = positions_to_read(c, &copies);
+  job.positions = make_target(&c->output.positions, m->info.vertex_count);
   job.normals = make_target(&c->output.normals, m->info.vertex_count);
   return job;
 }
@@ -44,6 +50,36 @@ static inline uint32_t spread(uint32_t tiles, uint32_t count, uint64_t enough, u
   per = per < 1 ? 1 : per > most ? most : per;
   while ((count + per - 1) / per > 65535) per *= 2;
   return (uint32_t)per;
+}
+
+// A vertex of a tile, as a thread keeps it.
+template <int K> struct vertex {
+  float position[3], normal[3], limit, centre[3], weights[K];
+  uint32_t entries
+    [K]; // float4s from the beginning of the tile's palette of a character, or of the character's where it is not staged
+  uint32_t place;
+  int influences; // of the group
+};
+
+// Vertex v of a group; `joints`: of the tile.
+template <int K, int ROWS>
+static __device__ __forceinline__ vertex<K> load_vertex(const sn_cuda_tiles &t, uint32_t group, uint32_t v,
+                                                        bool staged, const uint16_t *joints) {
+  const uint32_t at = group * t.group + v;
+  const float4 *rest = (const float4 *)t.rest + 2 * (size_t)at;
+  const float4 position = __ldg(rest), normal = __ldg(rest + 1);
+  vertex<K> out = {{position.x, position.y, position.z}, {normal.x, normal.y, normal.z}, position.w};
+  for (int c = 0; ROWS == centre_rows && c < 3; c++) out.centre[c] = __ldg(t.centres + 3 * (size_t)at + c);
+#pragma unroll
+  for (int k = 0; k < K; k++) {
+    const bool there = k < (int)t.influences;
+    const size_t n = ((size_t)group * t.influences + (there ? k : 0)) * t.group + v;
+    const uint32_t local = __ldg(t.locals + n);
+    out.weights[k] = there ? __ldg(t.weights + n) : 0;
+    out.entries[k] = ROWS * (staged ? local : joints[local]);
+  }
+  out.place = t.places[at], out.influences = t.counts[group];
+  return out;
 }
 
 // sum_k w_k M_k, as columns of four
@@ -107,32 +143,59 @@ struct point {
 };
 
 // `late`: the displacement d is limited after the blend.
-template <int K, bool NORMALS, class V>
+template <int K, class V>
 static __device__ __forceinline__ void move_linear(const V &v, const float4 *palette, bool late, const point &d,
-                                                   float limit, point *p) {
+                                                   bool normals, point *p) {
   float b[16];
   const point from = *p;
   blend_matrices<K>(v.weights, v.influences, palette, v.entries, b);
   sn_rt_transform(b, from.position, p->position);
-  if (late) sn_rt_move_limited(b, d.position, limit, p->position);
-  if (NORMALS) sn_rt_transform_normal(b, from.normal, p->normal), sn_rt_normalise(p->normal);
+  if (late) sn_rt_move_limited(b, d.position, v.limit, p->position);
+  if (normals) sn_rt_transform_normal(b, from.normal, p->normal), sn_rt_normalise(p->normal);
 }
 
 // By the blended dual quaternion q, after the blended stretch; NULL: none.
-template <bool NORMALS>
-static __device__ __forceinline__ void move_dualquat(const float q[8], const float *stretch, point *p) {
+static __device__ __forceinline__ void move_dualquat(const float q[8], const float *stretch, bool normals, point *p) {
   point from = *p;
   if (stretch) sn_rt_transform(stretch, p->position, from.position);
   sn_rt_apply_dualquat(q, from.position, 1, p->position);
-  if (!NORMALS) return;
+  if (!normals) return;
   if (stretch) sn_rt_transform_normal(stretch, p->normal, from.normal), sn_rt_normalise(from.normal);
   sn_rt_apply_dualquat(q, from.normal, 0, p->normal);
 }
 
+// About the vertex's centre of rotation; the blended matrix carries the centre.
+template <int K, class V>
+static __device__ __forceinline__ void move_centre(const V &v, const float4 *palette, const float q[8],
+                                                   const float *stretch, bool normals, point *p) {
+  float b[16];
+  point from = *p;
+  blend_matrices<K>(v.weights, v.influences, palette, v.entries, b);
+  sn_rt_apply_centre(b, q, stretch, v.centre, from.position, p->position);
+  if (!normals) return;
+  if (stretch) sn_rt_transform_normal(stretch, p->normal, from.normal), sn_rt_normalise(from.normal);
+  sn_rt_apply_dualquat(q, from.normal, 0, p->normal);
+}
+
+// By blended rotations.
+template <int K, int ROWS, bool STRETCH>
+static __device__ __forceinline__ void move_turned(const blend_job &job, const vertex<K> &v, const float4 *palette,
+                                                   uint32_t character, bool normals, point *p) {
+  float q[8], stretch[16];
+  sum_rotations<K, ROWS>(job.compare, v, palette, q);
+  const uint16_t *joints = job.is_staged ? job.of.joints + job.of.first_joint[blockIdx.x] : NULL;
+  if (STRETCH)
+    blend_stretches<K, ROWS>(v, job.stretches + (size_t)character * job.palette_count * 3, joints, stretch);
+  if (ROWS == centre_rows)
+    move_centre<K>(v, palette, q, STRETCH ? stretch : NULL, normals, p);
+  else
+    move_dualquat(q, STRETCH ? stretch : NULL, normals, p);
+}
+
 // What a correction adds after the blend, where it was not added before.
-template <bool NORMALS> static __device__ __forceinline__ void add_correction(bool after, const point &c, point *p) {
+static __device__ __forceinline__ void add_correction(bool after, bool normals, const point &c, point *p) {
   for (int r = 0; r < 3; r++) p->position[r] += after ? c.position[r] : 0;
-  if (!NORMALS) return;
+  if (!normals) return;
   sn_rt_normalise(p->normal);
   if (!after) return;
   for (int r = 0; r < 3; r++) p->normal[r] += c.normal[r];

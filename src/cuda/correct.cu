@@ -4,15 +4,14 @@
 #include "cuda/device.h"
 #include "runtime/pose_space.h"
 
-enum { lanes = 32, warps = 4 }; // characters whose values lie side by side
+enum { lanes = 32, warps = 4 };
 
 struct values_job {
   sn_rt_pose_spaces spaces;
   uint32_t field_count, basis_count, most_axes, most_terms;
-  uint32_t group; // characters whose values lie side by side
   const float *rotations; // [character]: [joint][8], then the named values
   size_t rotation_floats; // of a character
-  float *values;      // [character / group][basis][group]
+  float *values;          // [character / 32][basis][32]
 };
 
 static __device__ __forceinline__ void evaluate_field(const values_job &job, const sn_rt_field *f, const float *rotations,
@@ -29,7 +28,7 @@ static __device__ __forceinline__ void evaluate_field(const values_job &job, con
     __syncwarp();
   }
   for (uint32_t b = lane; b < f->basis_count; b += lanes)
-    values[(size_t)(f->first_basis + b) * job.group] = (float)sn_rt_basis(&job.spaces, f, terms, b);
+    values[(size_t)(f->first_basis + b) * SN_CUDA_PASS] = (float)sn_rt_basis(&job.spaces, f, terms, b);
   __syncwarp();
 }
 
@@ -38,7 +37,7 @@ static __global__ void __launch_bounds__(warps *lanes) values_kernel(const __gri
   double *axes = shared + threadIdx.x / lanes * (job.most_axes + job.most_terms), *terms = axes + job.most_axes;
   const uint32_t n = blockIdx.x;
   const float *rotations = job.rotations + n * job.rotation_floats;
-  float *values = job.values + (size_t)(n / job.group) * job.basis_count * job.group + n % job.group;
+  float *values = job.values + (size_t)(n / SN_CUDA_PASS) * job.basis_count * SN_CUDA_PASS + n % SN_CUDA_PASS;
   for (uint32_t index = threadIdx.x / lanes; index < job.field_count; index += warps)
     if (job.spaces.fields[index].kernel != SN_RT_KERNEL_SUM)
       evaluate_field(job, job.spaces.fields + index, rotations, axes, terms, values);
@@ -59,10 +58,9 @@ cudaError_t sn_cuda_correct(const crowd *c) {
   job.spaces.terms = (const sn_rt_terms *)m->sections[SN_SECTION_CORRECT_TERMS];
   job.spaces.mix = (const float *)m->sections[SN_SECTION_CORRECT_MIX];
   job.spaces.joint_count = m->info.joint_count, job.field_count = m->field_count, job.basis_count = m->basis_count;
-  job.most_axes = m->most_axes, job.most_terms = m->most_terms,
-  job.group = sn_cuda_skins_in_passes(m, c->count) ? SN_CUDA_PASS : 8, job.rotations = c->rotations;
+  job.most_axes = m->most_axes, job.most_terms = m->most_terms, job.rotations = c->rotations;
   job.rotation_floats = sn_cuda_rotation_floats(m), job.values = c->values;
-  cudaError_t said = sn_cuda_sum_terms(c, &job.spaces, job.group);
+  cudaError_t said = sn_cuda_sum_terms(c, &job.spaces);
   if (said != cudaSuccess || m->field_count == m->sums.sum_count) return said;
   size_t shared = sn_cuda_correct_shared(m);
   said = cudaFuncSetAttribute((const void *)values_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared);

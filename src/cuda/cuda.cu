@@ -47,58 +47,29 @@ static void *put(parcel *p, const void *from, size_t size) {
 
 template <class T> static void put_array(parcel *p, T *&array, size_t count) { array = (T *)put(p, array, count * sizeof(T)); }
 
-static void put_tiles(parcel *p, const sn_cuda_tiles *from, sn_cuda_tiles *to) {
+static void put_fans(parcel *p, const sn_cuda_fans *from, sn_cuda_fans *to) {
   *to = *from;
-  size_t tiles = from->tile_count, slots = tiles * SN_CUDA_TILE, warps = tiles * SN_CUDA_WARPS;
-  put_array(p, to->first_joint, tiles + 1);
-  put_array(p, to->joints, from->first_joint[tiles]);
-  put_array(p, to->counts, warps);
-  put_array(p, to->places, slots);
-  put_array(p, to->rest, 6 * slots);
-  put_array(p, to->centres, 3 * slots);
-  put_array(p, to->weights, from->influences * slots);
-  put_array(p, to->locals, from->influences * slots);
-  if (from->first_entry) {
-    size_t entries = from->first_entry[warps];
-    put_array(p, to->first_entry, warps + 1);
-    put_array(p, to->entries, entries);
-    put_array(p, to->deltas, entries * 6 * SN_CUDA_WARP);
-    put_array(p, to->limits, slots);
-  }
-  if (from->first_step) {
-    put_array(p, to->fan_places, slots);
-    put_array(p, to->own, 3 * slots);
-    put_array(p, to->first_halo, tiles + 1);
-    put_array(p, to->halo, from->first_halo[tiles]);
-    put_array(p, to->first_step, warps + 1);
-    put_array(p, to->steps, (size_t)from->first_step[warps] * SN_CUDA_WARP);
-  }
-}
-
-static void put_passes(parcel *p, const sn_cuda_passes *from, sn_cuda_passes *to) {
-  *to = *from;
-  if (!from->steps) return;
-  size_t vertices = (size_t)from->tile_count * SN_CUDA_FAN_TILE;
+  if (!from->pairs) return;
   put_array(p, to->first_halo, from->tile_count + 1);
   put_array(p, to->halo, from->first_halo[from->tile_count]);
-  put_array(p, to->first_step, vertices + 1);
-  put_array(p, to->steps, from->first_step[vertices]);
-  put_array(p, to->own, 4 * vertices);
+  put_array(p, to->first_pair, from->vertex_count + 1);
+  put_array(p, to->pairs, from->first_pair[from->vertex_count]);
+  put_array(p, to->own, 4 * (size_t)from->vertex_count);
 }
 
-static void put_octets(parcel *p, const sn_cuda_octets *from, sn_cuda_octets *to) {
+static void put_tiles(parcel *p, const sn_cuda_tiles *from, sn_cuda_tiles *to) {
   *to = *from;
-  if (!from->bases) return;
-  size_t octets = (size_t)from->tile_count * SN_CUDA_TILE_OCTETS, vertices = octets * SN_CUDA_OCTET;
+  size_t groups = (size_t)from->tile_count * SN_CUDA_TILE_GROUPS, slots = groups * from->group;
   put_array(p, to->first_joint, from->tile_count + 1);
   put_array(p, to->joints, from->first_joint[from->tile_count]);
-  put_array(p, to->counts, octets);
-  put_array(p, to->places, vertices);
-  put_array(p, to->rest, 8 * vertices);
-  put_array(p, to->weights, from->influences * vertices);
-  put_array(p, to->locals, from->influences * vertices);
-  put_array(p, to->first_bases, octets + 1);
-  put_array(p, to->bases, from->first_bases[octets]);
+  put_array(p, to->counts, groups);
+  put_array(p, to->places, slots);
+  put_array(p, to->rest, 8 * slots);
+  put_array(p, to->weights, from->influences * slots);
+  put_array(p, to->locals, from->influences * slots);
+  put_array(p, to->centres, 3 * slots);
+  put_array(p, to->first_bases, groups + 1);
+  put_array(p, to->bases, from->first_bases ? from->first_bases[groups] : 0);
 }
 
 static void put_sums(parcel *p, const sn_cuda_sums *from, sn_cuda_sums *to) {
@@ -121,8 +92,7 @@ static const sn_rt_section_id palette_sections[] = {
 
 struct layouts {
   sn_cuda_tiles tiles;
-  sn_cuda_passes passes;
-  sn_cuda_octets octets;
+  sn_cuda_fans fans;
   sn_cuda_sums sums;
   float *solve; // of a packed model, as floats; else NULL
   size_t solve_size;
@@ -131,8 +101,7 @@ struct layouts {
 static void put_model(parcel *p, const sn_rt_model *model, const layouts *from, sn_cuda_model *out) {
   p->used = 0;
   put_tiles(p, &from->tiles, &out->tiles);
-  put_passes(p, &from->passes, &out->passes);
-  put_octets(p, &from->octets, &out->octets);
+  put_fans(p, &from->fans, &out->fans);
   put_sums(p, &from->sums, &out->sums);
   for (sn_rt_section_id id : palette_sections) out->sections[id] = put(p, sn_rt_data(model, id), sn_rt_size(model, id));
   if (from->solve) out->sections[SN_SECTION_DRIVE_SOLVE] = put(p, from->solve, from->solve_size);
@@ -163,6 +132,7 @@ static void read_heads(const sn_rt_model *model, sn_cuda_model *out) {
   const sn_rt_field *fields = (const sn_rt_field *)sn_rt_data(model, SN_SECTION_CORRECT_FIELDS);
   out->basis_count = head->basis_count, out->field_count = head->field_count;
   out->forward = head->order == SN_RT_ORDER_FORWARD, out->limit_after = head->limit_after != 0;
+  out->limited = sn_rt_stored_corrections_of(model).limits != NULL;
   for (uint32_t n = 0; n < head->field_count; n++) {
     if (fields[n].kernel == SN_RT_KERNEL_SUM) continue;
     uint32_t terms = sn_rt_field_terms(fields + n);
@@ -192,15 +162,10 @@ static bool unpack_solve(const sn_rt_model *model, layouts *out) {
 
 static sn_cuda_status upload_layouts(const sn_rt_model *model, sn_cuda_model *m, sn_cuda_error *error) {
   layouts all = {};
-  int made = sn_cuda_tiles_make(model, &all.tiles);
-  if (made == 1 && (!sn_cuda_passes_make(model, &all.passes) || !sn_cuda_octets_make(model, &all.octets) ||
-                    !sn_cuda_sums_make(model, &all.sums) || !unpack_solve(model, &all)))
-    made = 0;
-  sn_cuda_status status = made == 0  ? fail(error, SN_CUDA_NO_MEMORY, "no memory to lay out the model")
-                          : made < 0 ? fail(error, SN_CUDA_UNSUPPORTED, "a tile of the mesh has too many neighbours")
-                                     : send(model, &all, m, error);
-  sn_cuda_tiles_free(&all.tiles), sn_cuda_passes_free(&all.passes);
-  sn_cuda_octets_free(&all.octets), sn_cuda_sums_free(&all.sums), free(all.solve);
+  bool made = sn_cuda_tiles_make(model, &all.tiles) && sn_cuda_fans_make(model, &all.fans) &&
+              sn_cuda_sums_make(model, &all.sums) && unpack_solve(model, &all);
+  sn_cuda_status status = made ? send(model, &all, m, error) : fail(error, SN_CUDA_NO_MEMORY, "no memory to lay out the model");
+  sn_cuda_tiles_free(&all.tiles), sn_cuda_fans_free(&all.fans), sn_cuda_sums_free(&all.sums), free(all.solve);
   return status;
 }
 
@@ -249,13 +214,16 @@ static bool makes_palette(const sn_cuda_model *m) {
   return m->info.drive != SN_RT_DRIVE_JOINTS || m->info.palette_count != m->info.joint_count;
 }
 
+static bool recomputes(const crowd *c) { return c->model->info.shade == SN_RT_SHADE_RECOMPUTE && c->output.normals.data; }
+
+// Positions of which normals are made: as many passes at a time as have room in this.
+static const size_t row_bytes = (size_t)256 << 20;
+
 static size_t lay_out(crowd *c, scratch *s) {
   const sn_cuda_model *m = c->model;
   size_t entries = (size_t)c->count * m->info.palette_count, padded = ((size_t)c->count + 31) / 32 * 32;
   bool turned = m->info.blend != SN_RT_BLEND_LINEAR;
   size_t rows = m->info.blend == SN_RT_BLEND_CENTRES ? 4 : 2;
-  bool exact = m->info.shade == SN_RT_SHADE_RECOMPUTE && c->output.normals.data &&
-               c->output.positions.type == SN_CUDA_HALF;
   take(s, c->palette, makes_palette(m) ? 3 * entries : 0);
   take(s, c->dualquats, turned ? rows * entries : 0);
   take(s, c->stretches, turned ? 3 * entries : 0);
@@ -265,7 +233,9 @@ static size_t lay_out(crowd *c, scratch *s) {
   take(s, c->terms, m->sums.sum_count ? m->sums.term_count * padded : 0);
   take(s, c->values, m->basis_count * padded);
   take(s, c->drive, sn_cuda_drive_floats(m, c->count));
-  take(s, c->positions, exact ? (size_t)c->count * m->info.vertex_count * 3 : 0);
+  const size_t pass_floats = (size_t)m->info.vertex_count * 3 * SN_CUDA_PASS, fit = row_bytes / sizeof(float) / pass_floats;
+  c->row_passes = (uint32_t)(fit < 1 ? 1 : fit < padded / SN_CUDA_PASS ? fit : padded / SN_CUDA_PASS);
+  take(s, c->rows, recomputes(c) ? c->row_passes * pass_floats : 0);
   c->matrices = c->palette ? c->palette : (const float4 *)c->input.joints;
   return s->used;
 }
@@ -285,7 +255,7 @@ static bool bad_array(const sn_cuda_array *a, uint32_t vertex_count) {
   return a->pitch && a->pitch < stride * (vertex_count - 1) + 3 * size;
 }
 
-static sn_cuda_status check_arguments(const crowd *c, const void *memory, size_t size, sn_cuda_error *error) {
+static sn_cuda_status check_arguments(const crowd *c, const sn_cuda_work *work, sn_cuda_error *error) {
   const sn_rt_info *info = &c->model->info;
   if (info->joint_count && (!c->input.joints || (uintptr_t)c->input.joints % 16))
     return fail(error, SN_CUDA_BAD_ARGUMENT, "the model needs the matrices of its %u joints, 16-byte aligned",
@@ -303,26 +273,26 @@ static sn_cuda_status check_arguments(const crowd *c, const void *memory, size_t
   if (c->output.positions.type > SN_CUDA_HALF || c->output.normals.type > SN_CUDA_HALF)
     return fail(error, SN_CUDA_BAD_ARGUMENT, "the type of an output is neither float nor half");
   size_t needed = sn_cuda_scratch_size(c->model, c->count, &c->output);
-  if (needed && (!memory || size < needed || (uintptr_t)memory % 256))
+  if (needed && (!work->scratch || work->scratch_size < needed || (uintptr_t)work->scratch % 256))
     return fail(error, SN_CUDA_BAD_ARGUMENT, "%u characters need %zu bytes of scratch memory, 256-byte aligned", c->count,
                 needed);
   return SN_CUDA_OK;
 }
 
-sn_cuda_status sn_cuda_evaluate(const sn_cuda_model *model, uint32_t characters, const sn_cuda_input *input, void *memory,
-                                size_t size, const sn_cuda_output *output, void *stream, sn_cuda_error *error) {
+sn_cuda_status sn_cuda_evaluate(const sn_cuda_model *model, uint32_t characters, const sn_cuda_input *input,
+                                const sn_cuda_output *output, const sn_cuda_work *work, sn_cuda_error *error) {
   if (!model) return fail(error, SN_CUDA_BAD_ARGUMENT, "there is no model");
-  if (!input || !output) return fail(error, SN_CUDA_BAD_ARGUMENT, "there is no input or no output");
+  if (!input || !output || !work) return fail(error, SN_CUDA_BAD_ARGUMENT, "there is no input, output or scratch memory");
   if (!characters) return SN_CUDA_OK;
   crowd c = {};
-  c.model = model, c.count = characters, c.input = *input, c.output = *output, c.stream = (cudaStream_t)stream;
-  sn_cuda_status status = check_arguments(&c, memory, size, error);
+  c.model = model, c.count = characters, c.input = *input, c.output = *output, c.stream = (cudaStream_t)work->stream;
+  sn_cuda_status status = check_arguments(&c, work, error);
   if (status != SN_CUDA_OK) return status;
-  scratch s = {(uint8_t *)memory, 0};
+  scratch s = {(uint8_t *)work->scratch, 0};
   lay_out(&c, &s);
   cudaError_t said = sn_cuda_drive(&c);
   if (said == cudaSuccess) said = sn_cuda_correct(&c);
-  if (said == cudaSuccess) said = sn_cuda_skin(&c);
-  if (said == cudaSuccess) said = sn_cuda_shade(&c);
+  if (said == cudaSuccess)
+    said = recomputes(&c) ? sn_cuda_shade(&c) : sn_cuda_skin(&c);
   return said == cudaSuccess ? SN_CUDA_OK : fail_cuda(error, "a kernel cannot be launched", said);
 }

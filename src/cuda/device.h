@@ -6,20 +6,18 @@
 #include <cuda_runtime.h>
 #include <stdint.h>
 
-#include "cuda/octets.h"
-#include "cuda/passes.h"
+#include "cuda/fans.h"
 #include "cuda/sums.h"
 #include "cuda/tiles.h"
 #include "runtime/format.h"
 #include "runtime/pose_space.h"
 #include "sinew/cuda.h"
 
-// Everything below sits in one allocation; the arrays are those of sn_cuda_tiles and sections of the model.
+// Everything below sits in one allocation; the arrays are those of the layouts and sections of the model.
 struct sn_cuda_model {
   sn_rt_info info;
-  sn_cuda_tiles tiles;   // device pointers
-  sn_cuda_passes passes; // the same, for crowds that fill a warp
-  sn_cuda_octets octets;
+  sn_cuda_tiles tiles; // device pointers, in the next two as well
+  sn_cuda_fans fans;
   sn_cuda_sums sums;
   size_t most_shared;                     // bytes of shared memory that a block may have
   const void *sections[SN_SECTION_COUNT]; // of the drives and corrections, device copies; NULL where there is none
@@ -27,7 +25,7 @@ struct sn_cuda_model {
   uint32_t field_count, basis_count;      // corrections
   uint32_t linear_count;                  // the drive `helpers`
   uint32_t most_axes, most_terms;         // of any field that is no sum of terms
-  bool forward, limit_after;
+  bool forward, limited, limit_after;
   void *memory;
   size_t bytes;
 };
@@ -46,24 +44,21 @@ struct crowd {
   uint32_t *stretched;    // [character]: 1 where a palette entry is no rigid motion
   float *rotations;       // [character]: [joint][8], signed quaternion and pose vector, then the named values
   float *terms;           // [character / 32][term][32], of the fields that are sums
-  float *values;          // [character / group][basis][group]: 32 in passes, 8 otherwise
+  float *values;          // [character / 32][basis][32]
   float *drive;           // what the drive needs for itself
-  float *positions;       // [character][vertex][3] where normals need them more exactly than the output has them
+  float *rows;            // [row_passes][vertex][3][32]: positions, where normals are made of them
+  uint32_t row_passes;
 };
 
 // Stages, each on the crowd's stream. The first error of a launch is what they return.
 cudaError_t sn_cuda_drive(const crowd *c);
 cudaError_t sn_cuda_helpers(const crowd *c); // a part of it
 cudaError_t sn_cuda_correct(const crowd *c);
-cudaError_t sn_cuda_sum_terms(const crowd *c, const sn_rt_pose_spaces *spaces, uint32_t group); // a part of it
-cudaError_t sn_cuda_skin(const crowd *c);
-cudaError_t sn_cuda_shade(const crowd *c);
-
-// Crowds that fill the lanes of a warp go in passes of 32 characters, where the model allows it.
-bool sn_cuda_skins_in_passes(const sn_cuda_model *model, uint32_t characters);
-cudaError_t sn_cuda_pass_skin(const crowd *c);
-bool sn_cuda_shades_in_passes(const sn_cuda_model *model, uint32_t characters);
-cudaError_t sn_cuda_pass_shade(const crowd *c);
+cudaError_t sn_cuda_sum_terms(const crowd *c, const sn_rt_pose_spaces *spaces); // a part of it
+// Passes of 32 characters. `rows` NULL: to the output; otherwise positions only, as crowd.rows has them.
+cudaError_t sn_cuda_octet_skin(const crowd *c, uint32_t first_pass, uint32_t passes, float *rows);
+cudaError_t sn_cuda_skin(const crowd *c);  // to the output
+cudaError_t sn_cuda_shade(const crowd *c); // skin and recomputed normals
 
 // Of a character's `rotations`.
 static inline size_t sn_cuda_rotation_floats(const sn_cuda_model *m) {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cuda/device.h"
+#include "cuda/product.h"
 #include "runtime/control_bone.h"
 #include "runtime/dualquat.h"
 #include "runtime/extra.h"
@@ -189,9 +190,14 @@ static __global__ void rotation_kernel(size_t count, uint32_t joint_count, uint3
   for (int c = 0; c < 4; c++) out[c] = make_float4(m[4 * c], m[4 * c + 1], m[4 * c + 2], 0);
 }
 
+// What torques blend by; `joints` NULL: nothing.
+struct torque_input {
+  const sn_rt_torque *joints;
+  const float *offsets, *torques; // torques: [character][joint]
+};
+
 // Logarithms, and what the torques say; joint_count of the latter and one more for bones without a torque.
-static __global__ void logarithm_kernel(size_t count, uint32_t joint_count, const sn_rt_rotreg_joint *joint,
-                                        const sn_rt_torque *torque, const float *offsets, const float *torques,
+static __global__ void logarithm_kernel(size_t count, uint32_t joint_count, const sn_rt_rotreg_joint *joint, torque_input by,
                                         rotreg_memory to) {
   size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
   if (at >= count * joint_count) return;
@@ -202,9 +208,9 @@ static __global__ void logarithm_kernel(size_t count, uint32_t joint_count, cons
   sn_rt_relative_log(base, own, joint[j].reference, out);
   for (int n = 0; n < 3; n++) rotations[8 * j + 4 + n] = out[n];
   rotations[8 * j + 7] = 0;
-  if (!torque) return;
+  if (!by.joints) return;
   float *blends = to.blends + 2 * character * (joint_count + 1);
-  sn_rt_torque_blend(torque + j, offsets ? offsets + 2 * j : NULL, torques[at], blends + 2 * j);
+  sn_rt_torque_blend(by.joints + j, by.offsets ? by.offsets + 2 * j : NULL, by.torques[at], blends + 2 * j);
   if (j == 0) blends[2 * joint_count] = blends[2 * joint_count + 1] = 0;
 }
 
@@ -229,87 +235,62 @@ static __global__ void predict_kernel(size_t count, uint32_t joint_count, uint32
 
 // ---- the reduced solve for all characters at once: T' = C X (4.3, 5) ----------------------------------------------------------
 
-// A block of threads makes 128 rows of T' (32 bones) for 32 characters, three coordinates each; a thread two bones of two
-// characters. C is in strips of 32 rows, column after column, so that a strip's part is one stretch.
-enum { solve_rows = 128, solve_characters = 32, solve_depth = 16, solve_threads = 256 };
+// A warp makes 32 rows of T' (eight bones) for 16 characters, on tensor cores: D = X C^t with characters as rows, for each
+// coordinate. C is in strips of 32 rows, column after column. A block of threads takes some strips of the same characters.
+enum { solve_characters = 16, solve_warps = 4, solve_rows = 32, solve_depth = 8 };
 
 struct solve_job {
-  const float *c;        // [strip][columns][32]
-  const float4 *x;       // [character][columns]
-  float4 *palette;       // [character][palette_count][3]
+  const float *c;  // [strip][columns][32]
+  const float4 *x; // [character][columns]
+  float4 *palette; // [character][palette_count][3]
   uint32_t columns, strips, characters, joint_count, bone_count;
 };
 
-// What a thread brings of the next depth, in registers while the last one is worked on.
-struct solve_part {
-  float c[solve_depth * solve_rows / solve_threads];
-  float4 x[solve_depth * solve_characters / solve_threads];
-};
-
-static __device__ __forceinline__ void fetch_part(const solve_job &job, uint32_t k0, uint32_t first_strip, uint32_t first,
-                                                  solve_part *p) {
+// Operand A of the three coordinates: rows are characters `who` and eight more, columns are `k` and four more.
+static __device__ __forceinline__ void load_inputs(const solve_job &job, uint32_t who, uint32_t k, uint32_t high[3][4],
+                                                   uint32_t low[3][4]) {
 #pragma unroll
-  for (uint32_t n = 0; n < solve_depth * solve_rows / solve_threads; n++) {
-    uint32_t at = threadIdx.x + n * solve_threads, strip = at / (solve_depth * 32), k = at / 32 % solve_depth;
-    bool there = first_strip + strip < job.strips && k0 + k < job.columns;
-    p->c[n] = there ? job.c[((size_t)(first_strip + strip) * job.columns + k0 + k) * 32 + at % 32] : 0;
-  }
-#pragma unroll
-  for (uint32_t n = 0; n < solve_depth * solve_characters / solve_threads; n++) {
-    uint32_t at = threadIdx.x + n * solve_threads, who = at / solve_depth, k = at % solve_depth;
-    bool there = first + who < job.characters && k0 + k < job.columns;
-    p->x[n] = there ? job.x[(size_t)(first + who) * job.columns + k0 + k] : make_float4(0, 0, 0, 0);
+  for (int n = 0; n < 4; n++) {
+    const uint32_t character = min(who + n % 2 * 8, job.characters - 1), column = k + n / 2 * 4;
+    const float4 x = column < job.columns ? __ldg(job.x + (size_t)character * job.columns + column) : make_float4(0, 0, 0, 0);
+    split(x.x, &high[0][n], &low[0][n]), split(x.y, &high[1][n], &low[1][n]), split(x.z, &high[2][n], &low[2][n]);
   }
 }
 
-static __global__ void __launch_bounds__(solve_threads, 2) solve_kernel(const __grid_constant__ solve_job job) {
-  __shared__ __align__(16) float c[solve_depth][solve_rows];
-  __shared__ __align__(16) float x[solve_depth][solve_characters * 3 + 2]; // two more: columns of one character differ in bank
-  const uint32_t first_strip = blockIdx.x * (solve_rows / 32), first = blockIdx.y * solve_characters;
-  const uint32_t row = threadIdx.x / 16 * 8, pair = threadIdx.x % 16 * 2; // of bones' rows, of characters
-  float sum[8][6] = {};
-  solve_part part;
-  fetch_part(job, 0, first_strip, first, &part);
-  for (uint32_t k0 = 0; k0 < job.columns; k0 += solve_depth) {
+// A lane has two numbers of a matrix row of one bone, of two characters.
+static __device__ __forceinline__ void store_bones(const solve_job &job, uint32_t who, uint32_t row, const float sum[3][4]) {
+  const uint32_t bone = row / 4;
+  if (bone >= job.bone_count) return;
 #pragma unroll
-    for (uint32_t n = 0; n < solve_depth * solve_rows / solve_threads; n++) {
-      uint32_t at = threadIdx.x + n * solve_threads;
-      c[at / 32 % solve_depth][32 * (at / (solve_depth * 32)) + at % 32] = part.c[n];
-    }
+  for (int m = 0; m < 2; m++) {
+    if (who + 8 * m >= job.characters) continue;
+    float4 *out = job.palette + ((size_t)(who + 8 * m) * (job.joint_count + job.bone_count) + job.joint_count + bone) * 3;
 #pragma unroll
-    for (uint32_t n = 0; n < solve_depth * solve_characters / solve_threads; n++) {
-      uint32_t at = threadIdx.x + n * solve_threads, who = at / solve_depth, k = at % solve_depth;
-      x[k][3 * who] = part.x[n].x, x[k][3 * who + 1] = part.x[n].y, x[k][3 * who + 2] = part.x[n].z;
-    }
-    __syncthreads();
-    if (k0 + solve_depth < job.columns) fetch_part(job, k0 + solve_depth, first_strip, first, &part);
-#pragma unroll
-    for (int k = 0; k < solve_depth; k++) {
-      float4 a = *(const float4 *)&c[k][row], b = *(const float4 *)&c[k][row + 4];
-      const float rows[8] = {a.x, a.y, a.z, a.w, b.x, b.y, b.z, b.w};
-      const float2 *at = (const float2 *)&x[k][3 * pair];
-      float2 u = at[0], v = at[1], w = at[2];
-      const float values[6] = {u.x, u.y, v.x, v.y, w.x, w.y};
-#pragma unroll
-      for (int r = 0; r < 8; r++)
-#pragma unroll
-        for (int n = 0; n < 6; n++) sum[r][n] = fmaf(rows[r], values[n], sum[r][n]);
-    }
-    __syncthreads();
+    for (int r = 0; r < 3; r++) *(float2 *)((float *)(out + r) + row % 4) = float2{sum[r][2 * m], sum[r][2 * m + 1]};
   }
-  const uint32_t bone = (first_strip * 32 + row) / 4;
+}
+
+static __global__ void __launch_bounds__(solve_warps * 32) solve_kernel(const __grid_constant__ solve_job job) {
+  const uint32_t lane = threadIdx.x % 32, strip = blockIdx.y * solve_warps + threadIdx.x / 32;
+  const uint32_t who = blockIdx.x * solve_characters + lane / 4;
+  if (strip >= job.strips) return;
+  float sum[solve_rows / 8][3][4] = {};
+  for (uint32_t k0 = 0; k0 < job.columns; k0 += solve_depth) {
+    const uint32_t k = k0 + lane % 4;
+    uint32_t high[3][4], low[3][4];
+    load_inputs(job, who, k, high, low);
 #pragma unroll
-  for (int b = 0; b < 2; b++)
+    for (int n = 0; n < solve_rows / 8; n++) {
+      const float *c = job.c + ((size_t)strip * job.columns + k) * solve_rows + 8 * n + lane / 4;
+      uint32_t b_high[2], b_low[2];
+      split(k < job.columns ? __ldg(c) : 0, &b_high[0], &b_low[0]);
+      split(k + 4 < job.columns ? __ldg(c + 4 * solve_rows) : 0, &b_high[1], &b_low[1]);
 #pragma unroll
-    for (int m = 0; m < 2; m++) {
-      uint32_t who = first + pair + m;
-      if (bone + b >= job.bone_count || who >= job.characters) continue;
-      float4 *out = job.palette + ((size_t)who * (job.joint_count + job.bone_count) + job.joint_count + bone + b) * 3;
-#pragma unroll
-      for (int r = 0; r < 3; r++)
-        out[r] = make_float4(sum[4 * b][3 * m + r], sum[4 * b + 1][3 * m + r], sum[4 * b + 2][3 * m + r],
-                             sum[4 * b + 3][3 * m + r]);
+      for (int r = 0; r < 3; r++) multiply_exactly(sum[n][r], high[r], low[r], b_high, b_low);
     }
+  }
+#pragma unroll
+  for (int n = 0; n < solve_rows / 8; n++) store_bones(job, who, strip * solve_rows + 8 * n + 2 * (lane % 4), sum[n]);
 }
 
 static __global__ void bring_back_kernel(size_t count, uint32_t joint_count, uint32_t bone_count, const float *joints,
@@ -331,14 +312,14 @@ static cudaError_t drive_rotreg(const crowd *c) {
   uint32_t joint_count = m->info.joint_count, bones = m->info.palette_count - joint_count;
   bool paired = m->info.drive == SN_RT_DRIVE_TORQUE;
   rotreg_memory memory = lay_out_rotreg(c);
+  const torque_input torques = {paired ? section<sn_rt_torque>(m, SN_SECTION_DRIVE_TORQUES) : NULL,
+                                section<float>(m, SN_SECTION_DRIVE_OFFSETS), c->input.torques};
   const float *centre = section<float>(m, SN_SECTION_DRIVE_CENTRE);
   size_t rotations = (size_t)c->count * joint_count, predictors = (size_t)c->count * bones;
   rotation_kernel<<<sn_cuda_blocks(rotations, threads), threads, 0, c->stream>>>(
     c->count, joint_count, bones, c->input.joints, centre, memory);
   logarithm_kernel<<<sn_cuda_blocks(rotations, threads), threads, 0, c->stream>>>(
-    c->count, joint_count, section<sn_rt_rotreg_joint>(m, SN_SECTION_DRIVE_JOINTS),
-    paired ? section<sn_rt_torque>(m, SN_SECTION_DRIVE_TORQUES) : NULL, section<float>(m, SN_SECTION_DRIVE_OFFSETS),
-    c->input.torques, memory);
+    c->count, joint_count, section<sn_rt_rotreg_joint>(m, SN_SECTION_DRIVE_JOINTS), torques, memory);
   predict_kernel<<<sn_cuda_blocks(predictors, threads), threads, 0, c->stream>>>(
     c->count, joint_count, bones, section<sn_rt_rotreg_block>(m, SN_SECTION_DRIVE_KEYS),
     paired ? section<sn_rt_torque_block>(m, SN_SECTION_DRIVE_PAIRS) : NULL, memory);
@@ -346,8 +327,8 @@ static cudaError_t drive_rotreg(const crowd *c) {
   job.c = section<float>(m, SN_SECTION_DRIVE_SOLVE), job.x = memory.inputs, job.palette = c->palette;
   job.columns = 3 * bones + 4 * joint_count, job.strips = sn_cuda_blocks(bones, 8), job.characters = c->count;
   job.joint_count = joint_count, job.bone_count = bones;
-  dim3 grid(sn_cuda_blocks(bones, solve_rows / 4), sn_cuda_blocks(c->count, solve_characters));
-  solve_kernel<<<grid, solve_threads, 0, c->stream>>>(job);
+  const dim3 grid(sn_cuda_blocks(c->count, solve_characters), sn_cuda_blocks(job.strips, solve_warps));
+  solve_kernel<<<grid, solve_warps * 32, 0, c->stream>>>(job);
   if (centre) {
     bring_back_kernel<<<sn_cuda_blocks(predictors, threads), threads, 0, c->stream>>>(c->count, joint_count, bones, c->input.joints,
                                                                                       centre, c->palette);

@@ -77,18 +77,3 @@ void sn_cuda_gather_deltas(const sn_rt_stored_corrections *c, sn_cuda_home at, u
       to[r * lanes] += (r < 3 ? e.position : e.normal) * sn_rt_stored_delta(c, n, r, at.lane);
   }
 }
-
-sn_cuda_fans sn_cuda_fans_of(const sn_rt_model *model) {
-  return (sn_cuda_fans){(const uint32_t *)sn_rt_data(model, SN_SECTION_SHADE_START),
-                        sn_rt_data(model, SN_SECTION_SHADE_FANS), sn_rt_fan_bytes(model->info.vertex_count),
-                        model->info.vertex_count};
-}
-
-uint32_t sn_cuda_fan_neighbour(const sn_cuda_fans *f, size_t step, uint32_t lane) {
-  size_t at = step * SN_RT_LANES + lane;
-  return f->index_bytes == 2 ? ((const uint16_t *)f->indices)[at] : ((const uint32_t *)f->indices)[at];
-}
-
-uint32_t sn_cuda_fan_size(const sn_cuda_fans *f, uint32_t vertex) {
-  return vertex < f->vertex_count ? f->start[vertex / SN_RT_LANES + 1] - f->start[vertex / SN_RT_LANES] : 0;
-}

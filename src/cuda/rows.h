@@ -17,12 +17,6 @@ typedef struct sn_cuda_row {
   float weights[SN_RT_MAX_INFLUENCES];
 } sn_cuda_row;
 
-typedef struct sn_cuda_fans {
-  const uint32_t *start; // of blocks of eight consecutive vertices
-  const void *indices;
-  uint32_t index_bytes, vertex_count;
-} sn_cuda_fans;
-
 void sn_cuda_find_homes(const sn_rt_model *model, sn_cuda_home *homes);
 sn_cuda_row sn_cuda_read_row(const sn_rt_model *model, sn_cuda_home at);
 uint32_t sn_cuda_most_influences(const sn_rt_model *model, const sn_cuda_home *homes); // of any row; at least 1
@@ -34,10 +28,5 @@ void sn_cuda_number_joints(const sn_cuda_row *row, uint16_t *local_of, uint16_t 
 // Adds the deltas of one vertex to those of its group, in floats: [basis][6][lanes].
 void sn_cuda_gather_deltas(const sn_rt_stored_corrections *c, sn_cuda_home at, uint32_t lane, uint32_t lanes,
                            float *all, uint8_t *touched);
-
-sn_cuda_fans sn_cuda_fans_of(const sn_rt_model *model);
-// With the last neighbour repeated up to its block's longest.
-uint32_t sn_cuda_fan_size(const sn_cuda_fans *f, uint32_t vertex);
-uint32_t sn_cuda_fan_neighbour(const sn_cuda_fans *f, size_t step, uint32_t lane);
 
 #endif

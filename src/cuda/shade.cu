@@ -1,183 +1,159 @@
 // SPDX-License-Identifier: MIT
-// Normals from the deformed triangles around a vertex (Wang 2007, section 6) for a crowd. A tile and the vertices around it
-// come into shared memory, where every vertex walks round its neighbours.
+// Normals from the deformed triangles around a vertex (Wang 2007, section 6) for a crowd. A lane is a character: the skin has
+// written positions as rows of 32 characters. A tile and its halo (fans.h) come into shared memory, a warp walks round one vertex
+// after the other, and positions and normals go to the caller's arrays.
+#include "cuda/async.h"
 #include "cuda/store.h"
 #include "runtime/vertex.h"
 
-enum { batch = 2, most_tiled_vertices = 2048 };
+enum { tile_size = SN_CUDA_FAN_TILE, tile_floats = 3 * tile_size };
+enum { threads = 512, warps = threads / 32, own_vertices = tile_size / warps };
+// Floats of a vertex and of one of its coordinates in shared memory; a coordinate's parts of 16 bytes.
+enum { vertex_row = SN_CUDA_FAN_BYTES / 4, row_size = vertex_row / 3, parts = SN_CUDA_PASS / 4 };
 
 struct shade_job {
-  sn_cuda_tiles tiles;
-  uint32_t vertex_count, characters, characters_per_block;
-  const char *positions;
-  size_t stride, pitch;
-  target normals, copies; // copies: positions once more, in half precision; data NULL: none
+  sn_cuda_fans fans;
+  uint32_t characters, first_pass;
+  const float *rows; // [pass from first_pass on][vertex][3][32]
+  target positions, normals;
 };
 
 struct point {
   float x, y, z;
 };
 
-static __device__ __forceinline__ point load_position(const shade_job &job, uint32_t character, uint32_t vertex) {
-  const float *at = (const float *)(job.positions + character * job.pitch + vertex * job.stride);
-  return point{at[0], at[1], at[2]};
-}
-
 static __device__ __forceinline__ point minus(point a, point b) { return point{a.x - b.x, a.y - b.y, a.z - b.z}; }
 
-static __device__ __forceinline__ void add_cross(float sum[3], point a, point b) {
-  sum[0] += a.y * b.z - a.z * b.y, sum[1] += a.z * b.x - a.x * b.z, sum[2] += a.x * b.y - a.y * b.x;
-}
-
-// Where a tile's vertices and their neighbours are: in shared memory, or in the caller's array.
+// Where a tile's vertices and their neighbours are: in shared memory, or where the skin has written them.
 template <bool TILED> struct neighbourhood {
-  const shade_job *job;
-  const float *local; // TILED: x of all, then y, then z
-  uint32_t room;
-  uint32_t character, tile;
-  __device__ __forceinline__ point at(uint32_t number) const {
-    if (TILED) return point{local[number], local[number + room], local[number + 2 * room]};
-    uint32_t vertex = number < SN_CUDA_TILE
-                        ? tile * SN_CUDA_TILE + number
-                        : job->tiles.halo[job->tiles.first_halo[tile] + number - SN_CUDA_TILE];
-    return load_position(*job, character, vertex);
+  const float *rows; // the lane's
+  const uint32_t *halo;
+  uint32_t first;
+  __device__ __forceinline__ point at(uint32_t place) const {
+    const int row = TILED ? (int)row_size : (int)SN_CUDA_PASS;
+    const uint32_t number = place / SN_CUDA_FAN_BYTES;
+    const float *p = TILED ? (const float *)((const char *)rows + place)
+                           : rows + (size_t)(number < tile_size ? first + number : halo[number - tile_size]) * 3 * SN_CUDA_PASS;
+    return point{p[0], p[row], p[2 * row]};
   }
 };
 
-// The sum of (v_m - p) x (v_m+1 - p) over the closed row of neighbours v, two triangles at a time:
-// (u - p) x (v - p) + (v - p) x (w - p) = (v - p) x (w - u).
-template <bool TILED>
-static __device__ __forceinline__ void fan_sums(const neighbourhood<TILED> of[batch], const uint16_t *steps, uint32_t count,
-                                                uint32_t own, float sums[batch][3]) {
-  point p[batch], first[batch], u[batch];
+// The tile and its halo, a warp per vertex.
+static __device__ __forceinline__ void fetch_rows(const float *from, uint32_t first, uint32_t vertices, const uint32_t *halo,
+                                                  uint32_t halo_count, float *to) {
+  const uint32_t warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  const float4 *own = (const float4 *)from + lane, *at = own + (size_t)(first + warp) * 3 * parts;
+  float4 *place = (float4 *)(to + warp * vertex_row + lane / parts * row_size) + lane % parts;
+  if (lane < 3 * parts) {
 #pragma unroll
-  for (int m = 0; m < batch; m++) {
-    p[m] = of[m].at(own), first[m] = u[m] = of[m].at(count ? steps[0] : own);
-    sums[m][0] = sums[m][1] = sums[m][2] = 0;
+    for (uint32_t n = 0; n < own_vertices; n++, place += warps * (vertex_row / 4))
+      if (warp + n * warps < vertices) copy_async(place, at + n * warps * 3 * parts);
+#pragma unroll 4
+    for (uint32_t n = warp; n < halo_count; n += warps, place += warps * (vertex_row / 4))
+      copy_async(place, own + (size_t)__ldg(halo + n) * 3 * parts);
   }
-  for (uint32_t s = 0; s < count; s += 2) {
-    uint32_t middle = steps[min(s + 1, count - 1) * SN_CUDA_WARP];
-    bool ends = s + 2 >= count;
-    uint32_t next = ends ? 0 : steps[(s + 2) * SN_CUDA_WARP];
-#pragma unroll
-    for (int m = 0; m < batch; m++) {
-      point w = ends ? first[m] : of[m].at(next);
-      add_cross(sums[m], minus(of[m].at(middle), p[m]), minus(w, u[m]));
-      u[m] = w;
-    }
-  }
+  commit_async();
+  wait_async<0>();
 }
 
-// Unit length; (0, 0, 1) where there is no area.
-static __device__ __forceinline__ void finish_normal(float n[3]) {
+// The sum of (v_m - p) x (v_m+1 - p) over the closed row of neighbours v, two triangles at a time:
+// (u - p) x (v - p) + (v - p) x (w - p) = (v - p) x (w - u). Then unit length; (0, 0, 1) where there is no area.
+// Last the rest file's own normal in place of the computed one.
+template <bool TILED>
+static __device__ __forceinline__ void make_normal(const shade_job &job, const neighbourhood<TILED> &of, uint32_t vertex,
+                                                   float n[3]) {
+  const uint32_t first = __ldg(job.fans.first_pair + vertex), last = __ldg(job.fans.first_pair + vertex + 1);
+  const uint2 *pairs = (const uint2 *)job.fans.pairs;
+  const point p = of.at(vertex % tile_size * SN_CUDA_FAN_BYTES), start = first < last ? of.at(__ldg(pairs + last - 1).y) : p;
+  point u = start;
+  n[0] = n[1] = n[2] = 0;
+#pragma unroll 4
+  for (uint32_t s = first; s < last; s++) {
+    const uint2 pair = __ldg(pairs + s);
+    const point w = of.at(pair.y), a = minus(of.at(pair.x), p), b = minus(w, u);
+    n[0] += a.y * b.z - a.z * b.y, n[1] += a.z * b.x - a.x * b.z, n[2] += a.x * b.y - a.y * b.x;
+    u = w;
+  }
   float missing = 1 - (n[0] * n[0] + n[1] * n[1] + n[2] * n[2]) * (1 / SN_RT_NO_AREA);
   sn_rt_normalise(n);
   if (missing > 0) n[2] += missing;
-}
-
-// The rest file's own normal in place of the computed one.
-template <bool TILED>
-static __device__ __forceinline__ void bend(const neighbourhood<TILED> &of, uint32_t neighbour, uint32_t number,
-                                            const float *from, float n[3]) {
-  point e = minus(of.at(neighbour), of.at(number));
-  const float edge[3] = {e.x, e.y, e.z}, own[3] = {from[0], from[SN_CUDA_TILE], from[2 * SN_CUDA_TILE]};
+  if (!job.fans.own || first == last) return;
+  float4 from = __ldg((const float4 *)job.fans.own + vertex);
+  const float own[3] = {from.x, from.y, from.z}, edge[3] = {start.x - p.x, start.y - p.y, start.z - p.z};
   sn_rt_bend(own, edge, n);
 }
 
-// A tile and its halo into shared memory. The tile is one stretch where the array is tight.
-static __device__ __forceinline__ void fetch_positions(const shade_job &job, uint32_t character, uint32_t first,
-                                                       uint32_t count, const uint32_t *halo, uint32_t halo_count,
-                                                       uint32_t room, float *to) {
-  if (job.stride == 12) {
-    const float *from = (const float *)(job.positions + character * job.pitch) + 3 * (size_t)first;
-    for (uint32_t n = threadIdx.x; n < 3 * count; n += SN_CUDA_TILE) to[n % 3 * room + n / 3] = from[n];
-  } else if (threadIdx.x < count) {
-    point p = load_position(job, character, first + threadIdx.x);
-    to[threadIdx.x] = p.x, to[room + threadIdx.x] = p.y, to[2 * room + threadIdx.x] = p.z;
+// The tile's rows to the caller's array: a lane has four characters of one number.
+template <bool TIGHT>
+static __device__ __forceinline__ void store_rows(const target &t, const float *rows, uint32_t first_character, uint32_t characters,
+                                                  uint32_t first_vertex, uint32_t vertices) {
+  char *tile = t.data + (size_t)first_vertex * t.stride;
+#pragma unroll
+  for (uint32_t k = 0; k < tile_floats / 32 * parts / warps; k++) {
+    const uint32_t unit = threadIdx.x / 32 + k * warps, row = unit % (tile_floats / 32) * 32 + threadIdx.x % 32;
+    const uint32_t part = unit / (tile_floats / 32), first = first_character + 4 * part;
+    if (!TIGHT && (row >= 3 * vertices || first >= characters)) continue;
+    const float4 from = *(const float4 *)(rows + row * row_size + 4 * part);
+    const float of[4] = {from.x, from.y, from.z, from.w};
+    char *to = tile + (size_t)first * t.pitch + (TIGHT ? 4 * row : row / 3 * t.stride + row % 3 * t.size);
+#pragma unroll
+    for (uint32_t n = 0; n < 4; n++, to += t.pitch) {
+      if (TIGHT || (first + n < characters && t.size == 4))
+        *(float *)to = of[n];
+      else if (first + n < characters)
+        *(__half *)to = __float2half_rn(of[n]);
+    }
   }
-  for (uint32_t h = threadIdx.x; h < halo_count; h += SN_CUDA_TILE) {
-    point p = load_position(job, character, halo[h]);
-    float *at = to + SN_CUDA_TILE + h;
-    at[0] = p.x, at[room] = p.y, at[2 * room] = p.z;
-  }
+}
+
+static __device__ __forceinline__ void store_any(const target &t, const float *rows, uint32_t first_character, uint32_t characters,
+                                                 uint32_t first_vertex, uint32_t vertices) {
+  if (t.size == 4 && t.stride == 12 && vertices == tile_size && first_character + SN_CUDA_PASS <= characters)
+    store_rows<true>(t, rows, first_character, characters, first_vertex, vertices);
+  else
+    store_rows<false>(t, rows, first_character, characters, first_vertex, vertices);
 }
 
 template <bool TILED>
-static __global__ void __launch_bounds__(SN_CUDA_TILE) shade_kernel(const __grid_constant__ shade_job job) {
-  extern __shared__ __align__(128) char shared[];
-  const uint32_t tile = blockIdx.x, i = threadIdx.x, first_vertex = tile * SN_CUDA_TILE;
-  const uint32_t vertices = min(job.vertex_count - first_vertex, (uint32_t)SN_CUDA_TILE);
-  const uint32_t staged_size = SN_CUDA_TILE * 3 * sizeof(float);
-  char *staged_normals = shared, *staged_copies = shared + batch * staged_size;
-  float *local = (float *)(shared + (job.copies.data ? 2 : 1) * batch * staged_size);
-  const uint32_t *halo = job.tiles.halo + job.tiles.first_halo[tile];
-  const uint32_t halo_count = job.tiles.first_halo[tile + 1] - job.tiles.first_halo[tile];
-  const uint32_t room = (SN_CUDA_TILE + job.tiles.most_halo) | 1, // odd: x, y and z of a vertex lie in three banks
-                  warp = tile * SN_CUDA_WARPS + i / SN_CUDA_WARP;
-  const uint16_t *steps = job.tiles.steps + (size_t)job.tiles.first_step[warp] * SN_CUDA_WARP + i % SN_CUDA_WARP;
-  const uint32_t count = job.tiles.first_step[warp + 1] - job.tiles.first_step[warp];
-  const uint32_t own = job.tiles.fan_places[(size_t)tile * SN_CUDA_TILE + i];
-  const uint32_t first = blockIdx.y * job.characters_per_block;
-  const uint32_t last = min(first + job.characters_per_block, job.characters);
-  const bool bulk = copies_in_bulk(job.normals, vertices);
-
-  for (uint32_t character = first; character < last; character += batch) {
-    wait_for_copies();
-    __syncthreads();
-    neighbourhood<TILED> of[batch];
+static __global__ void __launch_bounds__(threads, 2) shade_kernel(const __grid_constant__ shade_job job) {
+  extern __shared__ __align__(128) float rows[];
+  const uint32_t tile = blockIdx.x, lane = threadIdx.x % 32, own = threadIdx.x / 32 * own_vertices, first = tile * tile_size;
+  const uint32_t vertices = min(job.fans.vertex_count - first, (uint32_t)tile_size);
+  const uint32_t *halo = job.fans.halo + job.fans.first_halo[tile];
+  const float *from = job.rows + (size_t)blockIdx.y * job.fans.vertex_count * 3 * SN_CUDA_PASS;
+  const uint32_t first_character = (job.first_pass + blockIdx.y) * SN_CUDA_PASS;
+  fetch_rows(from, first, vertices, halo, TILED ? job.fans.first_halo[tile + 1] - job.fans.first_halo[tile] : 0, rows);
+  __syncthreads();
+  store_any(job.positions, rows, first_character, job.characters, first, vertices);
+  const neighbourhood<TILED> of = {(TILED ? rows : from) + lane, halo, first};
+  float normals[own_vertices][3];
 #pragma unroll
-    for (int m = 0; m < batch; m++) {
-      float *here = local + m * 3 * room;
-      of[m].job = &job, of[m].local = here, of[m].room = room, of[m].tile = tile;
-      of[m].character = min(character + m, last - 1);
-      if (TILED) fetch_positions(job, of[m].character, first_vertex, vertices, halo, halo_count, room, here);
-    }
-    if (TILED) __syncthreads();
-    float sums[batch][3];
-    if (own < vertices) {
-      fan_sums<TILED>(of, steps, count, own, sums);
+  for (int v = 0; v < own_vertices; v++)
+    if (own + v < vertices) make_normal<TILED>(job, of, first + own + v, normals[v]);
+  __syncthreads();
 #pragma unroll
-      for (int m = 0; m < batch; m++) {
-        finish_normal(sums[m]);
-        if (job.tiles.own && count) bend<TILED>(of[m], steps[0], own, job.tiles.own + tile * 3 * SN_CUDA_TILE + i, sums[m]);
-        stage(job.normals, staged_normals + m * staged_size, own, sums[m]);
-        if (job.copies.data) {
-          point p = of[m].at(own);
-          const float position[3] = {p.x, p.y, p.z};
-          stage(job.copies, staged_copies + m * staged_size, own, position);
-        }
-      }
-    }
-    publish_staged();
-    __syncthreads();
-    if (i < batch && bulk && character + i < last)
-      copy_in_bulk(job.normals, staged_normals + i * staged_size, character + i, first_vertex, vertices);
-    for (uint32_t m = 0; m < batch && character + m < last; m++) {
-      if (!bulk) copy_by_threads(job.normals, staged_normals + m * staged_size, character + m, first_vertex, vertices);
-      if (job.copies.data)
-        copy_by_threads(job.copies, staged_copies + m * staged_size, character + m, first_vertex, vertices);
-    }
-  }
+  for (int v = 0; v < own_vertices; v++) // where the positions were
+    for (int c = 0; c < 3; c++) rows[(own + v) * vertex_row + c * row_size + lane] = normals[v][c];
+  __syncthreads();
+  store_any(job.normals, rows, first_character, job.characters, first, vertices);
 }
 
+// Skin and normals of some passes at a time, which share the memory of their rows.
 cudaError_t sn_cuda_shade(const crowd *c) {
-  const sn_cuda_model *model = c->model;
-  if (model->info.shade != SN_RT_SHADE_RECOMPUTE || !c->output.normals.data) return cudaSuccess;
-  if (sn_cuda_shades_in_passes(model, c->count)) return sn_cuda_pass_shade(c);
-  shade_job job = {};
-  job.tiles = model->tiles, job.vertex_count = model->info.vertex_count, job.characters = c->count;
-  job.normals = make_target(&c->output.normals, job.vertex_count);
-  target from = positions_to_read(c, &job.copies);
-  job.positions = from.data, job.stride = from.stride, job.pitch = from.pitch;
-  job.characters_per_block = 32;
-  while (sn_cuda_blocks(c->count, job.characters_per_block) > 65535) job.characters_per_block *= 2;
-  bool tiled = SN_CUDA_TILE + model->tiles.most_halo <= most_tiled_vertices;
-  size_t staging = (job.copies.data ? 2 : 1) * batch * SN_CUDA_TILE * 3 * sizeof(float);
-  size_t shared = staging + (tiled ? batch * 3 * ((SN_CUDA_TILE + model->tiles.most_halo) | 1) * sizeof(float) : 0);
+  const sn_cuda_model *m = c->model;
+  const uint32_t vertices = m->info.vertex_count, passes = sn_cuda_blocks(c->count, SN_CUDA_PASS);
+  shade_job job = {m->fans, c->count, 0, c->rows};
+  job.positions = make_target(&c->output.positions, vertices), job.normals = make_target(&c->output.normals, vertices);
+  const size_t vertex_bytes = vertex_row * sizeof(float), all = (tile_size + (size_t)m->fans.most_halo) * vertex_bytes;
+  const bool tiled = all <= m->most_shared;
+  const size_t shared = tiled ? all : tile_size * vertex_bytes;
   void (*run)(shade_job) = tiled ? shade_kernel<true> : shade_kernel<false>;
   cudaError_t error = cudaFuncSetAttribute((const void *)run, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared);
-  if (error != cudaSuccess) return error;
-  dim3 grid(model->tiles.tile_count, sn_cuda_blocks(c->count, job.characters_per_block));
-  run<<<grid, SN_CUDA_TILE, shared, c->stream>>>(job);
-  return cudaGetLastError();
+  for (; error == cudaSuccess && job.first_pass < passes; job.first_pass += c->row_passes) {
+    const uint32_t count = min(c->row_passes, passes - job.first_pass);
+    error = sn_cuda_octet_skin(c, job.first_pass, count, c->rows);
+    if (error == cudaSuccess) run<<<dim3(m->fans.tile_count, count), threads, shared, c->stream>>>(job);
+    if (error == cudaSuccess) error = cudaGetLastError();
+  }
+  return error;
 }

@@ -25,14 +25,6 @@ static inline target make_target(const sn_cuda_array *a, uint32_t vertex_count) 
   return t;
 }
 
-// Where positions are read from that normals are made of: the output, or what is kept more exactly; `copies` is then the output.
-static inline target positions_to_read(const crowd *c, target *copies) {
-  const uint32_t vertices = c->model->info.vertex_count;
-  const sn_cuda_array exact = {c->positions, SN_CUDA_FLOAT, 0, 0};
-  if (c->positions) *copies = make_target(&c->output.positions, vertices);
-  return make_target(c->positions ? &exact : &c->output.positions, vertices);
-}
-
 // Puts vertex `place` of a tile into the staging memory of its character.
 static __device__ __forceinline__ void stage(const target &t, char *staged, uint32_t place, const float v[3]) {
   if (t.size == 4) {

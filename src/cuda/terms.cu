@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Pose spaces that are sums of terms, for a crowd (sums.h). A lane is a character: first a warp per entry of correct.terms writes
-// its terms, those of functions after the others; then a warp per pose space makes eight partial sums of up to eight bases at a
+// its terms, those of functions after the others; then a warp per pose space makes eight partial sums of four bases at a
 // time, as the runtime does. Compiled without fused multiply-adds, for the same bits.
 #include "cuda/device.h"
 #include "runtime/terms.h"
 
-enum { lanes = 32, warps = 4 };
+enum { lanes = SN_CUDA_PASS, warps = 4 };
 
 struct terms_job {
   sn_rt_pose_spaces spaces;
@@ -14,8 +14,7 @@ struct terms_job {
   const float *rotations; // [character]: [joint][8], then the named values
   size_t rotation_floats; // of a character
   float *terms;       // [character / 32][term][32]
-  float *values;      // [character / group][basis][group]
-  uint32_t group;
+  float *values;          // [character / 32][basis][32]
 };
 
 static __device__ __forceinline__ void write_terms(const float *from, uint32_t count, float *out) {
@@ -72,55 +71,40 @@ static __global__ void __launch_bounds__(warps *lanes) functions_kernel(const __
   }
 }
 
-// The products of a term with 4 QUADS bases are added to their partial sums.
-template <int QUADS>
-static __device__ __forceinline__ void add_term(float term, const float (*mix)[4], float parts[4 * QUADS][SN_RT_PARTS], int part) {
-#pragma unroll
-  for (int q = 0; q < QUADS; q++) {
-    float4 m = __ldg((const float4 *)mix[q]);
-    parts[4 * q][part] += m.x * term, parts[4 * q + 1][part] += m.y * term;
-    parts[4 * q + 2][part] += m.z * term, parts[4 * q + 3][part] += m.w * term;
-  }
-}
-
-// Bases first .. first + 4 QUADS - 1 of a sum, as far as there are that many, of the lane's character.
-template <int QUADS>
-static __device__ __forceinline__ void sum_bases(const terms_job &job, const sn_cuda_sum &s, const float *terms,
-                                                 uint32_t first, float *values) {
-  float parts[4 * QUADS][SN_RT_PARTS];
-#pragma unroll
-  for (int b = 0; b < 4 * QUADS; b++)
-#pragma unroll
-    for (int k = 0; k < SN_RT_PARTS; k++) parts[b][k] = 0;
+// Four bases of a sum from `first` on, as far as there are that many, of the lane's character.
+static __device__ __forceinline__ void sum_bases(const terms_job &job, const sn_cuda_sum &s, const float *terms, uint32_t first,
+                                                 float *values) {
+  float parts[4][SN_RT_PARTS] = {};
   const uint32_t *places = job.sums.places + s.first_place;
   const float(*mix)[4] = job.sums.mix + s.first_quad + first / 4;
   for (uint32_t t = 0; t < s.count; t += SN_RT_PARTS) {
 #pragma unroll
-    for (int k = 0; k < SN_RT_PARTS; k++)
-      if (t + k < s.count)
-        add_term<QUADS>(terms[(size_t)__ldg(places + t + k) * lanes], mix + (size_t)(t + k) * s.quads, parts, k);
+    for (int k = 0; k < SN_RT_PARTS; k++) {
+      if (t + k >= s.count) continue;
+      const float term = terms[(size_t)__ldg(places + t + k) * lanes];
+      const float4 m = __ldg((const float4 *)mix[(size_t)(t + k) * s.quads]);
+      parts[0][k] += m.x * term, parts[1][k] += m.y * term, parts[2][k] += m.z * term, parts[3][k] += m.w * term;
+    }
   }
 #pragma unroll
-  for (int b = 0; b < 4 * QUADS; b++)
-    if (first + b < s.basis_count) values[(size_t)(s.first_basis + first + b) * job.group] = sn_rt_sum_parts(parts[b]);
+  for (int b = 0; b < 4; b++)
+    if (first + b < s.basis_count) values[(size_t)(s.first_basis + first + b) * lanes] = sn_rt_sum_parts(parts[b]);
 }
 
-static __global__ void __launch_bounds__(warps *lanes) sums_kernel(const __grid_constant__ terms_job job) {
-  const uint32_t n = blockIdx.x * lanes + threadIdx.x % lanes, index = blockIdx.y * warps + threadIdx.x / lanes;
-  if (n >= job.characters || index >= job.sums.sum_count) return;
+static __global__ void __launch_bounds__(warps *lanes, 8) sums_kernel(const __grid_constant__ terms_job job) {
+  const uint32_t index = blockIdx.y * warps + threadIdx.x / lanes;
+  if (blockIdx.x * lanes + threadIdx.x % lanes >= job.characters || index >= job.sums.sum_count) return;
   const sn_cuda_sum s = job.sums.sums[index];
   const float *terms = job.terms + (size_t)blockIdx.x * job.sums.term_count * lanes + threadIdx.x % lanes;
-  float *values = job.values + (size_t)(n / job.group) * job.basis_count * job.group + n % job.group;
-  uint32_t first = 0;
-  for (; first + 4 < s.basis_count; first += 8) sum_bases<2>(job, s, terms, first, values);
-  if (first < s.basis_count) sum_bases<1>(job, s, terms, first, values);
+  float *values = job.values + (size_t)blockIdx.x * job.basis_count * lanes + threadIdx.x % lanes;
+  for (uint32_t first = 0; first < s.basis_count; first += 4) sum_bases(job, s, terms, first, values);
 }
 
-cudaError_t sn_cuda_sum_terms(const crowd *c, const sn_rt_pose_spaces *spaces, uint32_t group) {
+cudaError_t sn_cuda_sum_terms(const crowd *c, const sn_rt_pose_spaces *spaces) {
   const sn_cuda_model *m = c->model;
   const uint32_t passes = sn_cuda_blocks(c->count, lanes);
   terms_job job = {};
-  job.spaces = *spaces, job.sums = m->sums, job.characters = c->count, job.basis_count = m->basis_count, job.group = group;
+  job.spaces = *spaces, job.sums = m->sums, job.characters = c->count, job.basis_count = m->basis_count;
   job.rotations = c->rotations, job.rotation_floats = sn_cuda_rotation_floats(m), job.terms = c->terms, job.values = c->values;
   if (!m->sums.sum_count) return cudaSuccess;
   const uint32_t groups = sn_cuda_blocks(m->sums.group_count, warps), sums = sn_cuda_blocks(m->sums.sum_count, warps);

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
-// A model's vertices as the GPU reads them: tiles of 256 consecutive vertices of the rest mesh, so that a tile's results
-// are one stretch of the output. Within a tile vertices are sorted into warps by their joints: the lanes of a warp then read the
-// same palette entries, which shared memory hands to all of them at once. Plain C, tested without a GPU.
+// A model's vertices as the GPU reads them: tiles of consecutive vertices of the rest mesh, so that the results of a tile are one
+// stretch of the output. Within a tile vertices are sorted into groups by their joints. Plain C, tested without a GPU.
+//
+// Where displacements are added or positions go to neighbours first, a group is an octet and a warp moves it for many characters:
+// the displacements of an octet are a matrix of 48 numbers by its bases, which tensor cores multiply with the bases' values.
+// Otherwise a group is a warp of vertices, which read the same palette entries at once.
 #ifndef SINEW_CUDA_TILES_H
 #define SINEW_CUDA_TILES_H
 
@@ -11,42 +14,40 @@
 extern "C" {
 #endif
 
-enum { SN_CUDA_TILE = 256, SN_CUDA_WARP = 32, SN_CUDA_WARPS = SN_CUDA_TILE / SN_CUDA_WARP };
+enum {
+  SN_CUDA_OCTET = 8,
+  SN_CUDA_OCTET_TILE = 64,
+  SN_CUDA_WARP = 32,
+  SN_CUDA_WARP_TILE = 256,
+  SN_CUDA_TILE_GROUPS = 8, // of either kind
+  SN_CUDA_PASS = 32        // characters whose values, and positions, lie side by side
+};
 
-// What a basis of the correct slot adds to the 32 vertices of a warp.
-typedef struct sn_cuda_entry {
-  uint32_t basis;
-  float position, normal; // scales of the integers
-  uint32_t reserved;      // 16 bytes: one load
-} sn_cuda_entry;
+// Eight bases of an octet and what they add: for coordinate c the matrix of rows position 0..7, normal 0..7 and eight columns, in
+// the order in which the lanes of a warp hold it (PTX ISA, mma.m16n8k8, operand A): number r of lane l is row l / 4 + 8 (r % 2),
+// column l % 4 + 4 (r / 2).
+typedef struct sn_cuda_bases {
+  float deltas[3][32][4];
+  uint32_t bases[8]; // of a list that ends before, the last is repeated, and adds nothing
+} sn_cuda_bases;
 
 typedef struct sn_cuda_tiles {
+  uint32_t group;                  // vertices: an octet or a warp
   uint32_t tile_count, influences; // influences: of any vertex
   uint32_t most_joints;            // of any tile
   uint32_t *first_joint;           // [tile_count + 1]
   uint16_t *joints;                // palette entries of each tile
-  uint8_t *counts;                 // [tile][warp]: influences of the warp's vertices
-  uint16_t *places; // [tile][256]: the vertex of each slot, within the tile; slots beyond the mesh: 0xffff
-  float *rest;      // [tile][6][256]: position, normal
-  float *centres;   // [tile][3][256]: of rotation; NULL for other blends
-  float *weights;   // [tile][influences][256]
-  uint16_t *locals; // [tile][influences][256]: into the tile's joints
-  // corrections; NULL without
-  float *limits;         // [tile][256]: the longest displacement of each slot's vertex; NULL where there are none
-  uint32_t *first_entry; // [tile * warps + 1]
-  sn_cuda_entry *entries;
-  uint16_t *deltas; // [entry][3][32][2]: x y, z nx, ny nz of every lane, plus 32768
-  // recomputed normals; NULL without
-  uint16_t *fan_places; // [tile][256]: the vertex of each thread, within the tile
-  float *own;           // [tile][3][256]: shade.own of each thread's vertex; NULL where it is missing
-  uint32_t most_halo;   // vertices of other tiles that a tile's fans touch
-  uint32_t *first_halo; // [tile_count + 1]
-  uint32_t *halo;       // vertices
-  uint32_t *first_step; // [tile * warps + 1]
-  uint16_t *steps;      // [step][32]: neighbours, below 256 in the tile, from 256 on in its halo
+  uint8_t *counts;                 // [group]: influences of its vertices
+  uint16_t *places;                // [group][vertex]: within the tile; beyond the mesh: 0xffff
+  float *rest;                     // [group][vertex][8]: position, limit of the displacement (0: none), normal, 0
+  float *weights;                  // [group][influences][vertex]
+  uint16_t *locals;                // [group][influences][vertex]: into the tile's joints
+  float *centres;                  // [group][vertex][3]: of rotation; NULL for other blends
+  uint32_t *first_bases;           // [octet + 1]; NULL for warps
+  sn_cuda_bases *bases;
 } sn_cuda_tiles;
 
-// 0: no memory. -1: the fans of a tile touch more vertices than 16 bits can number.
+// 0: no memory.
 int sn_cuda_tiles_make(const sn_rt_model *model, sn_cuda_tiles *out);
 void sn_cuda_tiles_free(sn_cuda_tiles *tiles);
 

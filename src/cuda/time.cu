@@ -72,16 +72,17 @@ sn_cuda_status sn_cuda_time(const sn_rt_model *model, uint32_t characters, doubl
   sn_cuda_output output = {{s.positions, SN_CUDA_FLOAT, 0, 0}, {s.normals, SN_CUDA_FLOAT, 0, 0}};
   size_t scratch = sn_cuda_scratch_size(uploaded, characters, &output);
   if (said == cudaSuccess) said = cudaMalloc(&s.scratch, scratch ? scratch : 1);
+  const sn_cuda_work work = {s.scratch, scratch, NULL};
   for (cudaEvent_t *made : {&s.begin, &s.end})
     if (said == cudaSuccess) said = cudaEventCreate(made);
   float times[most_repeats], copies[most_repeats], spent = 0;
   int count = 0;
   for (int warm = 0; said == cudaSuccess && status == SN_CUDA_OK && warm < 3; warm++)
-    status = sn_cuda_evaluate(uploaded, characters, &input, s.scratch, scratch, &output, NULL, error);
+    status = sn_cuda_evaluate(uploaded, characters, &input, &output, &work, error);
   while (said == cudaSuccess && status == SN_CUDA_OK && count < most_repeats &&
          (count < least_repeats || spent < 1000 * seconds)) {
     cudaEventRecord(s.begin, NULL);
-    status = sn_cuda_evaluate(uploaded, characters, &input, s.scratch, scratch, &output, NULL, error);
+    status = sn_cuda_evaluate(uploaded, characters, &input, &output, &work, error);
     cudaEventRecord(s.end, NULL);
     said = cudaEventSynchronize(s.end);
     if (said == cudaSuccess) said = cudaEventElapsedTime(&times[count], s.begin, s.end);

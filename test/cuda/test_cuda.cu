@@ -122,7 +122,8 @@ static result run(const char *name, const sn_rt_model *model, sn_cuda_model *upl
   void *scratch;
   cudaMalloc(&scratch, scratch_size + 1);
   sn_cuda_error error = {};
-  sn_cuda_status status = sn_cuda_evaluate(uploaded, characters, &input, scratch, scratch_size, &output, stream, &error);
+  const sn_cuda_work work = {scratch, scratch_size, stream};
+  sn_cuda_status status = sn_cuda_evaluate(uploaded, characters, &input, &output, &work, &error);
   if (status != SN_CUDA_OK) printf("%s: %s\n", name, error.message);
   check(status == SN_CUDA_OK, "evaluation", name);
   check(cudaStreamSynchronize(stream) == cudaSuccess, "the device is well afterwards", name);
@@ -155,10 +156,11 @@ static void check_arguments(const char *name, const sn_rt_model *model, const sn
   sn_cuda_error error = {};
   sn_cuda_input input = {};
   sn_cuda_output output = {};
+  const sn_cuda_work work = {};
   float some;
-  check(sn_cuda_evaluate(uploaded, 1, &input, NULL, 0, &output, NULL, &error) == SN_CUDA_BAD_ARGUMENT, "no arguments", name);
+  check(sn_cuda_evaluate(uploaded, 1, &input, &output, &work, &error) == SN_CUDA_BAD_ARGUMENT, "no arguments", name);
   output.positions.data = &some, output.positions.stride = 7;
-  check(sn_cuda_evaluate(uploaded, 1, &input, NULL, 0, &output, NULL, &error) == SN_CUDA_BAD_ARGUMENT, "a wrong stride", name);
+  check(sn_cuda_evaluate(uploaded, 1, &input, &output, &work, &error) == SN_CUDA_BAD_ARGUMENT, "a wrong stride", name);
   check(error.message[0] != 0, "a message", name);
   sn_rt_model closed = {};
   sn_cuda_model *none;

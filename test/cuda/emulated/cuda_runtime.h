@@ -28,8 +28,8 @@ struct alignas(8) float2 {
 struct alignas(16) float4 {
   float x, y, z, w;
 };
-struct alignas(16) uint4 {
-  uint32_t x, y, z, w;
+struct alignas(8) uint2 {
+  uint32_t x, y;
 };
 struct dim3 {
   unsigned x, y, z;
@@ -51,14 +51,6 @@ static inline float __uint_as_float(uint32_t bits) {
   float x;
   memcpy(&x, &bits, sizeof x);
   return x;
-}
-
-// Of the eight bytes of a and b those that the selector's hexadecimal digits name.
-static inline uint32_t __byte_perm(uint32_t a, uint32_t b, uint32_t selector) {
-  uint64_t bytes = (uint64_t)b << 32 | a;
-  uint32_t out = 0;
-  for (int n = 0; n < 4; n++) out |= (uint32_t)(bytes >> (selector >> 4 * n & 7) * 8 & 0xff) << 8 * n;
-  return out;
 }
 
 // ---- threads and blocks --------------------------------------------------------------------------------------------------------

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+// Matrix products on tensor cores, whose factors have 11 bits: a float is two of them, and a product three.
+#ifndef SINEW_CUDA_PRODUCT_H
+#define SINEW_CUDA_PRODUCT_H
+
+#include <stdint.h>
+
+// A float as two numbers of 11 bits: what the tensor cores see of it, and what they would not.
+static __device__ __forceinline__ void split(float x, uint32_t *high, uint32_t *low) {
+  *high = __float_as_uint(x) & 0xffffe000u;
+  *low = __float_as_uint(x - __uint_as_float(*high));
+}
+
+// D += A B of a warp: A is 16 by 8, B 8 by 8. A lane has rows lane / 4 and 8 more of A and D, columns lane % 4 and 4 more of A,
+// the same rows of B and its column lane / 4, columns 2 (lane % 4) and the next of D.
+static __device__ __forceinline__ void multiply(float d[4], const uint32_t a[4], const uint32_t b[2]) {
+#if __CUDA_ARCH__ >= 800
+  asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, "
+      "%3};"
+      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+#elif defined SN_CUDA_EMULATED
+  sn_emulated_multiply(d, a, b);
+#elif defined __CUDA_ARCH__
+#error "the tensor cores of compute capability 8.0 or later are needed"
+#endif
+}
+
+static __device__ __forceinline__ void multiply_exactly(float d[4], const uint32_t a_high[4], const uint32_t a_low[4],
+                                                        const uint32_t b_high[2], const uint32_t b_low[2]) {
+  multiply(d, a_low, b_high);
+  multiply(d, a_high, b_low);
+  multiply(d, a_high, b_high);
+}
+
+#endif

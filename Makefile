@@ -32,10 +32,7 @@ whole: setup-test packages
 	@$(configure)
 	@cmake --build build -j $(JOBS)
 
-# The tool with its page, and nothing that it loads: no nvcc.
-demo: node_modules/.package-lock.json packages
-	@$(configure)
-	@cmake --build build -j $(JOBS) --target sinew-cli
+demo: node_modules/.package-lock.json build
 	@build/sinew demo -o demo
 
 test: node_modules/.package-lock.json whole

@@ -84,7 +84,7 @@ static sn_status predict(sn_context *ctx, const void *options, const sn_examples
   sn_status status = job.vectors && job.space ? SN_OK : ctx->error.status;
   if (status == SN_OK)
     status = sn_train_skin(ctx, &(sn_skin_task){&o->skin, examples, SN_RT_BLEND_LINEAR, keys}, &job.skin, NULL);
-  if (status == SN_OK) status = sn_turns_make(ctx, &memory, &examples->skeleton, &examples->poses, keys, &turns);
+  if (status == SN_OK) status = sn_turns_make(ctx, &memory, examples, keys, &turns);
   for (int f = 0; status == SN_OK && f < examples->poses.frame_count; f++)
     sn_pose_vector(turns, (int)joints, sn_pose(&examples->poses, f), job.vectors + 3 * joints * (size_t)f);
   if (status == SN_OK) status = sn_frames_new(ctx, examples->rest.vertex_count, wanted->count, out);

@@ -48,7 +48,7 @@ sn_status sn_near_new(sn_context *ctx, sn_arena *memory, const sn_skeleton *skel
                       sn_near *out) {
   *out = (sn_near){skin, SN_NEW(ctx, memory, sn_neighbours, skeleton->joint_count)};
   sn_status status = out->beside ? SN_OK : ctx->error.status;
-  for (int j = 0; status == SN_OK && j < skeleton->joint_count; j++) {
+  for (int j = 0; status == SN_OK && skeleton->parents && j < skeleton->joint_count; j++) {
     int p = skeleton->parents[j];
     if (p < 0) continue;
     status = add(ctx, memory, &out->beside[j], p);

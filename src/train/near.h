@@ -23,7 +23,7 @@ typedef struct sn_near {
   sn_neighbours *beside; // of every joint
 } sn_near;
 
-// The skin must outlive it.
+// The skin must outlive it. A skeleton without parents: only joints that carry a vertex together are neighbours.
 sn_status sn_near_new(sn_context *ctx, sn_arena *memory, const sn_skeleton *skeleton, const sn_skin *skin,
                       sn_near *out);
 

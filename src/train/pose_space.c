@@ -46,17 +46,6 @@ static double sum_gaps(const sn_examples *e, const sn_keys *keys, int joint, int
   return sum;
 }
 
-// shares[a * joint_count + b]: joints a and b carry a vertex together.
-static void find_shares(const sn_skin *skin, size_t joint_count, bool *shares) {
-  for (int i = 0; i < skin->vertex_count; i++) {
-    size_t row = (size_t)i * (size_t)skin->influences;
-    int count = sn_near_carrying(skin, i);
-    for (int a = 0; a < count; a++)
-      for (int b = 0; b < count; b++)
-        if (a != b) shares[skin->joints[row + (size_t)a] * joint_count + skin->joints[row + (size_t)b]] = true;
-  }
-}
-
 // Whether `joint` is `other` or among the joints it is relative to, parents[] being those.
 static bool is_above(const int *parents, int joint, int other) {
   while (other >= 0 && other != joint) other = parents[other];
@@ -66,22 +55,21 @@ static bool is_above(const int *parents, int joint, int other) {
 // A joint that shares no skin with its parent gets one that shares skin with it and stays nearer.
 static sn_status choose_parents(sn_context *ctx, sn_arena *memory, const sn_examples *e, const sn_keys *keys,
                                 int *parents) {
-  int joint_count = e->skeleton.joint_count;
-  bool *shares = SN_NEW(ctx, memory, bool, (size_t)joint_count *(size_t)joint_count);
-  if (!shares) return ctx->error.status;
-  find_shares(&e->skin, (size_t)joint_count, shares);
-  for (int n = 0; n < joint_count; n++) {
+  const sn_skeleton loose = {.joint_count = e->skeleton.joint_count};
+  sn_near near;
+  sn_status status = sn_near_new(ctx, memory, &loose, &e->skin, &near);
+  for (int n = 0; status == SN_OK && n < loose.joint_count; n++) {
     int joint = e->skeleton.order[n];
-    const bool *beside = shares + (size_t)joint * (size_t)joint_count;
-    if (parents[joint] < 0 || beside[parents[joint]]) continue;
+    if (parents[joint] < 0 || sn_near_beside(&near, joint, parents[joint])) continue;
     double least = sum_gaps(e, keys, joint, parents[joint]);
-    for (int k = 0; k < joint_count; k++) {
-      if (!beside[k] || is_above(parents, joint, k)) continue;
-      double sum = sum_gaps(e, keys, joint, k);
-      if (sum < least) least = sum, parents[joint] = k;
+    for (int k = 0; k < near.beside[joint].count; k++) {
+      int other = near.beside[joint].joints[k];
+      if (is_above(parents, joint, other)) continue;
+      double sum = sum_gaps(e, keys, joint, other);
+      if (sum < least) least = sum, parents[joint] = other;
     }
   }
-  return SN_OK;
+  return status;
 }
 
 sn_status sn_turns_make(sn_context *ctx, sn_arena *memory, const sn_examples *examples, const sn_keys *keys,

@@ -156,7 +156,7 @@ console.log(`ok in Node: types, golden models, ${refused} of ${tried} hostile mo
 // The table of docs/guide/three.md has everything that the types have.
 const guide = readFileSync(join(process.env.SINEW_SOURCE, 'docs/guide/three.md'), 'utf8').split('## The interface')[1].split('\n').filter(line => line.startsWith('|')).join('\n');
 const members = file => [...readFileSync(join(at, file), 'utf8').matchAll(/^export (?:class|function) (\w+)|^ {2}(?:readonly |static )?(\w+)(?:\??:|\()/gm)]
-  .map(m => m[1] ?? m[2]).filter(name => !/^(constructor|create|isSinewMesh|positions|normals|tangents|batch|joints|\w+(Count|Name)|shade|maxInfluences|weightBits|name|fetch|wasm|version|drivers|helpers)$/.test(name));
+  .map(m => m[1] ?? m[2]).filter(name => !/^(constructor|create|isSinewMesh|positions|normals|tangents|batch|joints|\w+(Count|Name)|shade|maxInfluences|weightBits|name|fetch|wasm|version|drivers|helpers|terms|shapes)$/.test(name));
 for (const file of ['core.d.ts', 'index.d.ts', 'helpers.d.ts']) {
   for (const name of members(file)) assert.ok(new RegExp(`\\b${name}\\b`).test(guide), `docs/guide/three.md has no ${name}, which ${file} has`);
 }

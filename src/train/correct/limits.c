@@ -8,7 +8,7 @@
 static double square3(const float *d) { return (double)d[0] * d[0] + (double)d[1] * d[1] + (double)d[2] * d[2]; }
 
 // Times the longest displacement in training, or this part of the diagonal.
-static const double most_of_farthest = 2, always_free = 0.0009;
+static const double most_of_farthest = 3, always_free = 0.0009;
 // What the training poses need in the rest pose is free: SN_RT_FREE_PART of this.
 static const double free_room = 1.3;
 

@@ -586,14 +586,14 @@ await test('a model alone, and pages joined', async () => {
   await withPage('both.html', desktop, async page => {
     assert.equal(await page.locator('#sets option').count(), 2);
     await page.selectOption('#sets', '1');
-    await page.waitForFunction(() => /Alone/.test(document.getElementById('title').textContent));
+    await page.waitForFunction(() => /Alone/.test(document.title));
     assert.ok(covered(await picture(page)) > 0.02);
     // Sets come and go while the times of their models are measured.
     for (const set of ['0', '1', '0']) {
       await page.selectOption('#sets', set);
       await page.waitForTimeout(450);
     }
-    await page.waitForFunction(() => /Arm/.test(document.getElementById('title').textContent));
+    await page.waitForFunction(() => /Arm/.test(document.title));
   });
 });
 

@@ -85,7 +85,7 @@ sn_status sn_turns_make(sn_context *ctx, sn_arena *memory, const sn_examples *ex
     parents[joint] = skeleton->parents[joint] < 0 ? root : skeleton->parents[joint];
     if (root < 0) root = joint;
   }
-  if (status == SN_OK && examples->skin.vertex_count > 0 && keys->count > 0)
+  if (status == SN_OK && examples->skin.influences > 0 && keys->count > 0)
     status = choose_parents(ctx, memory, examples, keys, parents);
   while (status == SN_OK && count < joint_count)
     for (int n = 0; n < joint_count; n++) {

@@ -41,7 +41,7 @@ typedef struct sn_pose_metric {
 } sn_pose_metric;
 
 // Of a metric with its kind and dimensions, from `count` pose vectors: deviations of the components, or their covariance, of which
-// directions without spread are left out.
+// directions without spread are dropped.
 sn_status sn_pose_metric_make(sn_context *ctx, sn_arena *memory, int count, const double *vectors,
                               sn_pose_metric *out);
 void sn_pose_axes(const sn_pose_metric *metric, const double *vector, double *axes);

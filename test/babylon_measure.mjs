@@ -1,5 +1,5 @@
-// What Babylon.js makes of a GLB whose behaviour graph (KHR_interactivity) drives its helper joints, against frames: for an engine of any kind.
-// The graph ticks as scenes are rendered, and vertices are skinned by Babylon's own bone matrices; its scenes are left-handed, x is mirrored.
+// What Babylon.js makes of a GLB whose behaviour graph (KHR_interactivity) drives its helper joints or morph targets, against frames: for an engine of any kind.
+// The graph ticks as scenes are rendered, and vertices are skinned by Babylon's own influences and bone matrices; its scenes are left-handed, x is mirrored.
 // truth: {frames, count, at(frame, vertex, coordinate)}. Returns {max, frames, vertices}; max is over the diagonal of the first frame.
 export async function measure(core, engine, url, truth, fps) {
   const { Scene, Vector3, SceneLoader } = core, scene = new Scene(engine);
@@ -13,7 +13,7 @@ export async function measure(core, engine, url, truth, fps) {
   const diagonal = Math.hypot(...high.map((x, c) => x - low[c]));
   clip.start(false), clip.pause();
   const mesh = scene.meshes.find((m) => m.skeleton);
-  const positions = mesh.getVerticesData("position"), indices = mesh.getVerticesData("matricesIndices"), weights = mesh.getVerticesData("matricesWeights");
+  const positions = mesh.getVerticesData("position"), targets = mesh.morphTargetManager, indices = mesh.getVerticesData("matricesIndices"), weights = mesh.getVerticesData("matricesWeights");
   const more = mesh.getVerticesData("matricesIndicesExtra"), moreWeights = mesh.getVerticesData("matricesWeightsExtra");
   let max = 0;
   for (let f = 0; f < truth.frames; f++) {
@@ -22,7 +22,11 @@ export async function measure(core, engine, url, truth, fps) {
     mesh.skeleton.prepare(true);
     const matrices = mesh.skeleton.getTransformMatrices(mesh), world = mesh.computeWorldMatrix(true);
     for (let i = 0; i < truth.count; i++) {
-      const v = Vector3.FromArray(positions, 3 * i), sum = new Vector3();
+      const rest = Vector3.FromArray(positions, 3 * i), v = rest.clone(), sum = new Vector3();
+      for (let k = 0; k < (targets?.numTargets ?? 0); k++) {
+        const target = targets.getTarget(k);
+        v.addInPlace(Vector3.FromArray(target.getPositions(), 3 * i).subtract(rest).scale(target.influence));
+      }
       for (const [index, weight] of [[indices, weights], [more, moreWeights]]) for (let k = 0; index && k < 4; k++) {
         if (weight[4 * i + k] === 0) continue;
         const m = core.Matrix.FromArray(matrices, 16 * index[4 * i + k]);

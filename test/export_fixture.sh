@@ -1,9 +1,9 @@
 # What the tests of `sinew export` share, after common.sh: models of `helpers` and clips they were not trained on. NAME.sinew goes with
 # NAME.glb, and NAME.pc2 is what the runtime makes of it: `arm`; `turned`, joints with other axes than in training; `tall`, an armature that
-# turns and scales; `named`, names and units as of other programs.
+# turns and scales; `named`, names and units as of other programs; `psd`, corrections as morph targets, with the names of `named`.
 edit() { node "$SINEW_SOURCE/test/edit_glb.mjs" "$@"; }
 clip() { # clip NAME [OPTION...]: trains on rom-NAME.glb
-  check "$SINEW" train --method helpers --rest "rom-$1.glb" --skeleton "rom-$1.glb" --frames rom/frames.pc2 --quiet -o "$1.sinew" "${@:2}"
+  check "$SINEW" train --method "${method:-helpers}" --rest "rom-$1.glb" --skeleton "rom-$1.glb" --frames rom/frames.pc2 --quiet -o "$1.sinew" "${@:2}"
   check "$SINEW" eval "$1.sinew" --skeleton "$1.glb" --quiet -o "$1.pc2"
 }
 for motion in rom mixed; do check "$SINEW" gen arm --vertices 900 --motion $motion --quiet -o $motion; done
@@ -16,6 +16,9 @@ done
 clip arm
 clip tall --axes frames=x-zy --scale frames=2
 clip named
+cp named.glb psd.glb
+cp rom-named.glb rom-psd.glb
+method=psd clip psd
 edit mixed/skeleton.glb turned.glb axes
 cp arm.sinew turned.sinew
 cp arm.pc2 turned.pc2

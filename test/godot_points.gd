@@ -1,5 +1,5 @@
 # In Godot 3: what a scene that `sinew export --to godot` wrote shows of its first animation, frame by frame, as PC2. Vertices are
-# skinned here, by Godot's meshes, binds and bone poses: the headless build draws nothing.
+# skinned here, by Godot's meshes, blend shapes, binds and bone poses: the headless build draws nothing.
 #   godot3-server --path PROJECT -s godot_points.gd SCENE.tscn OUT.pc2 FRAMES FPS
 extends SceneTree
 
@@ -23,11 +23,18 @@ func skinned(mesh, skeleton, out):
 		var arrays = mesh.mesh.surface_get_arrays(s)
 		var bones = arrays[Mesh.ARRAY_BONES]
 		var weights = arrays[Mesh.ARRAY_WEIGHTS]
+		var shapes = mesh.mesh.surface_get_blend_shape_arrays(s)
 		for i in range(arrays[Mesh.ARRAY_VERTEX].size()):
+			var rest = arrays[Mesh.ARRAY_VERTEX][i]
+			for k in range(shapes.size()):
+				var shape = shapes[k][Mesh.ARRAY_VERTEX][i]
+				if mesh.mesh.blend_shape_mode == Mesh.BLEND_SHAPE_MODE_NORMALIZED:
+					shape -= arrays[Mesh.ARRAY_VERTEX][i]
+				rest += shape * mesh.get("blend_shapes/" + mesh.mesh.get_blend_shape_name(k))
 			var point = Vector3()
 			for k in range(4):
 				if weights[4 * i + k] > 0:
-					point += weights[4 * i + k] * matrices[bones[4 * i + k]].xform(arrays[Mesh.ARRAY_VERTEX][i])
+					point += weights[4 * i + k] * matrices[bones[4 * i + k]].xform(rest)
 			out.append(point)
 
 func _init():

@@ -169,7 +169,7 @@ static void fields_keep_the_prediction(void **state) {
   static const double allowed[] = {1e-12, 1e-4, 1e-2};
   double last = 1e30;
   sn_fields *fields;
-  assert_ok(&ctx, sn_fields_find(&r, (const float(*)[3])d->positions, &fields));
+  assert_ok(&ctx, sn_fields_find(&r, d->positions, 0, &fields));
   for (int n = 0; n < 3; n++) {
     sn_corrections out;
     sn_field_limits limits = {.lost = allowed[n] * r.uncorrected};

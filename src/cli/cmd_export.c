@@ -50,7 +50,7 @@ const cli_command sn_cli_export = {
              "The files need nothing of Sinew. blender: a script that imports the .glb beside it; godot: a scene, "
              "its script and its .glb; babylon: a .glb that drives itself (KHR_interactivity); three: a .glb for "
              "driveHelpers of the package sinew-skin; json: the table. Up to 32 fields of `psd` become morph "
-             "targets, for json and three.",
+             "targets with driven weights.",
   .example = "sinew gen arm -o arm\n"
              "sinew train --method helpers --rest arm/skeleton.glb --frames arm/frames.pc2 \\\n"
              "  --skeleton arm/skeleton.glb -o arm.sinew\n"

@@ -14,11 +14,12 @@ static const int widths[] = {1, 3, 4, 16};
 // The inputs of those below store_variable have the names a, b, c, d.
 // clang-format off
 enum { get_pointer, set_pointer, tick, sequence, read_variable, store_variable, multiply_quats, multiply, add, sub, divide,
-       absolute, largest, sign, arc, size, normalise, clamp, transform, combine3, combine4, dot };
+       absolute, largest, sign, arc, size, normalise, clamp, transform, combine3, combine4, dot, exponential };
 static const char *const operations[] = {
   "pointer/get", "pointer/set", "event/onTick", "flow/sequence", "variable/get", "variable/set", "math/quatMul", "math/mul",
   "math/add", "math/sub", "math/div", "math/abs", "math/max", "math/sign", "math/atan2", "math/length", "math/normalize",
-  "math/clamp", "math/transform", "math/combine3", "math/combine4", "math/dot", NULL};
+  "math/clamp", "math/transform", "math/combine3", "math/combine4", "math/dot",
+  "math/exp", NULL};
 // clang-format on
 
 typedef struct graph {
@@ -27,6 +28,7 @@ typedef struct graph {
   json_t *nodes, *steps; // steps: nodes that the tick runs, appended at the end
   int variable_count;    // all float4
   int (*terms)[3];       // of every driver
+  int *blocks;           // of every group of terms, from blocks_of on
 } graph;
 
 // The output of a node, or a constant.
@@ -133,19 +135,26 @@ static void add_driver(graph *g, const sn_table_driver *d, int terms[3]) {
   store(g, 3, terms);
 }
 
+// Adds a matrix (columns) times `block`, four terms, to a sum of float4.
+static void add_product(graph *g, int block, const double matrix[16], socket *sum) {
+  int product = compute2(g, transform, from(block), constant(type_matrix, matrix));
+  *sum = from(sum->node < 0 ? product : compute2(g, add, *sum, from(product)));
+}
+
+static socket zero(void) { return constant(type_float4, (double[4]){0}); }
+
 // The sum over a helper's functions of four of the channels (-1: zero), times `factor`, within their limits.
 static int add_sum(graph *g, const sn_table_helper *h, const int channels[4], double factor) {
-  socket sum = constant(type_float4, (double[4]){0});
+  socket sum = zero();
   double low[4] = {0}, high[4] = {0};
   for (int f = 0; f < h->function_count; f++)
     for (int k = 0; k < 3; k++) {
       const sn_table_function *function = g->table->functions + h->first_function + f;
-      double matrix[16] = {0}; // columns
+      double matrix[16] = {0};
       for (int n = 4 * k; n < 4 * k + 4 && n < SN_RT_QUADRATIC; n++)
         for (int c = 0; c < 4; c++)
           matrix[4 * (n % 4) + c] = channels[c] < 0 ? 0 : factor * function->mix[n][channels[c]];
-      int product = compute2(g, transform, from(g->terms[function->driver][k]), constant(type_matrix, matrix));
-      sum = from(f + k == 0 ? product : compute2(g, add, sum, from(product)));
+      add_product(g, g->terms[function->driver][k], matrix, &sum);
     }
   for (int c = 0; c < 4; c++)
     if (channels[c] >= 0) low[c] = factor * h->low[channels[c]], high[c] = factor * h->high[channels[c]];
@@ -177,6 +186,92 @@ static void add_helper(graph *g, int n) {
   add_setter(g, node, "rotation", type_float4, compute2(g, multiply_quats, quaternion(h->rotation), from(q)));
 }
 
+// ---- morph targets --------------------------------------------------------------------------------
+
+// The nodes that hold the terms of group n, four each. Numbers of terms rounded up to fours never reach the next group's.
+static int *blocks_of(const graph *g, int n) { return g->blocks + g->table->groups[n].first / 4 + n; }
+static int block_count(const sn_table_terms *t) { return (t->count + 3) / 4; }
+
+// Gaussians of four centres: |p - centre|^2 is affine in the nine terms of the driver.
+static int add_gaussians(graph *g, const sn_table_terms *t, int first) {
+  double scale = 1 / (2 * (double)t->width * (double)t->width), constants[4] = {0}, matrices[3][16] = {{0}};
+  for (int k = 0; k < 4 && first + k < t->count; k++) {
+    const float *c = t->centres[first + k];
+    for (int r = 0; r < 3; r++) constants[k] -= scale * c[r] * c[r], matrices[0][4 * r + k] = 2 * scale * c[r];
+    matrices[0][12 + k] = matrices[1][8 + k] = matrices[2][k] = -scale; // xx, yy, zz
+  }
+  socket sum = zero();
+  for (int k = 0; k < 3; k++) add_product(g, g->terms[t->drivers[0]][k], matrices[k], &sum);
+  return compute1(g, exponential, from(compute2(g, add, sum, constant(type_float4, constants))));
+}
+
+// Four products of the rotation vectors of two drivers, p_r q_c.
+static int add_products(graph *g, const sn_table_terms *t, int first) {
+  double p[16] = {0}, q[16] = {0};
+  for (int k = 0; k < 4 && first + k < t->count; k++) p[4 * ((first + k) / 3) + k] = q[4 * ((first + k) % 3) + k] = 1;
+  int left = compute2(g, transform, from(g->terms[t->drivers[0]][0]), constant(type_matrix, p));
+  int right = compute2(g, transform, from(g->terms[t->drivers[1]][0]), constant(type_matrix, q));
+  return compute2(g, multiply, from(left), from(right));
+}
+
+static void add_group(graph *g, int n) {
+  const sn_table_terms *t = g->table->groups + n;
+  int *blocks = blocks_of(g, n), count = block_count(t);
+  if (!t->centres && t->driver_count == 1) {
+    memcpy(blocks, g->terms[t->drivers[0]], sizeof g->terms[0]);
+    return;
+  }
+  for (int b = 0; b < count; b++) blocks[b] = t->centres ? add_gaussians(g, t, 4 * b) : add_products(g, t, 4 * b);
+  if (count > 0) store(g, count, blocks);
+}
+
+// The weights of four shapes, from `first` on.
+static int add_weights(graph *g, int first) {
+  const sn_table *table = g->table;
+  socket sum = zero();
+  for (int n = 0; n < table->group_count; n++)
+    for (int b = 0; b < block_count(table->groups + n); b++) {
+      double matrix[16] = {0};
+      bool used = false;
+      for (int k = 4 * b; k < 4 * b + 4 && k < table->groups[n].count; k++)
+        for (int c = 0; c < 4 && first + c < table->shape_count; c++) {
+          double x = table->mix[(first + c) * table->term_count + table->groups[n].first + k];
+          matrix[4 * (k % 4) + c] = x, used |= x != 0;
+        }
+      if (used) add_product(g, blocks_of(g, n)[b], matrix, &sum);
+    }
+  return compute2(g, add, sum, zero());
+}
+
+// Number of the morph target `name` of a node's mesh; -1: it has none.
+static int find_target(const json_t *root, const json_t *node, const char *name) {
+  const json_t *index = json_object_get(node, "mesh");
+  const json_t *mesh = json_array_get(json_object_get(root, "meshes"), (size_t)json_integer_value(index)), *found;
+  size_t k;
+  if (!index) return -1;
+  json_array_foreach(json_object_get(json_object_get(mesh, "extras"), "targetNames"), k, found) {
+    if (strcmp(json_string_value(found), name) == 0) return (int)k;
+  }
+  return -1;
+}
+
+static void add_shapes(graph *g, const json_t *root) {
+  const sn_table *table = g->table;
+  int weights = -1;
+  for (int n = 0; n < table->group_count; n++) add_group(g, n);
+  for (int n = 0; n < table->shape_count; n++) {
+    const json_t *node;
+    size_t k;
+    if (n % 4 == 0) weights = add_weights(g, n), store(g, 1, &weights);
+    json_array_foreach(json_object_get(root, "nodes"), k, node) {
+      char property[32];
+      int target = find_target(root, node, table->shape_names[n]);
+      snprintf(property, sizeof property, "weights/%d", target);
+      if (target >= 0) add_setter(g, (int)k, property, type_float, part(g, weights, type_float4, n % 4).node);
+    }
+  }
+}
+
 static json_t *flow_to(int node) { return json_pack("{si ss}", "node", node, "socket", "in"); }
 
 // The tick, the sequence of its steps, and the steps.
@@ -199,19 +294,22 @@ static json_t *named(const char *const *names, const char *key) {
   return out;
 }
 
-json_t *sn_babylon_graph(const sn_table *table, const int *joints) {
+json_t *sn_babylon_graph(const sn_table *table, const json_t *root, const int *joints) {
   graph g = {.table = table, .joints = joints, .nodes = json_array(), .steps = json_array()};
-  g.terms = calloc((size_t)table->driver_count, sizeof *g.terms);
-  for (int d = 0; g.terms && d < table->driver_count; d++) add_driver(&g, table->drivers + d, g.terms[d]);
-  for (int n = 0; g.terms && n < table->helper_count; n++) add_helper(&g, n);
+  g.terms = calloc((size_t)table->driver_count + 1, sizeof *g.terms);
+  g.blocks = calloc((size_t)(table->term_count / 4 + table->group_count) + 1, sizeof *g.blocks);
+  bool whole = g.terms && g.blocks;
+  for (int d = 0; whole && d < table->driver_count; d++) add_driver(&g, table->drivers + d, g.terms[d]);
+  for (int n = 0; whole && n < table->helper_count; n++) add_helper(&g, n);
+  if (whole) add_shapes(&g, root);
   add_tick(&g);
   json_t *variables = json_array(), *out = NULL;
   for (int k = 0; k < g.variable_count; k++)
     json_array_append_new(variables, json_pack("{si s[ffff]}", "type", type_float4, "value", 0.0, 0.0, 0.0, 0.0));
-  if (g.terms)
+  if (whole)
     out = json_pack("{si s[{so so so so}]}", "graph", 0, "graphs", "types", named(types, "signature"), "variables",
                     variables, "declarations", named(operations, "op"), "nodes", g.nodes);
   json_decref(g.steps);
-  free(g.terms);
+  free(g.terms), free(g.blocks);
   return out;
 }

@@ -26,6 +26,19 @@ def drive(armature, graph):
         if max(abs(a - b) for a, b in zip(new, old)) > 1e-6:  # else every update would cause the next one
             bone.rotation_mode = "QUATERNION"
             bone.location, bone.rotation_quaternion, bone.scale = new[:3], new[3:7], new[7:]
+    weights = list(shape_weights(TABLE, rotations))
+    for keys in shape_keys(armature) if weights else ():
+        for shape, weight in zip(TABLE["shapes"], weights):
+            if abs(keys[shape["name"]].value - weight) > 1e-6:
+                keys[shape["name"]].value = weight
+
+
+def shape_keys(armature):
+    """The shape keys of the armature's meshes that have the table's."""
+    for mesh in armature.children:
+        keys = mesh.data.shape_keys.key_blocks if mesh.type == "MESH" and mesh.data.shape_keys else ()
+        if all(shape["name"] in keys for shape in TABLE["shapes"]):
+            yield keys
 
 
 @persistent
@@ -40,12 +53,16 @@ def load():
     """Imports the character and keeps this script in the .blend: allow scripts to run when you open it again."""
     folder = os.path.dirname(os.path.abspath(__file__))
     bpy.ops.import_scene.gltf(filepath=os.path.join(folder, NAME + ".glb"), bone_heuristic="BLENDER")
-    names = {helper["name"] for helper in TABLE["helpers"]}
+    helpers = {helper["name"] for helper in TABLE["helpers"]}
+    names = helpers | {driver["joint"] for driver in TABLE["drivers"]}
     for armature in bpy.context.selected_objects:
         if armature.type == "ARMATURE" and names <= set(armature.pose.bones.keys()):
             armature["sinew_helpers"] = NAME
-            for name in names:
+            for name in helpers:
                 armature.data.bones[name].hide = True
+            for keys in shape_keys(armature) if "shapes" in TABLE else ():
+                for shape in TABLE["shapes"]:
+                    keys[shape["name"]].slider_min, keys[shape["name"]].slider_max = -10, 10
     text = bpy.data.texts.new(NAME + ".py")
     with open(__file__, encoding="utf-8") as file:
         text.from_string(file.read())

@@ -69,7 +69,7 @@ static bool add_to_document(void *user, json_t *root, const int *nodes) {
   if (a->table->shape_count > 0) name_targets(a->table, root);
   const char *key = a->graph ? "extensions" : "extras", *name = a->graph ? "KHR_interactivity" : "sinew";
   if (!json_is_object(json_object_get(root, key))) json_object_set_new(root, key, json_object());
-  json_t *value = a->graph ? sn_babylon_graph(a->table, nodes) : sn_table_json(a->table);
+  json_t *value = a->graph ? sn_babylon_graph(a->table, root, nodes) : sn_table_json(a->table);
   bool good = json_object_set_new(json_object_get(root, key), name, value) == 0;
   if (!a->graph) return good;
   if (!json_object_get(root, "extensionsUsed")) json_object_set_new(root, "extensionsUsed", json_array());
@@ -143,15 +143,15 @@ static sn_status write_blender(sn_context *ctx, const sn_export_job *job, const 
   char *text = table_text(ctx, table, true);
   json_t *name = json_string(stem);
   char *quoted = name ? json_dumps(name, JSON_ENCODE_ANY) : NULL;
-  const char *const parts[] = {
-    "# Imports the character beside this file and drives its helper joints: blender -P THIS_FILE\nNAME = ",
-    quoted,
-    "\nTABLE_TEXT = ",
-    text,
-    "\n",
-    sn_export_helpers_py,
-    sn_export_blender_py,
-    NULL};
+  const char *const parts[] = {"# Imports the character beside this file and drives its helper joints or shape keys: "
+                               "blender -P THIS_FILE\nNAME = ",
+                               quoted,
+                               "\nTABLE_TEXT = ",
+                               text,
+                               "\n",
+                               sn_export_helpers_py,
+                               sn_export_blender_py,
+                               NULL};
   sn_status status = text && quoted ? write_text(ctx, job->path, parts) : sn_fail(ctx, SN_NO_MEMORY, "no memory");
   free(text), free(quoted);
   json_decref(name);
@@ -200,9 +200,6 @@ static sn_status check(sn_context *ctx, const sn_export_job *job, const struct t
   if (info->blend != SN_RT_BLEND_LINEAR || (shapes && info->palette_count != info->joint_count))
     return sn_fail(ctx, SN_UNSUPPORTED,
                    "%s: other tools blend linearly, by the joints alone: train without blend and extra",
-                   job->model_name);
-  if (shapes && strcmp((*tool)->name, "json") != 0 && strcmp((*tool)->name, "three") != 0)
-    return sn_fail(ctx, SN_UNSUPPORTED, "%s: shapes are driven in json and three only: train with --method helpers",
                    job->model_name);
   return SN_OK;
 }

@@ -63,8 +63,9 @@ sn_status sn_table_read_shapes(sn_context *ctx, const sn_rt_model *model, const 
 bool sn_table_add_shapes(const sn_table *t, json_t *out);
 json_t *sn_table_json(const sn_table *table); // NULL: no memory
 
-// KHR_interactivity: every tick, the helpers' nodes from those of the drivers. `nodes` are of the table's skeleton.
-json_t *sn_babylon_graph(const sn_table *table, const int *nodes);
+// KHR_interactivity: every tick, the helpers' nodes and the weights of shapes from the drivers' nodes. `root`: the document, whose
+// targets have names; `nodes` are of the table's skeleton.
+json_t *sn_babylon_graph(const sn_table *table, const json_t *root, const int *nodes);
 
 // "json|three|blender|godot|babylon", for messages.
 extern const char *const sn_export_tools;

@@ -1,9 +1,10 @@
-# Drives the helper joints of the character below this node, after its animations. For Godot 3.
+# Drives the helper joints and blend shapes of the character below this node, after its animations. For Godot 3.
 extends Spatial
 
 var skeleton: Skeleton
 var drivers = []
 var helpers = []
+var meshes = [] # those that have the table's blend shapes
 var complete = true
 
 func find_skeleton(node):
@@ -14,6 +15,12 @@ func find_skeleton(node):
 		if found:
 			return found
 	return null
+
+func find_meshes(node):
+	if node is MeshInstance and table.has("shapes") and node.get("blend_shapes/" + table.shapes[0].name) != null:
+		meshes.append(node)
+	for child in node.get_children():
+		find_meshes(child)
 
 # Godot's importer changes names: "Left Hand.01" becomes "left_hand_1".
 func plain(name):
@@ -36,6 +43,7 @@ func bone_of(name):
 func _ready():
 	process_priority = 1000
 	skeleton = find_skeleton(self)
+	find_meshes(self)
 	for driver in table.drivers:
 		var a = driver.before
 		var b = driver.after
@@ -81,4 +89,34 @@ func drive():
 		var basis = Basis(Quat(sum[3] / 2, sum[4] / 2, sum[5] / 2, 1).normalized()).scaled(Vector3.ONE * (1 + sum[6]))
 		var local = helpers[n].rest * Transform(basis, Vector3(sum[0], sum[1], sum[2]))
 		skeleton.set_bone_pose(helpers[n].bone, skeleton.get_bone_rest(helpers[n].bone).affine_inverse() * local)
+	if meshes.size() > 0:
+		drive_shapes(terms)
+
+# The terms of a group: of one driver, products of two, or Gaussians around centres.
+func group_terms(group, vectors):
+	var p = vectors[group.drivers[0]]
+	var out = []
+	if group.has("centres"):
+		for c in group.centres:
+			var away = Vector3(p[0] - c[0], p[1] - c[1], p[2] - c[2])
+			out.append(exp(-away.length_squared() / (2 * group.width * group.width)))
+	elif group.drivers.size() == 2:
+		for r in range(3):
+			for c in range(3):
+				out.append(p[r] * vectors[group.drivers[1]][c])
+	else:
+		out = p
+	return out
+
+func drive_shapes(vectors):
+	var terms = []
+	for group in table.terms:
+		terms.append(group_terms(group, vectors))
+	for shape in table.shapes:
+		var weight = 0.0
+		for function in shape.functions:
+			for k in range(function.mix.size()):
+				weight += function.mix[k] * terms[function.terms][k]
+		for mesh in meshes:
+			mesh.set("blend_shapes/" + shape.name, weight)
 

@@ -74,8 +74,8 @@ sn_status sn_table_read_shapes(sn_context *ctx, const sn_rt_model *model, const 
   if (t->shape_count > SN_TABLE_SHAPES)
     return sn_fail(ctx, SN_UNSUPPORTED,
                    "the model has %d displacement fields, and at most %d become morph targets: train with --method "
-                   "helpers",
-                   t->shape_count, SN_TABLE_SHAPES);
+                   "psd:shapes=%d, or helpers",
+                   t->shape_count, SN_TABLE_SHAPES, SN_TABLE_SHAPES);
   t->group_count = (int)(sn_rt_size(model, SN_SECTION_CORRECT_TERMS) / sizeof(sn_rt_terms));
   t->groups = SN_NEW(ctx, &t->memory, sn_table_terms, t->group_count);
   t->shape_names = SN_NEW(ctx, &t->memory, const char *, t->shape_count);

@@ -16,13 +16,9 @@ const sn_option sn_correct_option_table[] = {
   {"space", SN_OPTION_CHOICE, FIELD(space), "local", 0, 0, "local|whole", SN_OPTION_COMMON,
    "local: a sum of functions of single joints' rotations; whole: one function of all rotations, as published"},
   {"kernel", SN_OPTION_CHOICE, FIELD(kernel), "gauss", 0, 0, "gauss|thinplate|bspline|shepard", SN_OPTION_ADVANCED,
-   "of the interpolation in pose space; thinplate has a linear term always, bspline reaches twice as far as the "
-   "nearest "
-   "other pose"},
+   "of the interpolation in pose space; thinplate has a linear term, bspline reaches twice the nearest other pose"},
   {"sigma", SN_OPTION_REAL, FIELD(sigma), "auto", 1e-6, 1e6, "auto|pose", SN_OPTION_ADVANCED,
-   "width of the kernels in radians (shepard: the power); auto: by held-out poses; pose: each its own, a multiple of "
-   "its "
-   "distance to the nearest other"},
+   "width of the kernels in radians (shepard: the power); auto: by held-out poses; pose: by the nearest other pose"},
   {"order", SN_OPTION_CHOICE, FIELD(order), "inverse", 0, 0, "inverse|forward", SN_OPTION_ADVANCED,
    "corrections before or after skinning"},
   {"distance", SN_OPTION_CHOICE, FIELD(distance), "euclid", 0, 0, "euclid|normalised|mahalanobis", SN_OPTION_ADVANCED,
@@ -33,6 +29,8 @@ const sn_option sn_correct_option_table[] = {
    "1: N x N weights and the displacements themselves (Shape by Example); 0: kernel weights per vertex"},
   {"threshold", SN_OPTION_REAL, FIELD(threshold), "0.005", 0, 100, NULL, SN_OPTION_ADVANCED,
    "corrections below this, in % of the diagonal, are not stored; normals below half a degree"},
+  {"shapes", SN_OPTION_INT, FIELD(shapes), "0", 0, 64, NULL, SN_OPTION_ADVANCED,
+   "displacement fields of the whole character, at most: `sinew export` takes 32; 0: some for every patch"},
   {"joints", SN_OPTION_TEXT, FIELD(joint_names), "", 0, 0, NULL, SN_OPTION_ADVANCED,
    "joints of the pose space, NAME+NAME; default: all that rotate"},
   {0},
@@ -170,7 +168,8 @@ static sn_status describe_rated(void *user, bool measured, sn_field_limits *limi
   sn_corrections corrections;
   bool exact = m->joint_count == 0 && !(limits->bytes > 0);
   sn_status status = SN_OK;
-  if (!exact && !w->fields) status = sn_fields_find(w->r, (const float(*)[3])c->examples->rest.positions, &w->fields);
+  if (!exact && !w->fields)
+    status = sn_fields_find(w->r, c->examples->rest.positions, c->options->shapes, &w->fields);
   if (status == SN_OK)
     status = exact ? sn_shapes_make(w->r, &corrections) : sn_fields_make(w->fields, limits, &corrections);
   if (status == SN_OK) status = sn_corrections_limit(c, &corrections);
@@ -227,6 +226,7 @@ static sn_status regress(sn_corrector *c, sn_plan *plan) {
   sn_field_limits usual = {
     fmax(lost, floor * floor * m->pose_count * m->vertex_count),
     field_bytes * m->vertex_count * (c->options->components ? c->options->components : most_fields) + free_bytes};
+  if (c->options->shapes) usual.bytes = 0;
   if (m->joint_count == 0 && !c->options->components) usual = (sn_field_limits){0}; // shapes of values are exact
   if (status == SN_OK) status = sn_rate_choose(c->ctx, describe_rated, &w, usual, c->report);
   if (status != SN_OK) return status;

@@ -26,6 +26,7 @@ typedef struct sn_correct_options {
   double threshold; // displacements below this, in percent of the diagonal, are left out
   bool bounded; // a displacement before the blend is no longer than the residual after it: proxy bones may stretch
   char joint_names[SN_OPTION_TEXT_SIZE]; // names separated by '+'; "" is all that move
+  int shapes;                            // fields of the whole character, at most; 0: fields of patches
   int components;                        // EigenSkin's fields per pose space or patch at most; 0: as many as it takes
 } sn_correct_options;
 

@@ -49,6 +49,7 @@ typedef struct space {
 typedef struct builder {
   sn_regression *r;
   int patch_count, ranks, *patch_of; // patch_of: of every vertex
+  int most;                          // components of a patch
   patch *patches;
   space *spaces;        // control_count
   double energy, slope; // of all patches; squared error that a byte has to save
@@ -71,19 +72,10 @@ static int gather_alpha(const sn_regression *r, const patch *p, int set, int fir
   return count;
 }
 
-typedef struct set_weights {
-  const double *numbers; // rank * columns
-  int rank, columns;
-} set_weights;
-
-// Adds the weights of a set's vertices to their columns of z.
-static void scatter_weights(const sn_regression *r, const patch *p, int set, const set_weights *w, double *z) {
-  for (int k = 0; k < w->rank; k++)
-    for (int v = 0, at = 0; v < p->count; v++) {
-      if (r->set_of[p->vertices[v]] != set) continue;
-      for (int c = 0; c < 3; c++)
-        z[(size_t)k * 3 * (size_t)p->count + (size_t)(3 * v + c)] = w->numbers[k * w->columns + at++];
-    }
+// The weights of a set's vertices into their columns of a row of z.
+static void scatter_weights(const sn_regression *r, const patch *p, int set, const double *weights, double *row) {
+  for (int v = 0; v < p->count; v++)
+    for (int c = 0; c < 3 && r->set_of[p->vertices[v]] == set; c++) row[3 * v + c] = *weights++;
 }
 
 // z = L^T w of every control, ranks rows of 3 count columns: the displacements that each control alone causes, by its
@@ -108,7 +100,8 @@ static sn_status find_needs(sn_context *ctx, sn_arena *memory, const builder *b,
       if (variance == 0 || t->rank == 0) continue;
       cblas_dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, t->rank, columns, poses, variance, t->features, t->rank,
                   alpha, columns, 0, weights, columns);
-      scatter_weights(r, p, set, &(set_weights){weights, t->rank, columns}, at);
+      for (int k = 0; k < t->rank; k++)
+        scatter_weights(r, p, set, weights + k * columns, at + (size_t)k * (size_t)width);
     }
   }
   for (int k = 0; k < r->control_count; k++) {
@@ -123,20 +116,24 @@ static sn_status find_needs(sn_context *ctx, sn_arena *memory, const builder *b,
 static sn_status find_components(sn_context *ctx, sn_arena *memory, void *user, int index) {
   builder *b = user;
   patch *p = b->patches + index;
-  int width = 3 * p->count;
+  // The eigenvectors u of z z^T have the values of those of z^T z, which are z^T u over their roots.
+  int width = 3 * p->count, side = b->ranks < width ? b->ranks : width;
   double *z = SN_NEW(ctx, memory, double, (size_t)b->ranks *(size_t)width);
-  double *gram = SN_NEW(ctx, memory, double, (size_t)width *(size_t)width),
-         *values = SN_NEW(ctx, memory, double, width);
+  double *gram = SN_NEW(ctx, memory, double, (size_t)side *(size_t)side), *values = SN_NEW(ctx, memory, double, side);
   sn_status status = z && gram && values ? find_needs(ctx, memory, b, p, 0, z) : ctx->error.status;
   if (status != SN_OK) return status;
-  cblas_dsyrk(CblasRowMajor, CblasUpper, CblasTrans, width, b->ranks, 1, z, width, 0, gram, width);
-  for (int k = 0; k < width; k++) p->energy += gram[k * width + k];
+  cblas_dsyrk(CblasRowMajor, CblasUpper, side < width ? CblasNoTrans : CblasTrans, side,
+              side < width ? width : b->ranks, 1, z, width, 0, gram, side);
+  for (int k = 0; k < side; k++) p->energy += gram[k * side + k];
   if (!(p->energy > 0)) return SN_OK;
-  status = sn_lapack_syevd(ctx, 'U', width, gram, values);
-  for (int k = 0; status == SN_OK && k < width && k < most_fields; k++) {
-    double value = values[width - 1 - k];
+  status = sn_lapack_syevd(ctx, 'U', side, gram, values);
+  for (int k = 0; status == SN_OK && k < side && k < b->most; k++) {
+    double value = values[side - 1 - k], *u = gram + side - 1 - k, *to = p->fields + p->rank;
     if (!(value > 1e-12 * p->energy)) break;
-    for (int c = 0; c < width; c++) p->fields[c * most_fields + p->rank] = gram[c * width + width - 1 - k];
+    if (side < width)
+      cblas_dgemv(CblasRowMajor, CblasTrans, side, width, 1 / sqrt(value), z, width, u, side, 0, to, most_fields);
+    else
+      cblas_dcopy(width, u, side, to, most_fields);
     p->values[p->rank++] = value;
   }
   if (status == SN_NOT_CONVERGED)
@@ -457,17 +454,17 @@ static sn_status describe(builder *b) {
 enum { size_count = sizeof patch_sizes / sizeof *patch_sizes };
 
 struct sn_fields {
-  builder sizes[size_count];
+  builder sizes[size_count]; // the first alone where all vertices are one patch
 };
 
-sn_status sn_fields_find(sn_regression *r, const float (*positions)[3], sn_fields **out) {
+sn_status sn_fields_find(sn_regression *r, float (*positions)[3], int shapes, sn_fields **out) {
   sn_fields *f = *out = SN_NEW(r->ctx, r->memory, sn_fields, 1);
-  builder shared = {.r = r};
+  builder shared = {.r = r, .most = shapes ? shapes : most_fields};
   sn_status status = f ? make_spaces(&shared) : r->ctx->error.status;
-  for (int k = 0; status == SN_OK && k < size_count; k++) {
+  for (int k = 0; status == SN_OK && k < (shapes ? 1 : size_count); k++) {
     builder *b = f->sizes + k;
     *b = shared;
-    status = make_patches(b, positions, patch_sizes[k]);
+    status = make_patches(b, (const float(*)[3])positions, shapes ? r->m->vertex_count : patch_sizes[k]);
     const sn_folds each = {.fold_count = b->patch_count};
     if (status == SN_OK) status = sn_folds_run(r->ctx, &each, find_components, b);
     for (int c = 0; status == SN_OK && c < b->patch_count; c++) b->energy += b->patches[c].energy;
@@ -482,7 +479,7 @@ static bool is_better(cost a, cost best, double may_be_lost) {
 // The patches that lose what may be lost in the fewest bytes, or the least in the room there is.
 static sn_status choose_patches(sn_fields *f, const sn_field_limits *limits, builder **best, cost *spent) {
   sn_status status = SN_OK;
-  for (int k = 0; status == SN_OK && k < size_count; k++) {
+  for (int k = 0; status == SN_OK && k < size_count && f->sizes[k].r; k++) {
     cost trial = {0};
     status = keep_components(f->sizes + k, limits, &trial);
     if (status == SN_OK && (k == 0 || is_better(trial, *spent, part_of_components * limits->lost)))

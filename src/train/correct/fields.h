@@ -12,9 +12,9 @@ typedef struct sn_field_limits {
   double bytes; // of all fields, about, at most; 0: any number
 } sn_field_limits;
 
-// Patches of several sizes with all their components. `r` is solved.
+// Patches of several sizes with all their components, or the first `shapes` of all vertices. `r` is solved.
 typedef struct sn_fields sn_fields;
-sn_status sn_fields_find(sn_regression *r, const float (*positions)[3], sn_fields **out);
+sn_status sn_fields_find(sn_regression *r, float (*positions)[3], int shapes, sn_fields **out);
 // Those within the limits, which are replaced by what is lost and by the bytes of the fields, about.
 sn_status sn_fields_make(sn_fields *fields, sn_field_limits *limits, sn_corrections *out);
 // Corrections by values alone, exactly: a field for every term (shapes.c).

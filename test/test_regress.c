@@ -18,6 +18,7 @@ typedef struct made {
   float positions[vertices][3];
   int clip_of[poses], controls[joints - 1];
   sn_skin weights;
+  double offsets[poses * joints * 3];
   int run[2], rows[(vertices + 7) / 8 * 8]; // one run of all vertices, the last one as often as it takes
 } made;
 
@@ -25,7 +26,7 @@ static made *make(sn_context *ctx) {
   made *d = calloc(1, sizeof *d);
   sn_random rng = sn_random_new(3);
   assert_ok(ctx, sn_skin_new(ctx, vertices, 1, &d->weights));
-  for (int j = 0; j < joints; j++) d->turns[j] = (sn_turn){j, j - 1, sn_quat_identity()};
+  for (int j = 0; j < joints; j++) d->turns[j] = (sn_turn){j, j - 1, sn_quat_identity(), true};
   for (int j = 1; j < joints; j++) d->controls[j - 1] = j;
   for (int i = 0; i < vertices; i++) {
     d->weights.joints[i] = (uint16_t)(i % joints), d->weights.weights[i] = 1;
@@ -41,6 +42,7 @@ static made *make(sn_context *ctx) {
           (float)(0.1 * sin(x[c % 3] + i) * x[(c + 1) % 3] + 0.002 * sn_random_normal(&rng));
       }
   d->m = (sn_residuals){.pose_count = poses, .vertex_count = vertices, .joint_count = joints, .diagonal = 1.7};
+  d->m.offsets = d->offsets;
   d->m.vectors = d->vectors[0], d->m.deltas = d->deltas, d->m.turns = d->turns, d->m.weights = &d->weights;
   d->m.farthest = d->farthest, d->m.clip_of = d->clip_of;
   d->run[1] = sizeof d->rows / sizeof *d->rows;

@@ -71,6 +71,16 @@ static double gaussian(const double *x, const double *y) {
 
 static double of_joint(const double *x, const double *y) { return (polynomial(x, y) + gaussian(x, y)) / 2; }
 
+// Polynomials of a joint's translation, whose unit is 1/32 of the diagonal.
+static double moved(const made *d, int p, int q, int j) {
+  double x[3], y[3];
+  for (int c = 0; c < 3; c++) {
+    x[c] = 32 / d->m.diagonal * d->offsets[3 * (p * joints + j) + c];
+    y[c] = 32 / d->m.diagonal * d->offsets[3 * (q * joints + j) + c];
+  }
+  return polynomial(x, y);
+}
+
 // Prior covariance for a vertex on joint `on`, and the mean diagonal of the relevant joints' part.
 static double covariance(const made *d, int on, double k[poses][poses]) {
   double unit = 0;
@@ -83,6 +93,9 @@ static double covariance(const made *d, int on, double k[poses][poses]) {
         k[p][q] += (relevant ? 1 : 0.001) * of_joint(x, y);
         if (relevant && parent) k[p][q] += 0.1 * dot(x, y) * dot(x - 3, y - 3);
         if (relevant && p == q) unit += of_joint(x, y) / poses;
+        double translation = moved(d, p, q, j) / 2;
+        k[p][q] += (relevant ? 1 : 0.001) * translation;
+        if (relevant && p == q) unit += translation / poses;
       }
   return unit;
 }
@@ -97,6 +110,7 @@ static void alpha_solves_its_equation(void **state) {
   sn_context ctx = sn_context_default();
   sn_arena memory = sn_arena_new(&ctx);
   made *d = make(&ctx);
+  for (int p = 1; p < poses; p++) d->offsets[3 * (p * joints + 2) + p % 3] = 0.05 * sin(p);
   sn_regression r = start(&ctx, &memory, d);
   assert_ok(&ctx, sn_regression_choose(&r));
   r.ridges.of[0] = 2;

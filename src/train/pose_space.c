@@ -34,13 +34,17 @@ static sn_quat mean_rotation(const sn_turn *turn, const sn_poses *poses, const s
   return (sn_quat){(float)q.x, (float)q.y, (float)q.z, (float)q.w};
 }
 
-// The squared distances, over all keys, of the two places to which `joint` and `parent` move the origin of `joint`.
+// From where `parent` moves the origin of `joint` to where `joint` moves it.
+static sn_vec3 gap_of(const sn_skeleton *skeleton, const sn_affine *pose, int joint, int parent) {
+  sn_vec3 origin = sn_affine_translation(skeleton->rest[joint]);
+  return sn_vec3_sub(sn_affine_apply(pose[joint], origin), sn_affine_apply(pose[parent], origin));
+}
+
+// The squared lengths of the gap over all keys.
 static double sum_gaps(const sn_examples *e, const sn_keys *keys, int joint, int parent) {
-  sn_vec3 origin = sn_affine_translation(e->skeleton.rest[joint]);
   double sum = 0;
   for (int k = 0; k < keys->count; k++) {
-    const sn_affine *pose = sn_pose(&e->poses, keys->frames[k]);
-    sn_vec3 d = sn_vec3_sub(sn_affine_apply(pose[joint], origin), sn_affine_apply(pose[parent], origin));
+    sn_vec3 d = gap_of(&e->skeleton, sn_pose(&e->poses, keys->frames[k]), joint, parent);
     sum += sn_vec3_dot(d, d);
   }
   return sum;
@@ -126,9 +130,8 @@ void sn_pose_offsets(const sn_turn *turns, const sn_skeleton *skeleton, const sn
   for (int n = 0; n < skeleton->joint_count; n++) {
     const sn_turn *t = turns + n;
     if (!t->joined) continue;
-    sn_vec3 origin = sn_affine_translation(skeleton->rest[t->joint]);
-    sn_vec3 moved = sn_vec3_sub(sn_affine_apply(pose[t->joint], origin), sn_affine_apply(pose[t->parent], origin));
-    sn_vec3 seen = sn_mat3_apply(sn_mat3_transpose(sn_quat_to_mat3(rotation_of(pose[t->parent]))), moved);
+    sn_mat3 parent = sn_quat_to_mat3(rotation_of(pose[t->parent]));
+    sn_vec3 seen = sn_mat3_apply(sn_mat3_transpose(parent), gap_of(skeleton, pose, t->joint, t->parent));
     double *to = out + 3 * (size_t)t->joint;
     to[0] = seen.x, to[1] = seen.y, to[2] = seen.z;
   }

@@ -2,6 +2,7 @@
 // Terms of joints, of pairs and of values at the training poses, and their prior variances.
 #include "train/correct/terms.h"
 
+#include <cblas.h>
 #include <math.h>
 #include <string.h>
 
@@ -161,26 +162,17 @@ static bool is_control(const int *controls, int count, int joint) {
   return false;
 }
 
-static bool moves(const sn_residuals *m, int joint) {
-  for (int p = 0; p < m->pose_count; p++) {
-    double x[3];
-    offset_at(m, joint, p, x);
-    for (int c = 0; c < 3; c++)
-      if (fabs(x[c]) > sn_least_turn) return true;
-  }
-  return false;
-}
-
 // What translations of joints do is not to be explained by rotations.
 static sn_status add_hidden(sn_context *ctx, sn_arena *memory, const sn_residuals *m, const int *controls,
                             int control_count, sn_term_list *out) {
   sn_status status = SN_OK;
   out->all = out->count;
   for (int k = 0; status == SN_OK && k < control_count; k++) {
-    if (controls[k] >= m->joint_count || !moves(m, controls[k])) continue;
-    sn_terms *t = out->groups + out->all++;
+    if (controls[k] >= m->joint_count) break; // values
+    sn_terms *t = out->groups + out->all;
     *t = (sn_terms){.a = controls[k], .b = -1, .owner = k, .hidden = true};
     status = make_polynomial(ctx, memory, m, t);
+    out->all += status == SN_OK && cblas_dasum(m->pose_count * t->rank, t->features, 1) > sn_least_turn;
   }
   return status;
 }

@@ -18,6 +18,7 @@ typedef struct made {
   float positions[vertices][3];
   int clip_of[poses], controls[joints - 1];
   sn_skin weights;
+  double offsets[poses * joints * 3];
   int run[2], rows[(vertices + 7) / 8 * 8]; // one run of all vertices, the last one as often as it takes
 } made;
 
@@ -25,7 +26,7 @@ static made *make(sn_context *ctx) {
   made *d = calloc(1, sizeof *d);
   sn_random rng = sn_random_new(3);
   assert_ok(ctx, sn_skin_new(ctx, vertices, 1, &d->weights));
-  for (int j = 0; j < joints; j++) d->turns[j] = (sn_turn){j, j - 1, sn_quat_identity()};
+  for (int j = 0; j < joints; j++) d->turns[j] = (sn_turn){j, j - 1, sn_quat_identity(), true};
   for (int j = 1; j < joints; j++) d->controls[j - 1] = j;
   for (int i = 0; i < vertices; i++) {
     d->weights.joints[i] = (uint16_t)(i % joints), d->weights.weights[i] = 1;
@@ -41,6 +42,7 @@ static made *make(sn_context *ctx) {
           (float)(0.1 * sin(x[c % 3] + i) * x[(c + 1) % 3] + 0.002 * sn_random_normal(&rng));
       }
   d->m = (sn_residuals){.pose_count = poses, .vertex_count = vertices, .joint_count = joints, .diagonal = 1.7};
+  d->m.offsets = d->offsets;
   d->m.vectors = d->vectors[0], d->m.deltas = d->deltas, d->m.turns = d->turns, d->m.weights = &d->weights;
   d->m.farthest = d->farthest, d->m.clip_of = d->clip_of;
   d->run[1] = sizeof d->rows / sizeof *d->rows;
@@ -69,6 +71,16 @@ static double gaussian(const double *x, const double *y) {
 
 static double of_joint(const double *x, const double *y) { return (polynomial(x, y) + gaussian(x, y)) / 2; }
 
+// Polynomials of a joint's translation, whose unit is 1/32 of the diagonal.
+static double moved(const made *d, int p, int q, int j) {
+  double x[3], y[3];
+  for (int c = 0; c < 3; c++) {
+    x[c] = 32 / d->m.diagonal * d->offsets[3 * (p * joints + j) + c];
+    y[c] = 32 / d->m.diagonal * d->offsets[3 * (q * joints + j) + c];
+  }
+  return polynomial(x, y);
+}
+
 // Prior covariance for a vertex on joint `on`, and the mean diagonal of the relevant joints' part.
 static double covariance(const made *d, int on, double k[poses][poses]) {
   double unit = 0;
@@ -81,6 +93,9 @@ static double covariance(const made *d, int on, double k[poses][poses]) {
         k[p][q] += (relevant ? 1 : 0.001) * of_joint(x, y);
         if (relevant && parent) k[p][q] += 0.1 * dot(x, y) * dot(x - 3, y - 3);
         if (relevant && p == q) unit += of_joint(x, y) / poses;
+        double translation = moved(d, p, q, j) / 2;
+        k[p][q] += (relevant ? 1 : 0.001) * translation;
+        if (relevant && p == q) unit += translation / poses;
       }
   return unit;
 }
@@ -95,6 +110,7 @@ static void alpha_solves_its_equation(void **state) {
   sn_context ctx = sn_context_default();
   sn_arena memory = sn_arena_new(&ctx);
   made *d = make(&ctx);
+  for (int p = 1; p < poses; p++) d->offsets[3 * (p * joints + 2) + p % 3] = 0.05 * sin(p);
   sn_regression r = start(&ctx, &memory, d);
   assert_ok(&ctx, sn_regression_choose(&r));
   r.ridges.of[0] = 2;

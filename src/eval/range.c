@@ -20,7 +20,7 @@ static sn_status read_turns(sn_context *ctx, const sn_model_input *input, const 
         return sn_fail(ctx, SN_BAD_INPUT, "the model's section %s has numbers that are not finite", SN_RT_RANGE_NAME);
     const float *q = r->rotation;
     turns[n] = (sn_turn){input->joint_of[r->joint], root ? -1 : input->joint_of[r->parent],
-                         sn_quat_normalize((sn_quat){q[0], q[1], q[2], q[3]})};
+                         sn_quat_normalize((sn_quat){q[0], q[1], q[2], q[3]}), false};
   }
   return SN_OK;
 }

@@ -34,13 +34,17 @@ static sn_quat mean_rotation(const sn_turn *turn, const sn_poses *poses, const s
   return (sn_quat){(float)q.x, (float)q.y, (float)q.z, (float)q.w};
 }
 
-// The squared distances, over all keys, of the two places to which `joint` and `parent` move the origin of `joint`.
+// From where `parent` moves the origin of `joint` to where `joint` moves it.
+static sn_vec3 gap_of(const sn_skeleton *skeleton, const sn_affine *pose, int joint, int parent) {
+  sn_vec3 origin = sn_affine_translation(skeleton->rest[joint]);
+  return sn_vec3_sub(sn_affine_apply(pose[joint], origin), sn_affine_apply(pose[parent], origin));
+}
+
+// The squared lengths of the gap over all keys.
 static double sum_gaps(const sn_examples *e, const sn_keys *keys, int joint, int parent) {
-  sn_vec3 origin = sn_affine_translation(e->skeleton.rest[joint]);
   double sum = 0;
   for (int k = 0; k < keys->count; k++) {
-    const sn_affine *pose = sn_pose(&e->poses, keys->frames[k]);
-    sn_vec3 d = sn_vec3_sub(sn_affine_apply(pose[joint], origin), sn_affine_apply(pose[parent], origin));
+    sn_vec3 d = gap_of(&e->skeleton, sn_pose(&e->poses, keys->frames[k]), joint, parent);
     sum += sn_vec3_dot(d, d);
   }
   return sum;
@@ -52,21 +56,23 @@ static bool is_above(const int *parents, int joint, int other) {
   return other == joint;
 }
 
-// A joint that shares no skin with its parent gets one that shares skin with it and stays nearer.
+// A joint that shares no skin with its parent gets the one that shares skin with it and stays nearest; joined[]: which
+// share skin with their parents then.
 static sn_status choose_parents(sn_context *ctx, sn_arena *memory, const sn_examples *e, const sn_keys *keys,
-                                int *parents) {
+                                int *parents, bool *joined) {
   const sn_skeleton loose = {.joint_count = e->skeleton.joint_count};
   sn_near near;
   sn_status status = sn_near_new(ctx, memory, &loose, &e->skin, &near);
   for (int n = 0; status == SN_OK && n < loose.joint_count; n++) {
     int joint = e->skeleton.order[n];
-    if (parents[joint] < 0 || sn_near_beside(&near, joint, parents[joint])) continue;
-    double least = sum_gaps(e, keys, joint, parents[joint]);
-    for (int k = 0; k < near.beside[joint].count; k++) {
+    if (parents[joint] < 0) continue;
+    joined[joint] = sn_near_beside(&near, joint, parents[joint]);
+    double least = joined[joint] ? 0 : INFINITY;
+    for (int k = 0; least > 0 && k < near.beside[joint].count; k++) {
       int other = near.beside[joint].joints[k];
       if (is_above(parents, joint, other)) continue;
       double sum = sum_gaps(e, keys, joint, other);
-      if (sum < least) least = sum, parents[joint] = other;
+      if (sum < least) least = sum, parents[joint] = other, joined[joint] = true;
     }
   }
   return status;
@@ -77,21 +83,21 @@ sn_status sn_turns_make(sn_context *ctx, sn_arena *memory, const sn_examples *ex
   const sn_skeleton *skeleton = &examples->skeleton;
   int joint_count = skeleton->joint_count, count = 0, root = -1;
   int *parents = SN_NEW(ctx, memory, int, joint_count);
-  bool *done = SN_NEW(ctx, memory, bool, joint_count);
+  bool *done = SN_NEW(ctx, memory, bool, joint_count), *joined = SN_NEW(ctx, memory, bool, joint_count);
   sn_turn *turns = *out = SN_NEW(ctx, memory, sn_turn, joint_count);
-  sn_status status = parents && done && turns ? SN_OK : ctx->error.status;
+  sn_status status = parents && done && joined && turns ? SN_OK : ctx->error.status;
   for (int n = 0; status == SN_OK && n < joint_count; n++) {
     int joint = skeleton->order[n];
     parents[joint] = skeleton->parents[joint] < 0 ? root : skeleton->parents[joint];
     if (root < 0) root = joint;
   }
   if (status == SN_OK && examples->skin.influences > 0 && keys->count > 0)
-    status = choose_parents(ctx, memory, examples, keys, parents);
+    status = choose_parents(ctx, memory, examples, keys, parents, joined);
   while (status == SN_OK && count < joint_count)
     for (int n = 0; n < joint_count; n++) {
       int joint = skeleton->order[n], parent = parents[joint];
       if (done[joint] || (parent >= 0 && !done[parent])) continue;
-      turns[count] = (sn_turn){joint, parent, sn_quat_identity()}, done[joint] = true;
+      turns[count] = (sn_turn){joint, parent, sn_quat_identity(), joined[joint]}, done[joint] = true;
       turns[count].reference = mean_rotation(turns + count, &examples->poses, keys), count++;
     }
   return status;
@@ -116,6 +122,18 @@ void sn_pose_vector(const sn_turn *turns, int joint_count, const sn_affine *pose
     sn_vec3 x = sn_rotation_log(sn_quat_to_mat3(from));
     double *to = out + 3 * (size_t)turns[n].joint;
     to[0] = x.x, to[1] = x.y, to[2] = x.z;
+  }
+}
+
+void sn_pose_offsets(const sn_turn *turns, const sn_skeleton *skeleton, const sn_affine *pose, double *out) {
+  memset(out, 0, 3 * (size_t)skeleton->joint_count * sizeof *out);
+  for (int n = 0; n < skeleton->joint_count; n++) {
+    const sn_turn *t = turns + n;
+    if (!t->joined) continue;
+    sn_mat3 parent = sn_quat_to_mat3(rotation_of(pose[t->parent]));
+    sn_vec3 seen = sn_mat3_apply(sn_mat3_transpose(parent), gap_of(skeleton, pose, t->joint, t->parent));
+    double *to = out + 3 * (size_t)t->joint;
+    to[0] = seen.x, to[1] = seen.y, to[2] = seen.z;
   }
 }
 

@@ -12,14 +12,15 @@
 typedef struct sn_turn {
   int joint, parent;
   sn_quat reference;
+  bool joined; // shares skin with the parent
 } sn_turn;
 
 // A joint that turns less, in radians, does not turn; and poses nearer than this part of the largest distance are one.
 static const double sn_least_turn = 1e-3, sn_same_pose = 1e-3;
 
 // One local rotation per joint, relative to its parent; parents first. A joint that shares no skin with its parent is
-// relative to one that shares skin with it and stays nearer: feet that inverse kinematics moves are children of the
-// root. `memory` owns the result.
+// relative to the one that shares skin with it and stays nearest: feet that inverse kinematics moves are children of
+// the root. `memory` owns the result.
 sn_status sn_turns_make(sn_context *ctx, sn_arena *memory, const sn_examples *examples, const sn_keys *keys,
                         sn_turn **out);
 
@@ -30,6 +31,8 @@ sn_status sn_plan_ranges(sn_context *ctx, sn_plan *plan, const sn_turn *turns, c
 
 // The pose vector of a pose (skinning matrices; NULL: the rest pose): three numbers per joint, by joint.
 void sn_pose_vector(const sn_turn *turns, int joint_count, const sn_affine *pose, double *out);
+// How far the parent sees the origin of every joint moved from its place in the rest pose; zero where they share no skin.
+void sn_pose_offsets(const sn_turn *turns, const sn_skeleton *skeleton, const sn_affine *pose, double *out);
 
 // A distance between pose vectors of `dims` components: Euclidean between axes = metric applied to the vector.
 typedef enum sn_distance { SN_DISTANCE_EUCLID, SN_DISTANCE_NORMALISED, SN_DISTANCE_MAHALANOBIS } sn_distance;

@@ -76,7 +76,8 @@ static sn_status read_turns(adder *a) {
     const float *q = references[n].rotation;
     a->turns[n] = (sn_turn){references[n].joint,
                             references[n].parent == SN_RT_NO_JOINT ? -1 : references[n].parent,
-                            {(double)q[0], (double)q[1], (double)q[2], (double)q[3]}};
+                            {(double)q[0], (double)q[1], (double)q[2], (double)q[3]},
+                            false};
   }
   return a->turns ? SN_OK : a->ctx->error.status;
 }

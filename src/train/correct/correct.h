@@ -76,6 +76,7 @@ typedef struct sn_runs {
 typedef struct sn_residuals {
   int pose_count, vertex_count, joint_count, value_count;
   double *vectors;        // pose_count * sn_residuals_dims: three numbers for every joint, one for every value
+  double *offsets;        // pose_count * 3 joint_count: of the joints' origins, see sn_pose_offsets
   float (*deltas)[6];     // pose_count * vertex_count: x y z, and of the normal
   const sn_turn *turns;   // joint_count
   sn_skin skin;           // as evaluated; of `palette` entries

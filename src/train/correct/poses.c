@@ -84,9 +84,18 @@ static void average_into(float (*sum)[6], const float (*next)[6], int vertex_cou
     for (int c = 0; c < 6; c++) sum[i][c] += (next[i][c] - sum[i][c]) / (float)(count + 1);
 }
 
+// Pose p in the place of pose `to`, which is not behind it.
+static void move_pose(sn_residuals *m, size_t p, size_t to) {
+  size_t dims = (size_t)sn_residuals_dims(m), offsets = 3 * (size_t)m->joint_count, n = (size_t)m->vertex_count;
+  memmove(m->vectors + to * dims, m->vectors + p * dims, dims * sizeof *m->vectors);
+  memmove(m->offsets + to * offsets, m->offsets + p * offsets, offsets * sizeof *m->offsets);
+  memmove(m->deltas + to * n, m->deltas + p * n, n * sizeof *m->deltas);
+  m->clip_of[to] = m->clip_of[p];
+}
+
 void sn_poses_merge(sn_corrector *c) {
   sn_residuals *m = &c->residuals;
-  size_t stride = (size_t)sn_residuals_dims(m), n = (size_t)m->vertex_count;
+  size_t n = (size_t)m->vertex_count;
   double largest = 0;
   for (int p = 1; p < m->pose_count; p++) {
     double d = pose_distance(m, 0, p, c->joints, c->joint_count);
@@ -94,15 +103,12 @@ void sn_poses_merge(sn_corrector *c) {
   }
   int kept = 1, averaged = 0, first = 0;
   for (int p = 1; p < m->pose_count; p++) {
-    const double *vector = m->vectors + (size_t)p * stride;
     const float(*deltas)[6] = (const float(*)[6])(m->deltas + (size_t)p * n);
     int same = 0;
     while (same < kept && pose_distance(m, p, same, c->joints, c->joint_count) > sn_same_pose * largest) same++;
     if (same == kept) {
-      memmove(m->vectors + (size_t)kept * stride, vector, stride * sizeof *vector);
-      memmove(m->deltas + (size_t)kept * n, deltas, n * sizeof *deltas);
+      move_pose(m, (size_t)p, (size_t)kept);
       if (c->sigmas) c->sigmas[kept] = c->sigmas[p];
-      m->clip_of[kept] = m->clip_of[p];
       c->pose_of[p - 1] = kept, c->merged[kept++] = 1;
     } else {
       if (c->merged[same] > 0 && averaged++ == 0) first = c->keys->frames[p - 1];
@@ -120,14 +126,9 @@ enum { most_poses = 1024 };
 
 void sn_poses_thin(sn_corrector *c) {
   sn_residuals *m = &c->residuals;
-  size_t dims = (size_t)sn_residuals_dims(m), n = (size_t)m->vertex_count, from = (size_t)m->pose_count;
+  size_t from = (size_t)m->pose_count;
   if (from <= most_poses) return;
-  for (size_t p = 1; p < most_poses; p++) {
-    size_t k = p * from / most_poses;
-    memmove(m->vectors + p * dims, m->vectors + k * dims, dims * sizeof *m->vectors);
-    memmove(m->deltas + p * n, m->deltas + k * n, n * sizeof *m->deltas);
-    m->clip_of[p] = m->clip_of[k];
-  }
+  for (size_t p = 1; p < most_poses; p++) move_pose(m, p * from / most_poses, p);
   for (int k = 0; k < c->keys->count; k++) c->pose_of[k] = (int)((size_t)c->pose_of[k] * most_poses / from);
   m->pose_count = most_poses;
 }

@@ -95,10 +95,10 @@ static double mean_diagonal(const sn_regression *r, const double *kernel) {
 static double make_kernel(const sn_regression *r, const sn_vertex_set *set, double *kernel) {
   size_t square = (size_t)r->m->pose_count * (size_t)r->m->pose_count;
   memset(kernel, 0, square * sizeof *kernel);
-  for (int g = 0; g < r->terms.count; g++)
+  for (int g = 0; g < r->terms.all; g++)
     if (is_far(r, g) && set->relevant[r->terms.groups[g].owner]) add_terms(r, g, 1 - far_variance, kernel);
   double unit = mean_diagonal(r, kernel) / (1 - far_variance);
-  for (int g = 0; g < r->terms.count; g++)
+  for (int g = 0; g < r->terms.all; g++)
     if (!is_far(r, g)) add_terms(r, g, sn_regression_variance(r, set, g), kernel);
   for (size_t n = 0; n < square; n++) kernel[n] += r->far[n];
   return unit;
@@ -108,7 +108,7 @@ static sn_status make_far(sn_regression *r) {
   size_t square = (size_t)r->m->pose_count * (size_t)r->m->pose_count;
   r->far = SN_NEW(r->ctx, r->memory, double, square);
   if (!r->far) return r->ctx->error.status;
-  for (int g = 0; g < r->terms.count; g++)
+  for (int g = 0; g < r->terms.all; g++)
     if (is_far(r, g)) add_terms(r, g, far_variance, r->far);
   return SN_OK;
 }

@@ -158,7 +158,11 @@ static void fill_pose(sn_corrector *c, int k) {
   int f = c->keys->frames[k], *clip = m->clip_of + k + 1;
   double *vector = m->vectors + (size_t)(k + 1) * (size_t)sn_residuals_dims(m);
   while (*clip + 1 < e->clip_count && f >= e->clip_start[*clip + 1]) ++*clip;
-  if (m->joint_count > 0) sn_pose_vector(c->turns, m->joint_count, sn_pose(&e->poses, f), vector);
+  if (m->joint_count > 0) {
+    const sn_affine *pose = sn_pose(&e->poses, f);
+    sn_pose_vector(c->turns, m->joint_count, pose, vector);
+    sn_pose_offsets(c->turns, &e->skeleton, pose, m->offsets + (size_t)(k + 1) * 3 * (size_t)m->joint_count);
+  }
   value_vector(c, e->values.values + (size_t)f * (size_t)m->value_count, vector + 3 * (size_t)m->joint_count);
   if (c->sigmas) c->sigmas[k + 1] = e->sigmas[f];
 }
@@ -175,13 +179,14 @@ static sn_status start_residuals(sn_corrector *c) {
                       .turns = c->turns,
                       .diagonal = sn_points_diagonal((const float(*)[3])e->rest.positions, n)};
   m->vectors = SN_NEW(c->ctx, &c->memory, double, (size_t)poses *(size_t)sn_residuals_dims(m));
+  m->offsets = SN_NEW(c->ctx, &c->memory, double, (size_t)poses * 3 * (size_t)m->joint_count);
   m->deltas = sn_arena_alloc(c->ctx, &c->memory, (size_t)poses * (size_t)n, sizeof *m->deltas);
   m->farthest = SN_NEW(c->ctx, &c->memory, float, n), m->clip_of = SN_NEW(c->ctx, &c->memory, int, poses);
   c->merged = SN_NEW(c->ctx, &c->memory, int, poses), c->pose_of = SN_NEW(c->ctx, &c->memory, int, poses);
   c->ranges = sn_arena_alloc(c->ctx, &c->memory, (size_t)m->value_count, sizeof *c->ranges);
   if (e->sigmas) m->sigmas = c->sigmas = SN_NEW(c->ctx, &c->memory, double, poses);
-  if (!m->vectors || !m->deltas || !m->farthest || !m->clip_of || !c->merged || !c->pose_of || !c->ranges ||
-      (e->sigmas && !c->sigmas))
+  if (!m->vectors || !m->offsets || !m->deltas || !m->farthest || !m->clip_of || !c->merged || !c->pose_of ||
+      !c->ranges || (e->sigmas && !c->sigmas))
     return c->ctx->error.status;
   find_ranges(c);
   sn_pose_vector(c->turns, m->joint_count, NULL, m->vectors);

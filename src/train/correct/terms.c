@@ -2,14 +2,16 @@
 // Terms of joints, of pairs and of values at the training poses, and their prior variances.
 #include "train/correct/terms.h"
 
+#include <cblas.h>
 #include <math.h>
 #include <string.h>
 
 // Chosen on group A of the suite (docs/measurements.md).
-static const double width = 2;     // of the Gaussians, radians
-static const double half = 0.5;    // prior variance of a joint's polynomials, and of its Gaussians
-static const double square = 0.25; // of the squares among the polynomials, relative to theta itself
-static const double product = 0.1; // of a pair's products
+static const double width = 2;         // of the Gaussians, radians
+static const double half = 0.5;        // prior variance of a joint's polynomials, and of its Gaussians
+static const double square = 0.25;     // of the squares among the polynomials, relative to theta itself
+static const double product = 0.1;     // of a pair's products
+static const double length = 1.0 / 32; // of the diagonal: a translation as likely as a rotation by one radian
 static const double pivot =
   1e-6; // centres end where the kernel of the next would be less than this part of the largest
 enum { most_centres = 14 };
@@ -29,6 +31,12 @@ static void control_at(const sn_residuals *m, int control, int p, double out[3])
   for (int c = 0; c < sn_control_dims(m, control); c++) out[c] = x[c] - rest[c];
 }
 
+// The translation of a joint relative to its parent in pose p, in units of `length`.
+static void offset_at(const sn_residuals *m, int joint, int p, double out[3]) {
+  const double *x = m->offsets + 3 * ((size_t)p * (size_t)m->joint_count + (size_t)joint);
+  for (int c = 0; c < 3; c++) out[c] = x[c] / (length * m->diagonal);
+}
+
 static sn_status new_features(sn_context *ctx, sn_arena *memory, const sn_residuals *m, sn_terms *t) {
   t->features = SN_NEW(ctx, memory, double, (size_t)m->pose_count *(size_t)t->rank);
   return t->features ? SN_OK : ctx->error.status;
@@ -45,7 +53,7 @@ static sn_status make_polynomial(sn_context *ctx, sn_arena *memory, const sn_res
   sn_status status = new_features(ctx, memory, m, t);
   for (int p = 0; status == SN_OK && p < m->pose_count; p++) {
     double x[3], *at = t->features + 9 * (size_t)p;
-    control_at(m, t->a, p, x);
+    (t->hidden ? offset_at : control_at)(m, t->a, p, x);
     for (int c = 0; c < 3; c++) at[c] = t->scale * x[c];
     for (int c = 0, k = 3; c < 3; c++)
       for (int d = c; d < 3; d++, k++) at[k] = scale_of(t, k) * x[c] * x[d];
@@ -154,9 +162,24 @@ static bool is_control(const int *controls, int count, int joint) {
   return false;
 }
 
+// What translations of joints do is not to be explained by rotations.
+static sn_status add_hidden(sn_context *ctx, sn_arena *memory, const sn_residuals *m, const int *controls,
+                            int control_count, sn_term_list *out) {
+  sn_status status = SN_OK;
+  out->all = out->count;
+  for (int k = 0; status == SN_OK && k < control_count; k++) {
+    if (controls[k] >= m->joint_count) break; // values
+    sn_terms *t = out->groups + out->all;
+    *t = (sn_terms){.a = controls[k], .b = -1, .owner = k, .hidden = true};
+    status = make_polynomial(ctx, memory, m, t);
+    out->all += status == SN_OK && cblas_dasum(m->pose_count * t->rank, t->features, 1) > sn_least_turn;
+  }
+  return status;
+}
+
 sn_status sn_terms_make(sn_context *ctx, sn_arena *memory, const sn_residuals *m, const int *controls,
                         int control_count, sn_term_list *out) {
-  *out = (sn_term_list){0, SN_NEW(ctx, memory, sn_terms, 3 * control_count)};
+  *out = (sn_term_list){.groups = SN_NEW(ctx, memory, sn_terms, 4 * control_count)};
   sn_status status = out->groups ? SN_OK : ctx->error.status;
   for (int k = 0; status == SN_OK && k < control_count; k++) {
     bool joint = controls[k] < m->joint_count;
@@ -169,7 +192,7 @@ sn_status sn_terms_make(sn_context *ctx, sn_arena *memory, const sn_residuals *m
     if (status == SN_OK && paired) status = make_product(ctx, memory, m, t + 2);
     out->count += 1 + joint + paired;
   }
-  return status;
+  return status == SN_OK ? add_hidden(ctx, memory, m, controls, control_count, out) : status;
 }
 
 void sn_terms_mix(const sn_terms *t, const double *weights, double *mix) {

@@ -21,13 +21,14 @@ struct sn_terms {
   double *features; // pose_count * rank
   double *centres;  // Gaussians: count * 3, the last is the rest pose
   double *corner;   // Gaussians: rank * rank, lower, L of the centres' kernel L L^T
+  bool hidden;      // of the joint's translation: it explains training poses and is no term of the model
   double scale;     // of a feature over its term (squares: a part of it); of Gaussians over L^-1 k
 };
 
 // The terms of every control (joints of the pose space, then values), one control after the other: its own, then the
-// products with the parent.
+// products with the parent. Behind these `count` are the hidden ones.
 struct sn_term_list {
-  int count;
+  int count, all;
   sn_terms *groups;
 };
 

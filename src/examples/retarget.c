@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Motion of another skeleton: partners of the joints, a report of them, and the poses carried over. Motion of the same skeleton that
-// was bound in another pose: the poses from the model's rest pose on.
+// Motion of another skeleton: partners of the joints, a report of them, and the poses carried over. Motion of the same
+// skeleton, bound in another pose: the poses from the model's rest pose on.
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

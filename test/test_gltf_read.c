@@ -234,19 +234,20 @@ static void test_scenes(void **state) {
   sn_context ctx = sn_context_default();
   float bin[3][3] = {{0, 0, 0}, {1, 0, 0}, {0, 1, 0}};
   static const struct {
-    const char *scene;
+    const char *scene, *visible; // of node 1, and so of node 2
     int vertices;
     float x;
-  } cases[] = {{"'scene':0,", 3, 0}, {"'scene':1,", 6, 5}, {"", 9, 0}};
-  for (int k = 0; k < 3; k++) {
+  } cases[] = {{"'scene':0,", "true", 3, 0}, {"'scene':1,", "true", 6, 5}, {"", "true", 9, 0}, {"", "false", 3, 0}};
+  for (int k = 0; k < 4; k++) {
     char json[1024];
     snprintf(json, sizeof json,
              HEAD "%s'scenes':[{'nodes':[0]},{'nodes':[1]}],'nodes':[{'mesh':0},"
-                  "{'mesh':0,'matrix':[1,0,0,0,0,1,0,0,0,0,1,0,5,0,0,1],'children':[2]},"
+                  "{'mesh':0,'matrix':[1,0,0,0,0,1,0,0,0,0,1,0,5,0,0,1],'children':[2],"
+                  "'extensions':{'KHR_node_visibility':{'visible':%s}}},"
                   "{'mesh':0,'translation':[0,7,0]}],'meshes':[{'primitives':[{'attributes':{'POSITION':0}}]}],"
                   "'accessors':[{'bufferView':0,'componentType':5126,'count':3,'type':'VEC3'}],"
                   "'bufferViews':[{'buffer':0,'byteLength':36}],'buffers':[{'byteLength':36}]}",
-             cases[k].scene);
+             cases[k].scene, cases[k].visible);
     sn_gltf *gltf;
     sn_mesh mesh;
     assert_ok(&ctx, parse(&ctx, json, bin, sizeof bin, &gltf));
@@ -254,8 +255,8 @@ static void test_scenes(void **state) {
     assert_int_equal(mesh.vertex_count, cases[k].vertices);
     assert_near(mesh.positions[0][0], cases[k].x, 0);
     int last = mesh.vertex_count - 3;
-    assert_near(mesh.positions[last][0], k > 0 ? 5 : 0, 0);
-    assert_near(mesh.positions[last][1], k > 0 ? 7 : 0, 0);
+    assert_near(mesh.positions[last][0], last > 0 ? 5 : 0, 0);
+    assert_near(mesh.positions[last][1], last > 0 ? 7 : 0, 0);
     sn_mesh_free(&mesh);
     sn_gltf_free(gltf);
   }

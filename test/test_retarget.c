@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Motion carried from one skeleton to another: partners by name, table and list; rotations in the bind frames, lengths kept.
 #include "check.h"
-#include "sinew/scene.h"
+#include "sinew/examples.h"
 
 #include <math.h>
 
@@ -95,8 +95,42 @@ static void test_retarget(void **state) {
   sn_skeleton_free(&theirs);
 }
 
+// The same chain bound bent at its middle, and at rest there: the straight one must bend. Where only the axes of the rest matrices are
+// other ones nothing moves; where these do not explain the bend, the joint is named.
+static void test_other_rest(void **state) {
+  (void)state;
+  sn_context ctx = sn_context_default();
+  const char *const names[] = {"a", "b", "c"};
+  sn_mat3 quarter = sn_rotation_exp(sn_vec3_make(0, 0, SN_PI / 2));
+  for (int bent = 0; bent < 3; bent++) { // by rest matrices that turn too, not at all, by places alone
+    sn_skeleton ours;
+    sn_examples clip = {0};
+    char report[256] = "";
+    chain(&ctx, 3, names, (const double[]){1, 2, 3}, 0, &ours);
+    chain(&ctx, 3, names, (const double[]){1, 2, 3}, bent == 1 ? 0.7 : 0, &clip.skeleton);
+    for (int j = 1; j < 3 && bent != 1; j++) {
+      sn_affine turned = sn_affine_mul(sn_affine_about(quarter, sn_vec3_make(0, 2, 0)), clip.skeleton.rest[j]);
+      sn_mat3 axes = sn_affine_linear(bent == 0 ? turned : clip.skeleton.rest[j]);
+      clip.skeleton.rest[j] = sn_affine_make(axes, sn_affine_translation(turned));
+    }
+    assert_ok(&ctx, sn_poses_new(&ctx, 3, 1, &clip.poses));
+    if (bent == 2) {
+      assert_fails(&ctx, sn_examples_retarget(&ctx, &ours, NULL, &clip, report, sizeof report),
+                   "joint 'c' is not where the model's rest pose has it");
+    } else {
+      assert_ok(&ctx, sn_examples_retarget(&ctx, &ours, NULL, &clip, report, sizeof report));
+      assert_int_equal(*report != '\0', bent == 0);
+      sn_vec3 tip = sn_affine_apply(sn_pose(&clip.poses, 0)[2], sn_vec3_make(0, 3, 0));
+      assert_near(tip.x, bent == 0 ? -1 : 0, 1e-9);
+      assert_near(tip.y, bent == 0 ? 2 : 3, 1e-9);
+    }
+    sn_skeleton_free(&ours);
+    sn_examples_free(&clip);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_partners), cmocka_unit_test(test_no_length),
-                                     cmocka_unit_test(test_retarget)};
+                                     cmocka_unit_test(test_retarget), cmocka_unit_test(test_other_rest)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

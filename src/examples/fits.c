@@ -319,13 +319,9 @@ static sn_status prepare(fit_job *job) {
   job->joint_count = theirs.joint_count;
   sn_adjust_rig(&job->adjust[SN_FILE_SKELETON], NULL, &theirs);
   if (!job->matrices || !job->between || !job->joint_of) status = job->ctx->error.status;
-  for (int j = 0; status == SN_OK && j < ours->joint_count; j++) {
-    sn_affine inverse;
-    job->joint_of[j] = sn_skeleton_find_near(&theirs, ours->names[j], j);
+  if (status == SN_OK) sn_load_between(ours, &theirs, job->joint_of, job->between);
+  for (int j = 0; status == SN_OK && j < ours->joint_count; j++)
     if (job->joint_of[j] < 0) job->joint_of[j] = 0;
-    bool good = sn_affine_invert(ours->rest[j], &inverse);
-    job->between[j] = good ? sn_affine_mul(theirs.rest[job->joint_of[j]], inverse) : sn_affine_identity();
-  }
   sn_skeleton_free(&theirs);
   return status;
 }

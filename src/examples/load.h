@@ -28,6 +28,10 @@ sn_status sn_load_match(sn_context *ctx, const sn_load_options *options, const s
                         int **pick, int *count);
 void sn_load_frames(sn_loading *l);
 void sn_load_skeletons(sn_loading *l);
+// The joints of `theirs` with the names of ours (-1: none), and the maps from our rest pose of a joint to theirs, for a file with
+// another bind pose (another scale or rotation of the armature, say). True where all joints are in the same places: rest matrices
+// differ in their axes alone then, poses mean the same, and the maps do nothing.
+bool sn_load_between(const sn_skeleton *ours, const sn_skeleton *theirs, int *partners, sn_affine *maps);
 // Where the bind mesh, in another unit or other axes, is where the rest mesh is: the options that say so; else an empty text.
 void sn_load_explain_place(sn_loading *l, const sn_mesh *bind, char *words, size_t size);
 // Frames that another reading of the files explains far better: an error where that is certain, a note where it is likely.

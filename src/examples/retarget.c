@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Motion of another skeleton: partners of the joints, a report of them, and the poses carried over.
+// Motion of another skeleton: partners of the joints, a report of them, and the poses carried over. Motion of the same
+// skeleton, bound in another pose: the poses from the model's rest pose on.
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "sinew/examples.h"
+#include "examples/load.h"
 
 static sn_status read_map(sn_context *ctx, const char *path, sn_arena *memory, char **out) {
   sn_file file;
@@ -37,6 +39,7 @@ typedef struct carrying {
   char *map, *report;
   size_t size;
   int *partners;
+  sn_affine *maps; // from our rest pose of a joint to its partner's
 } carrying;
 
 // The examples get `ours` and the poses for it.
@@ -63,15 +66,46 @@ static sn_status carry_over(sn_context *ctx, sn_skeleton *ours, const carrying *
   return SN_OK;
 }
 
+// The same skeleton bound in another pose: its poses from our rest pose on. That is what the rest matrices of both say, if they
+// take every joint's children to where they are.
+static sn_status rebind(sn_context *ctx, const sn_skeleton *ours, const carrying *c, sn_examples *examples) {
+  static const double tolerance = 0.01; // of the longest bone
+  const sn_skeleton *theirs = &examples->skeleton;
+  double longest = 0;
+  if (sn_load_between(ours, theirs, c->partners, c->maps)) return SN_OK;
+  for (int pass = 0; pass < 2; pass++)
+    for (int j = 0; j < ours->joint_count; j++) {
+      int p = ours->parents[j];
+      if (p < 0) continue;
+      sn_vec3 place = sn_affine_translation(ours->rest[j]), parent = sn_affine_translation(ours->rest[p]);
+      sn_vec3 there = sn_affine_translation(theirs->rest[c->partners[j]]);
+      if (pass == 0) longest = fmax(longest, sn_vec3_distance(place, parent));
+      if (pass == 1 && sn_vec3_distance(sn_affine_apply(c->maps[p], place), there) > tolerance * longest)
+        return sn_fail(
+          ctx, SN_BAD_INPUT,
+          "joint '%s' is not where the model's rest pose has it, and the rest matrix of '%s' does not say "
+          "how it got there: export the clip with the bind pose of the training, or give `map` FILE",
+          ours->names[j], ours->names[p]);
+    }
+  for (int f = 0; f < examples->poses.frame_count; f++)
+    for (int j = 0; j < ours->joint_count; j++) {
+      sn_affine *pose = &sn_pose(&examples->poses, f)[c->partners[j]];
+      *pose = sn_affine_mul(*pose, c->maps[j]);
+    }
+  snprintf(c->report, c->size, "its rest pose is another than the model's; the motion starts from the model's");
+  return SN_OK;
+}
+
 sn_status sn_examples_retarget(sn_context *ctx, sn_skeleton *ours, const char *map, sn_examples *examples,
                                char *report, size_t size) {
   sn_arena scratch = sn_arena_new(ctx);
   carrying c = {.map_path = map, .report = report, .size = size};
   sn_status status = read_map(ctx, map, &scratch, &c.map);
   c.partners = status == SN_OK ? SN_NEW(ctx, &scratch, int, ours->joint_count) : NULL;
-  if (status == SN_OK && !c.partners) status = ctx->error.status;
-  if (status == SN_OK && (map || !sn_skeletons_alike(ours, &examples->skeleton)))
-    status = carry_over(ctx, ours, &c, examples);
+  c.maps = c.partners ? SN_NEW(ctx, &scratch, sn_affine, ours->joint_count) : NULL;
+  if (status == SN_OK && !c.maps) status = ctx->error.status;
+  bool other = map || !sn_skeletons_alike(ours, &examples->skeleton);
+  if (status == SN_OK) status = other ? carry_over(ctx, ours, &c, examples) : rebind(ctx, ours, &c, examples);
   sn_arena_free(&scratch);
   return status;
 }

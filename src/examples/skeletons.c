@@ -52,27 +52,38 @@ static void read_first_skeleton(sn_loading *l, const sn_gltf *gltf) {
   sn_skin_free(&skin);
 }
 
-// A file whose bind pose differs (another scale or turn of the armature, say) maps another rest pose: rest_there, then
-// back from rest_here, leads to its joints from ours.
-static sn_affine between_rests(sn_affine rest_here, sn_affine rest_there) {
-  sn_affine inverse;
-  if (memcmp(&rest_here, &rest_there, sizeof rest_here) == 0 || !sn_affine_invert(rest_here, &inverse)) {
-    return sn_affine_identity();
+bool sn_load_between(const sn_skeleton *ours, const sn_skeleton *theirs, int *partners, sn_affine *maps) {
+  static const double slack = 1e-3; // of how far the skeleton reaches
+  double reach = 0, away = 0;
+  for (int j = 0; j < ours->joint_count; j++) {
+    int k = partners[j] = sn_skeleton_find_near(theirs, ours->names[j], j);
+    sn_vec3 place = sn_affine_translation(ours->rest[j]);
+    reach = fmax(reach, sn_vec3_distance(place, sn_affine_translation(ours->rest[0])));
+    if (k >= 0) away = fmax(away, sn_vec3_distance(place, sn_affine_translation(theirs->rest[k])));
   }
-  return sn_affine_mul(rest_there, inverse);
+  bool in_place = away <= slack * reach;
+  for (int j = 0; j < ours->joint_count; j++) {
+    sn_affine inverse;
+    bool moved = !in_place && partners[j] >= 0 && sn_affine_invert(ours->rest[j], &inverse);
+    maps[j] = moved ? sn_affine_mul(theirs->rest[partners[j]], inverse) : sn_affine_identity();
+  }
+  return in_place;
 }
 
 // Copies the poses of one clip, joints matched by name.
 static void append_poses(sn_loading *l, int c, const sn_skeleton *skeleton, const sn_poses *poses) {
   const sn_skeleton *ours = &l->out->skeleton;
-  for (int j = 0; j < ours->joint_count; j++) {
-    int from = sn_skeleton_find_near(skeleton, ours->names[j], j);
-    if (from < 0)
-      return sn_fail_once(l, SN_BAD_INPUT, "%s has no joint called '%s'", l->options.skeletons[c], ours->names[j]);
-    sn_affine between = between_rests(ours->rest[j], skeleton->rest[from]);
-    for (int f = 0; f < poses->frame_count; f++)
-      sn_pose(&l->out->poses, l->out->clip_start[c] + f)[j] = sn_affine_mul(sn_pose(poses, f)[from], between);
+  sn_arena scratch = sn_arena_new(l->ctx);
+  int *partners = SN_TAKE(l, &scratch, int, ours->joint_count);
+  sn_affine *maps = SN_TAKE(l, &scratch, sn_affine, ours->joint_count);
+  if (maps) sn_load_between(ours, skeleton, partners, maps);
+  for (int j = 0; maps && j < ours->joint_count; j++) {
+    if (partners[j] < 0)
+      sn_fail_once(l, SN_BAD_INPUT, "%s has no joint called '%s'", l->options.skeletons[c], ours->names[j]);
+    for (int f = 0; f < poses->frame_count && l->status == SN_OK; f++)
+      sn_pose(&l->out->poses, l->out->clip_start[c] + f)[j] = sn_affine_mul(sn_pose(poses, f)[partners[j]], maps[j]);
   }
+  sn_arena_free(&scratch);
 }
 
 // As many poses as there are frames, where motion is only where a solver begins: none, the pose of the file; too few, the

@@ -3,6 +3,7 @@
 #include "formats/fbx/bytes.h"
 
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { node_header = 13 }; // end, number of properties, their size, length of the name
@@ -68,30 +69,54 @@ static void put_property(fbx *f, char type, va_list *list) {
   }
 }
 
-void sn_fbx_begin(fbx *f, const char *name, const char *format, ...) {
-  if (f->depth > 0) f->open[f->depth - 1].has_children = true;
-  size_t start = f->size, count = 0;
-  va_list list;
-  put(f, zeros, node_header - 1);
-  put_number(f, strlen(name), 1);
-  put(f, name, strlen(name));
-  size_t properties = f->size;
-  va_start(list, format);
-  for (; format[count] && format[count] != '{'; count++) {
-    put(f, format[count] == 'N' ? "S" : format + count, 1);
-    put_property(f, format[count], &list);
+// A value as it stands in the text, or the argument that its % means; what is behind it.
+static const char *put_value(fbx *f, const char *text, va_list *list) {
+  char *end = strchr(text + 1, '\'');
+  if (*text == '%') {
+    put(f, text[1] == 'N' ? "S" : text + 1, 1);
+    put_property(f, text[1], list);
+    return text + 2;
   }
-  va_end(list);
-  f->open[f->depth].start = start, f->open[f->depth++].has_children = format[count] == '{';
-  if (f->status != SN_OK) return;
-  store(f->bytes + start + 4, count, 4);
-  store(f->bytes + start + 8, f->size - properties, 4);
+  if (*text == '\'') {
+    size_t size = (size_t)(end - text) - 1;
+    put(f, "S", 1), put_number(f, size, 4), put(f, text + 1, size);
+    return end + 1;
+  }
+  put(f, "I", 1), put_number(f, (uint32_t)strtol(text, &end, 10), 4);
+  return end;
 }
 
-void sn_fbx_end(fbx *f) {
+static void end_node(fbx *f, bool has_children) {
+  if (has_children) put(f, zeros, node_header);
+  if (f->status == SN_OK) store(f->bytes + f->open[f->depth - 1], file_position(f), 4);
   f->depth--;
-  if (f->open[f->depth].has_children) put(f, zeros, node_header);
-  if (f->status == SN_OK) store(f->bytes + f->open[f->depth].start, file_position(f), 4);
+}
+
+// A node with its values; what is behind them.
+static const char *put_node(fbx *f, const char *text, va_list *list) {
+  size_t start = f->size, name = strcspn(text, ":"), count = 0;
+  put(f, zeros, node_header - 1);
+  put_number(f, name, 1);
+  put(f, text, name);
+  size_t values = f->size;
+  for (text += name + 1; text += strspn(text, " ,"), *text && strchr("%'-0123456789", *text); count++)
+    text = put_value(f, text, list);
+  f->open[f->depth++] = start;
+  if (f->status == SN_OK) store(f->bytes + start + 4, count, 4), store(f->bytes + start + 8, f->size - values, 4);
+  if (*text == '{') return text + 1;
+  end_node(f, false);
+  return text;
+}
+
+void sn_fbx_put(fbx *f, const char *text, ...) {
+  va_list list;
+  va_start(list, text);
+  while (*(text += strspn(text, " "))) {
+    bool ends = *text == '}';
+    if (ends) end_node(f, true);
+    text = ends ? text + 1 : put_node(f, text, &list);
+  }
+  va_end(list);
 }
 
 // Sixteen bytes that every reader knows the end of the file by, zeros up to a multiple of sixteen, the version, more zeros.

@@ -13,22 +13,16 @@ typedef struct fbx {
   uint8_t *bytes;
   size_t size, room;
   int depth;
-  struct {
-    size_t start;
-    bool has_children;
-  } open[FBX_DEPTH];
-  sn_status status; // the first failure: nothing more is written then
+  size_t open[FBX_DEPTH]; // where the nodes begin that are not ended
+  sn_status status;       // the first failure: nothing more is written then
   sn_arena memory;
 } fbx;
 
 fbx sn_fbx_new(sn_context *ctx);
-// A node with the properties that `format` lists, as in the file: I int, L int64_t, D double, S text; R bytes, i l f d an array (a
-// pointer and a size_t); N two texts, a name and its kind. { at the end: it has children, perhaps none.
-void sn_fbx_begin(fbx *f, const char *name, const char *format, ...);
-void sn_fbx_end(fbx *f);
-#define sn_fbx_put(f, ...) (sn_fbx_begin(f, __VA_ARGS__), sn_fbx_end(f))
-#define sn_fbx_put_array(f, name, type, values, count) sn_fbx_put(f, name, type, values, (size_t)(count))
-#define sn_fbx_begin_object(f, node, id, ...) sn_fbx_begin(f, node, "LNS", (int64_t)(id), __VA_ARGS__)
+// Nodes as text FBX has them, "Name: 3, 'text', %L { Child: %D }", all in one line. { may be left open and } close a node of an
+// earlier call. A % stands for an argument: I int, L int64_t, D double, S text; R bytes, i l f d an array (a pointer and a size_t);
+// N two texts, a name and its kind.
+void sn_fbx_put(fbx *f, const char *text, ...);
 sn_status sn_fbx_save(fbx *f, const char *path); // with header and footer; frees
 
 // ---- mesh.c: the mesh with what lies on it ---------------------------------------------------------------------------

@@ -11,23 +11,11 @@ void sn_fbx_put_materials(fbx *f, int64_t id, const sn_surface *surface) {
     bool given = k < surface->material_count;
     double colour[3] = {0.8, 0.8, 0.8};
     for (int c = 0; given && surface->colors && c < 3; c++) colour[c] = (double)surface->colors[k][c];
-    sn_fbx_begin_object(f, "Material", id + k, given ? surface->material_names[k] : "skin", "Material", "");
-    sn_fbx_put(f, "Version", "I", 102);
-    sn_fbx_put(f, "ShadingModel", "S", "phong");
-    sn_fbx_put(f, "MultiLayer", "I", 0);
-    sn_fbx_begin(f, "Properties70", "");
-    sn_fbx_put(f, "P", "SSSSDDD", "DiffuseColor", "Color", "", "A", colour[0], colour[1], colour[2]);
-    sn_fbx_end(f);
-    sn_fbx_end(f);
+    sn_fbx_put(f,
+               "Material: %L, %N, '' { Version: 102 ShadingModel: 'phong' MultiLayer: 0 Properties70: {"
+               " P: 'DiffuseColor', 'Color', '', 'A', %D, %D, %D } }",
+               id + k, given ? surface->material_names[k] : "skin", "Material", colour[0], colour[1], colour[2]);
   }
-}
-
-static void begin_layer(fbx *f, const char *kind, const char *name, const char *mapping) {
-  sn_fbx_begin(f, kind, "I", 0);
-  sn_fbx_put(f, "Version", "I", 101);
-  sn_fbx_put(f, "Name", "S", name);
-  sn_fbx_put(f, "MappingInformationType", "S", mapping);
-  sn_fbx_put(f, "ReferenceInformationType", "S", "IndexToDirect");
 }
 
 // Two numbers for every corner. FBX counts v from below.
@@ -38,10 +26,10 @@ static void put_uvs(fbx *f, const sn_surface *surface, size_t corners, sn_arena 
     uvs[2 * c] = (double)surface->uvs[c][0], uvs[2 * c + 1] = 1 - (double)surface->uvs[c][1];
     numbers[c] = (int32_t)c;
   }
-  begin_layer(f, "LayerElementUV", "uv", "ByPolygonVertex");
-  sn_fbx_put_array(f, "UV", "d", uvs, 2 * corners);
-  sn_fbx_put_array(f, "UVIndex", "i", numbers, corners);
-  sn_fbx_end(f);
+  sn_fbx_put(f,
+             "LayerElementUV: 0 { Version: 101 Name: 'uv' MappingInformationType: 'ByPolygonVertex'"
+             " ReferenceInformationType: 'IndexToDirect' UV: %d UVIndex: %i }",
+             uvs, 2 * corners, numbers, corners);
 }
 
 // The material of every triangle; those without one have the first.
@@ -50,22 +38,10 @@ static void put_material_layer(fbx *f, const sn_surface *surface, size_t triangl
   int32_t *numbers = SN_ROOM(f, scratch, several ? triangles : 1, sizeof *numbers);
   for (size_t t = 0; numbers && several && t < triangles; t++)
     numbers[t] = surface->materials[t] > 0 ? surface->materials[t] : 0;
-  begin_layer(f, "LayerElementMaterial", "", several ? "ByPolygon" : "AllSame");
-  sn_fbx_put_array(f, "Materials", "i", numbers, several ? triangles : 1);
-  sn_fbx_end(f);
-}
-
-static void put_layer(fbx *f, bool uvs) {
-  static const char *const kinds[] = {"LayerElementMaterial", "LayerElementUV"};
-  sn_fbx_begin(f, "Layer", "I", 0);
-  sn_fbx_put(f, "Version", "I", 100);
-  for (int k = 0; k < (uvs ? 2 : 1); k++) {
-    sn_fbx_begin(f, "LayerElement", "");
-    sn_fbx_put(f, "Type", "S", kinds[k]);
-    sn_fbx_put(f, "TypedIndex", "I", 0);
-    sn_fbx_end(f);
-  }
-  sn_fbx_end(f);
+  sn_fbx_put(f,
+             "LayerElementMaterial: 0 { Version: 101 Name: '' MappingInformationType: %S"
+             " ReferenceInformationType: 'IndexToDirect' Materials: %i }",
+             several ? "ByPolygon" : "AllSame", numbers, several ? triangles : 1);
 }
 
 void sn_fbx_put_geometry(fbx *f, int64_t id, const sn_mesh *mesh, const sn_surface *surface) {
@@ -78,13 +54,12 @@ void sn_fbx_put_geometry(fbx *f, int64_t id, const sn_mesh *mesh, const sn_surfa
     int vertex = mesh->triangles[c / 3][c % 3];
     corners[c] = c % 3 < 2 ? vertex : ~vertex; // the end of a face
   }
-  sn_fbx_begin_object(f, "Geometry", id, "mesh", "Geometry", "Mesh");
-  sn_fbx_put(f, "GeometryVersion", "I", 124);
-  sn_fbx_put_array(f, "Vertices", "d", positions, 3 * n);
-  sn_fbx_put_array(f, "PolygonVertexIndex", "i", corners, 3 * m);
+  sn_fbx_put(f, "Geometry: %L, %N, 'Mesh' { GeometryVersion: 124 Vertices: %d PolygonVertexIndex: %i", id, "mesh",
+             "Geometry", positions, 3 * n, corners, 3 * m);
   if (surface->has_uvs) put_uvs(f, surface, 3 * m, &scratch);
   put_material_layer(f, surface, m, &scratch);
-  put_layer(f, surface->has_uvs);
-  sn_fbx_end(f);
+  sn_fbx_put(f, "Layer: 0 { Version: 100 LayerElement: { Type: 'LayerElementMaterial' TypedIndex: 0 }");
+  if (surface->has_uvs) sn_fbx_put(f, "LayerElement: { Type: 'LayerElementUV' TypedIndex: 0 }");
+  sn_fbx_put(f, "} }");
   sn_arena_free(&scratch);
 }

@@ -37,11 +37,15 @@ typedef struct fbx_job {
 static const char *const lcl[] = {"Lcl Translation", "Lcl Rotation", "Lcl Scaling"};
 static const char *const axes[] = {"d|X", "d|Y", "d|Z"};
 
-static void put_matrix(fbx *f, const char *name, sn_affine a) {
-  double columns[16] = {[15] = 1};
-  for (int r = 0; r < 3; r++)
-    for (int c = 0; c < 4; c++) columns[4 * c + r] = a.m[r][c];
-  sn_fbx_put_array(f, name, "d", columns, 16);
+// Column after column.
+typedef struct matrix {
+  double m[16];
+} matrix;
+
+static matrix columns_of(sn_affine a) {
+  matrix out = {.m = {[15] = 1}};
+  for (int k = 0; k < 12; k++) out.m[4 * (k % 4) + k / 4] = a.m[k / 4][k % 4];
+  return out;
 }
 
 // ---- transforms -------------------------------------------------------------------------------------------------------------
@@ -121,61 +125,34 @@ static void local_transforms(fbx_job *job, const sn_affine *pose) {
 static void put_head(fbx *f) {
   static const uint8_t file_id[16] = {0x28, 0xb3, 0x2a, 0xeb, 0xb6, 0x24, 0xcc, 0xc2,
                                       0xbf, 0xc8, 0xb0, 0x2a, 0xa9, 0x2b, 0xfc, 0xf1}; // of the time below
-  sn_fbx_begin(f, "FBXHeaderExtension", "");
-  sn_fbx_put(f, "FBXHeaderVersion", "I", 1003);
-  sn_fbx_put(f, "FBXVersion", "I", FBX_VERSION);
-  sn_fbx_put(f, "EncryptionType", "I", 0);
-  sn_fbx_put(f, "Creator", "S", "Sinew " SN_VERSION);
-  sn_fbx_end(f);
-  sn_fbx_put(f, "FileId", "R", file_id, sizeof file_id);
-  sn_fbx_put(f, "CreationTime", "S", "1970-01-01 10:00:00:000");
-  sn_fbx_put(f, "Creator", "S", "Sinew " SN_VERSION);
+  sn_fbx_put(f,
+             "FBXHeaderExtension: { FBXHeaderVersion: 1003 FBXVersion: %I EncryptionType: 0 Creator: %S } FileId: %R"
+             " CreationTime: '1970-01-01 10:00:00:000' Creator: %S",
+             FBX_VERSION, "Sinew " SN_VERSION, file_id, sizeof file_id, "Sinew " SN_VERSION);
 }
 
-static void put_double(fbx *f, const char *name, double value) {
-  sn_fbx_put(f, "P", "SSSSD", name, "double", "Number", "", value);
-}
-
-static void put_time(fbx *f, const char *name, int64_t ticks) {
-  sn_fbx_put(f, "P", "SSSSL", name, "KTime", "Time", "", ticks);
-}
-
-// Our units are glTF's metres: a hundred of FBX's centimetres.
+// Our units are glTF's metres: a hundred of FBX's centimetres. The time mode 14 is the rate that follows.
 static void put_settings(fbx *f, double fps, double seconds) {
-  sn_fbx_begin(f, "GlobalSettings", "");
-  sn_fbx_put(f, "Version", "I", 1000);
-  sn_fbx_begin(f, "Properties70", "");
-  static const struct {
-    const char *name;
-    int value;
-  } settings[] = {{"UpAxis", 1},    {"UpAxisSign", 1},    {"FrontAxis", 2},      {"FrontAxisSign", 1},
-                  {"CoordAxis", 0}, {"CoordAxisSign", 1}, {"OriginalUpAxis", 1}, {"OriginalUpAxisSign", 1}};
-  for (size_t k = 0; k < sizeof settings / sizeof *settings; k++)
-    sn_fbx_put(f, "P", "SSSSI", settings[k].name, "int", "Integer", "", settings[k].value);
-  put_double(f, "UnitScaleFactor", 100);
-  put_double(f, "OriginalUnitScaleFactor", 100);
-  sn_fbx_put(f, "P", "SSSSI", "TimeMode", "enum", "", "", 14); // the rate below
-  put_double(f, "CustomFrameRate", fps);
-  put_time(f, "TimeSpanStart", 0);
-  put_time(f, "TimeSpanStop", (int64_t)(seconds * ticks_per_second));
-  sn_fbx_end(f);
-  sn_fbx_end(f);
+  static const char *const axes_of[] = {"UpAxis",    "UpAxisSign",    "FrontAxis",      "FrontAxisSign",
+                                        "CoordAxis", "CoordAxisSign", "OriginalUpAxis", "OriginalUpAxisSign"};
+  sn_fbx_put(f, "GlobalSettings: { Version: 1000 Properties70: {");
+  for (int k = 0; k < 8; k++) sn_fbx_put(f, "P: %S, 'int', 'Integer', '', %I", axes_of[k], k == 2 ? 2 : k != 4);
+  sn_fbx_put(f,
+             "P: 'UnitScaleFactor', 'double', 'Number', '', %D"
+             " P: 'OriginalUnitScaleFactor', 'double', 'Number', '', %D"
+             " P: 'TimeMode', 'enum', '', '', 14 P: 'CustomFrameRate', 'double', 'Number', '', %D"
+             " P: 'TimeSpanStart', 'KTime', 'Time', '', %L P: 'TimeSpanStop', 'KTime', 'Time', '', %L } }",
+             100.0, 100.0, fps, INT64_C(0), (int64_t)(seconds * ticks_per_second));
 }
 
 static void put_definitions(fbx_job *job) {
   fbx *f = &job->f;
   int joint_count = job->joint_count, clips = joint_count > 0 ? job->what->clip_count : 0;
-  sn_fbx_begin(f, "Documents", "");
-  sn_fbx_put(f, "Count", "I", 1);
-  sn_fbx_begin(f, "Document", "LSS", INT64_C(999999), "Scene", "Scene");
-  sn_fbx_put(f, "RootNode", "L", INT64_C(0));
-  sn_fbx_end(f);
-  sn_fbx_end(f);
-  sn_fbx_put(f, "References", "");
-  sn_fbx_begin(f, "Definitions", "");
-  sn_fbx_put(f, "Version", "I", 100);
   int materials = sn_fbx_material_count(&job->surface);
-  sn_fbx_put(f, "Count", "I", 3 + materials + 3 * joint_count + 1 + clips * (2 + 12 * joint_count));
+  sn_fbx_put(f,
+             "Documents: { Count: 1 Document: %L, 'Scene', 'Scene' { RootNode: %L } } References: "
+             "Definitions: { Version: 100 Count: %I",
+             INT64_C(999999), INT64_C(0), 3 + materials + 3 * joint_count + 1 + clips * (2 + 12 * joint_count));
   const struct {
     const char *name;
     int count;
@@ -190,27 +167,20 @@ static void put_definitions(fbx_job *job) {
                {"AnimationLayer", clips},
                {"AnimationCurveNode", 3 * clips * joint_count},
                {"AnimationCurve", 9 * clips * joint_count}};
-  for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
-    if (kinds[k].count == 0) continue;
-    sn_fbx_begin(f, "ObjectType", "S", kinds[k].name);
-    sn_fbx_put(f, "Count", "I", kinds[k].count);
-    sn_fbx_end(f);
-  }
-  sn_fbx_end(f);
+  for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
+    if (kinds[k].count > 0) sn_fbx_put(f, "ObjectType: %S { Count: %I }", kinds[k].name, kinds[k].count);
+  sn_fbx_put(f, "}");
 }
 
+// InheritType 1: matrices multiply.
 static void put_model(fbx *f, int64_t id, const char *name, const char *type, const trs *place) {
-  sn_fbx_begin_object(f, "Model", id, name, "Model", type);
-  sn_fbx_put(f, "Version", "I", 232);
-  sn_fbx_begin(f, "Properties70", "");
-  sn_fbx_put(f, "P", "SSSSI", "InheritType", "enum", "", "", 1); // matrices multiply
+  sn_fbx_put(f, "Model: %L, %N, %S { Version: 232 Properties70: { P: 'InheritType', 'enum', '', '', 1", id, name,
+             "Model", type);
   for (int k = 0; k < 3; k++) {
     const double *v = (const double *[]){place->t, place->r, place->s}[k];
-    sn_fbx_put(f, "P", "SSSSDDD", lcl[k], lcl[k], "", "A", v[0], v[1], v[2]);
+    sn_fbx_put(f, "P: %S, %S, '', 'A', %D, %D, %D", lcl[k], lcl[k], v[0], v[1], v[2]);
   }
-  sn_fbx_end(f);
-  sn_fbx_put(f, "Culling", "S", "CullingOff");
-  sn_fbx_end(f);
+  sn_fbx_put(f, "} Culling: 'CullingOff' }");
 }
 
 static void put_joints(fbx_job *job) {
@@ -220,12 +190,10 @@ static void put_joints(fbx_job *job) {
   for (int j = 0; f->status == SN_OK && j < job->joint_count; j++) {
     const char *name = job->what->skeleton->names[j];
     trs place = split(job, j, job->local[j], none);
-    sn_fbx_begin_object(f, "NodeAttribute", id_attributes + j, name, "NodeAttribute", "LimbNode");
-    sn_fbx_put(f, "TypeFlags", "S", "Skeleton");
-    sn_fbx_begin(f, "Properties70", "");
-    put_double(f, "Size", 1);
-    sn_fbx_end(f);
-    sn_fbx_end(f);
+    sn_fbx_put(f,
+               "NodeAttribute: %L, %N, 'LimbNode' { TypeFlags: 'Skeleton' Properties70: {"
+               " P: 'Size', 'double', 'Number', '', %D } }",
+               (int64_t)(id_attributes + j), name, "NodeAttribute", 1.0);
     put_model(f, id_joints + j, name, "LimbNode", &place);
   }
 }
@@ -243,16 +211,11 @@ static void put_cluster(fbx_job *job, int j, int32_t *indices, double *weights) 
   }
   sn_affine inverse;
   if (!sn_affine_invert(job->rest[j], &inverse)) return no_size(job, j);
-  sn_fbx_begin_object(f, "Deformer", id_clusters + j, skeleton->names[j], "SubDeformer", "Cluster");
-  sn_fbx_put(f, "Version", "I", 100);
-  sn_fbx_put(f, "UserData", "SS", "", "");
-  if (count > 0) {
-    sn_fbx_put_array(f, "Indexes", "i", indices, count);
-    sn_fbx_put_array(f, "Weights", "d", weights, count);
-  }
-  put_matrix(f, "Transform", inverse);
-  put_matrix(f, "TransformLink", job->rest[j]);
-  sn_fbx_end(f);
+  sn_fbx_put(f, "Deformer: %L, %N, 'Cluster' { Version: 100 UserData: '', ''", (int64_t)(id_clusters + j),
+             skeleton->names[j], "SubDeformer");
+  if (count > 0) sn_fbx_put(f, "Indexes: %i Weights: %d", indices, count, weights, count);
+  matrix transform = columns_of(inverse), link = columns_of(job->rest[j]);
+  sn_fbx_put(f, "Transform: %d TransformLink: %d }", transform.m, (size_t)16, link.m, (size_t)16);
 }
 
 static void put_skin(fbx_job *job) {
@@ -261,30 +224,22 @@ static void put_skin(fbx_job *job) {
   size_t vertices = (size_t)job->what->skin->vertex_count;
   int32_t *indices = SN_ROOM(f, &scratch, vertices, sizeof *indices);
   double *weights = SN_ROOM(f, &scratch, vertices, sizeof *weights);
-  sn_fbx_begin_object(f, "Deformer", id_skin, "skin", "Deformer", "Skin");
-  sn_fbx_put(f, "Version", "I", 101);
-  sn_fbx_put(f, "Link_DeformAcuracy", "D", 50.0);
-  sn_fbx_end(f);
+  sn_fbx_put(f, "Deformer: %L, %N, 'Skin' { Version: 101 Link_DeformAcuracy: %D }", (int64_t)id_skin, "skin",
+             "Deformer", 50.0);
   for (int j = 0; f->status == SN_OK && j < job->joint_count; j++) put_cluster(job, j, indices, weights);
   sn_arena_free(&scratch);
 }
 
-static void put_pose_node(fbx *f, int64_t id, sn_affine place) {
-  sn_fbx_begin(f, "PoseNode", "");
-  sn_fbx_put(f, "Node", "L", id);
-  put_matrix(f, "Matrix", place);
-  sn_fbx_end(f);
-}
-
+// The mesh stands at the origin.
 static void put_bind_pose(fbx_job *job) {
-  fbx *f = &job->f;
-  sn_fbx_begin_object(f, "Pose", id_pose, "bind", "Pose", "BindPose");
-  sn_fbx_put(f, "Type", "S", "BindPose");
-  sn_fbx_put(f, "Version", "I", 100);
-  sn_fbx_put(f, "NbPoseNodes", "I", 1 + job->joint_count);
-  put_pose_node(f, id_mesh, sn_affine_identity());
-  for (int j = 0; j < job->joint_count; j++) put_pose_node(f, id_joints + j, job->rest[j]);
-  sn_fbx_end(f);
+  sn_fbx_put(&job->f, "Pose: %L, %N, 'BindPose' { Type: 'BindPose' Version: 100 NbPoseNodes: %I", (int64_t)id_pose,
+             "bind", "Pose", 1 + job->joint_count);
+  for (int j = -1; j < job->joint_count; j++) {
+    matrix place = columns_of(j < 0 ? sn_affine_identity() : job->rest[j]);
+    sn_fbx_put(&job->f, "PoseNode: { Node: %L Matrix: %d }", (int64_t)(j < 0 ? id_mesh : id_joints + j), place.m,
+               (size_t)16);
+  }
+  sn_fbx_put(&job->f, "}");
 }
 
 // ---- clips -------------------------------------------------------------------------------------------------------------------
@@ -294,26 +249,20 @@ static int64_t curve_id(const fbx_job *job, int c, int j, int k) {
   return id_curves + ((int64_t)c * job->joint_count + j) * 12 + k;
 }
 
-static void put_curve(fbx *f, int64_t id, const int64_t *times, const float *values, int count) {
-  enum { linear = 1 << 2 | 1 << 8 | 1 << 13 | 1 << 14 };
+static void put_curve(fbx *f, int64_t id, const int64_t *times, const float *values, size_t count) {
+  const int32_t linear = 1 << 2 | 1 << 8 | 1 << 13 | 1 << 14, keys = (int32_t)count;
   const float data[4] = {0, 0, 0, 0};
-  sn_fbx_begin_object(f, "AnimationCurve", id, "", "AnimCurve", "");
-  sn_fbx_put(f, "Default", "D", (double)values[0]);
-  sn_fbx_put(f, "KeyVer", "I", 4008);
-  sn_fbx_put_array(f, "KeyTime", "l", times, (size_t)count);
-  sn_fbx_put_array(f, "KeyValueFloat", "f", values, (size_t)count);
-  sn_fbx_put_array(f, "KeyAttrFlags", "i", &(int32_t){linear}, 1);
-  sn_fbx_put_array(f, "KeyAttrDataFloat", "f", data, 4);
-  sn_fbx_put_array(f, "KeyAttrRefCount", "i", &(int32_t){count}, 1);
-  sn_fbx_end(f);
+  sn_fbx_put(f,
+             "AnimationCurve: %L, %N, '' { Default: %D KeyVer: 4008 KeyTime: %l KeyValueFloat: %f KeyAttrFlags: %i"
+             " KeyAttrDataFloat: %f KeyAttrRefCount: %i }",
+             id, "", "AnimCurve", (double)values[0], times, count, values, count, &linear, (size_t)1, data, (size_t)4,
+             &keys, (size_t)1);
 }
 
-static void put_curve_node(fbx *f, int64_t id, const char *name, const float *first, int stride) {
-  sn_fbx_begin_object(f, "AnimationCurveNode", id, name, "AnimCurveNode", "");
-  sn_fbx_begin(f, "Properties70", "");
-  for (int k = 0; k < 3; k++) sn_fbx_put(f, "P", "SSSSD", axes[k], "Number", "", "A", (double)first[k * stride]);
-  sn_fbx_end(f);
-  sn_fbx_end(f);
+static void put_curve_node(fbx *f, int64_t id, const char *name, const float *first, size_t stride) {
+  sn_fbx_put(f, "AnimationCurveNode: %L, %N, '' { Properties70: {", id, name, "AnimCurveNode");
+  for (size_t k = 0; k < 3; k++) sn_fbx_put(f, "P: %S, 'Number', '', 'A', %D", axes[k], (double)first[k * stride]);
+  sn_fbx_put(f, "} }");
 }
 
 // values: nine numbers of every joint, each at all frames.
@@ -343,21 +292,17 @@ static void put_clip(fbx_job *job, int c) {
   sample_clip(job, clip, values);
   if (f->status == SN_OK) {
     for (size_t k = 0; k < count; k++) times[k] = (int64_t)round((double)k / job->what->fps * ticks_per_second);
-    sn_fbx_begin_object(f, "AnimationStack", id_clips + c, clip->name, "AnimStack", "");
-    sn_fbx_begin(f, "Properties70", "");
-    put_time(f, "LocalStop", times[count - 1]);
-    put_time(f, "ReferenceStop", times[count - 1]);
-    sn_fbx_end(f);
-    sn_fbx_end(f);
-    sn_fbx_put(f, "AnimationLayer", "LNS{", (int64_t)(id_layers + c), "base", "AnimLayer", "");
+    sn_fbx_put(f,
+               "AnimationStack: %L, %N, '' { Properties70: { P: 'LocalStop', 'KTime', 'Time', '', %L"
+               " P: 'ReferenceStop', 'KTime', 'Time', '', %L } } AnimationLayer: %L, %N, '' { }",
+               (int64_t)(id_clips + c), clip->name, "AnimStack", times[count - 1], times[count - 1],
+               (int64_t)(id_layers + c), "base", "AnimLayer");
     for (int j = 0; j < job->joint_count; j++) {
       const float *first = values + (size_t)j * 9 * count;
-      for (int k = 0; k < 3; k++) {
+      for (int k = 0; k < 3; k++)
         put_curve_node(f, curve_id(job, c, j, k), (const char *[]){"T", "R", "S"}[k], first + 3 * (size_t)k * count,
-                       (int)count);
-      }
-      for (int k = 0; k < 9; k++)
-        put_curve(f, curve_id(job, c, j, 3 + k), times, first + (size_t)k * count, (int)count);
+                       count);
+      for (int k = 0; k < 9; k++) put_curve(f, curve_id(job, c, j, 3 + k), times, first + (size_t)k * count, count);
     }
   }
   sn_arena_free(&scratch);
@@ -365,41 +310,44 @@ static void put_clip(fbx_job *job, int c) {
 
 // ---- connections ----------------------------------------------------------------------------------------------------------
 
-static void connect(fbx *f, int64_t child, int64_t parent, const char *property) {
-  sn_fbx_put(f, "C", property ? "SLLS" : "SLL", property ? "OP" : "OO", child, parent, property);
+static void connect(fbx *f, int64_t child, int64_t parent) { sn_fbx_put(f, "C: 'OO', %L, %L", child, parent); }
+
+static void connect_property(fbx *f, int64_t child, int64_t parent, const char *property) {
+  sn_fbx_put(f, "C: 'OP', %L, %L, %S", child, parent, property);
 }
 
 static void connect_clips(fbx_job *job) {
   fbx *f = &job->f;
   for (int c = 0; c < job->what->clip_count; c++) {
-    connect(f, id_layers + c, id_clips + c, NULL);
+    connect(f, id_layers + c, id_clips + c);
     for (int j = 0; j < job->joint_count; j++)
       for (int k = 0; k < 3; k++) {
-        connect(f, curve_id(job, c, j, k), id_layers + c, NULL);
-        connect(f, curve_id(job, c, j, k), id_joints + j, lcl[k]);
-        for (int a = 0; a < 3; a++) connect(f, curve_id(job, c, j, 3 + 3 * k + a), curve_id(job, c, j, k), axes[a]);
+        connect(f, curve_id(job, c, j, k), id_layers + c);
+        connect_property(f, curve_id(job, c, j, k), id_joints + j, lcl[k]);
+        for (int a = 0; a < 3; a++)
+          connect_property(f, curve_id(job, c, j, 3 + 3 * k + a), curve_id(job, c, j, k), axes[a]);
       }
   }
 }
 
 static void put_connections(fbx_job *job) {
   fbx *f = &job->f;
-  sn_fbx_begin(f, "Connections", "");
-  connect(f, id_mesh, 0, NULL);
-  connect(f, id_geometry, id_mesh, NULL);
-  for (int k = 0; k < sn_fbx_material_count(&job->surface); k++) connect(f, id_materials + k, id_mesh, NULL);
+  sn_fbx_put(f, "Connections: {");
+  connect(f, id_mesh, 0);
+  connect(f, id_geometry, id_mesh);
+  for (int k = 0; k < sn_fbx_material_count(&job->surface); k++) connect(f, id_materials + k, id_mesh);
   for (int j = 0; j < job->joint_count; j++) {
     int parent = job->what->affine ? -1 : job->what->skeleton->parents[j];
-    connect(f, id_joints + j, parent < 0 ? 0 : id_joints + parent, NULL);
-    connect(f, id_attributes + j, id_joints + j, NULL);
+    connect(f, id_joints + j, parent < 0 ? 0 : id_joints + parent);
+    connect(f, id_attributes + j, id_joints + j);
   }
-  if (job->joint_count > 0) connect(f, id_skin, id_geometry, NULL);
+  if (job->joint_count > 0) connect(f, id_skin, id_geometry);
   for (int j = 0; j < job->joint_count; j++) {
-    connect(f, id_clusters + j, id_skin, NULL);
-    connect(f, id_joints + j, id_clusters + j, NULL);
+    connect(f, id_clusters + j, id_skin);
+    connect(f, id_joints + j, id_clusters + j);
   }
   if (job->joint_count > 0) connect_clips(job);
-  sn_fbx_end(f);
+  sn_fbx_put(f, "}");
 }
 
 // ---- the file ---------------------------------------------------------------------------------------------------------------
@@ -407,7 +355,7 @@ static void put_connections(fbx_job *job) {
 static void put_objects(fbx_job *job) {
   const trs nowhere = {.s = {1, 1, 1}};
   fbx *f = &job->f;
-  sn_fbx_begin(f, "Objects", "");
+  sn_fbx_put(f, "Objects: {");
   sn_fbx_put_geometry(f, id_geometry, job->what->mesh, &job->surface);
   put_model(f, id_mesh, "mesh", "Mesh", &nowhere);
   sn_fbx_put_materials(f, id_materials, &job->surface);
@@ -417,7 +365,7 @@ static void put_objects(fbx_job *job) {
     put_bind_pose(job);
     for (int c = 0; c < job->what->clip_count; c++) put_clip(job, c);
   }
-  sn_fbx_end(f);
+  sn_fbx_put(f, "}");
 }
 
 sn_status sn_fbx_write(sn_context *ctx, const char *path, const sn_gltf_out *what) {

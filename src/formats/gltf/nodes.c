@@ -89,6 +89,12 @@ static void sort_nodes(sn_gltf *gltf, const int *parents) {
   sn_arena_free(&scratch);
 }
 
+// KHR_node_visibility: it and what is below it are not shown.
+static bool is_hidden(const json_t *node) {
+  const json_t *extension = json_object_get(json_object_get(node, "extensions"), "KHR_node_visibility");
+  return json_is_false(json_object_get(extension, "visible"));
+}
+
 // The default scene's nodes; all of them where the document names no default.
 static void choose_scene(sn_gltf *gltf) {
   sn_reader *r = &gltf->reader;
@@ -99,11 +105,14 @@ static void choose_scene(sn_gltf *gltf) {
   sn_arena scratch = sn_arena_new(r->ctx);
   gltf_object o = sn_gltf_object(r, scene < 0 ? NULL : json_array_get(scenes, (size_t)scene), "scene %d", scene);
   int *roots, root_count = sn_gltf_indices(&o, "nodes", gltf->node_count, &scratch, &roots);
-  for (int k = 0; k < gltf->node_count && r->status == SN_OK; k++) gltf->nodes[k].in_scene = scene < 0;
+  const json_t *nodes = json_object_get(gltf->json, "nodes");
+  for (int k = 0; k < gltf->node_count && r->status == SN_OK; k++)
+    gltf->nodes[k].in_scene = scene < 0 && gltf->nodes[k].parent < 0;
   for (int k = 0; k < root_count; k++) gltf->nodes[roots[k]].in_scene = true;
   for (int k = 0; k < gltf->node_count && r->status == SN_OK; k++) {
     gltf_node *node = &gltf->nodes[gltf->order[k]];
     if (node->parent >= 0 && gltf->nodes[node->parent].in_scene) node->in_scene = true;
+    if (is_hidden(json_array_get(nodes, (size_t)gltf->order[k]))) node->in_scene = false;
   }
   sn_arena_free(&scratch);
 }

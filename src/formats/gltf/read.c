@@ -64,6 +64,7 @@ static bool harmless_extension(const char *name) {
   static const char *const known[] = {"EXT_meshopt_compression",
                                       "KHR_draco_mesh_compression",
                                       "KHR_mesh_quantization",
+                                      "KHR_node_visibility",
                                       "KHR_materials_",
                                       "KHR_texture_",
                                       "EXT_texture_",

@@ -149,7 +149,6 @@ static void isolate(const fit *f, const sn_rotreg_predictor *p, int index) {
 }
 
 static bool may_use(const fit *f, int joint) { return !f->options->local || f->options->local[joint].near; }
-static bool may_begin(const fit *f, int joint) { return !f->options->local || f->options->local[joint].main; }
 
 // The prior of a joint's map in a prediction that starts from `base`: 0 where the base follows the joint.
 static double prior_of(const fit *f, int base, int joint) {
@@ -174,7 +173,7 @@ static double fit_first(const fit *f, sn_rotreg_predictor *p) {
   for (int base = 0; base < rotations->joint_count; base++) {
     bool seen = false;
     for (int b = 0; b < rotations->joint_count; b++) {
-      if (rotations->base[b] != base || !may_begin(f, b)) continue;
+      if (rotations->base[b] != base || !may_use(f, b)) continue;
       sn_rotreg_factor factor;
       if (!seen) isolate(f, &(sn_rotreg_predictor){.base = base}, 0), take_logs(f), seen = true;
       double cost = fit_logs(f, b, prior_of(f, base, b), &factor);

@@ -186,11 +186,10 @@ static double fit_first(const fit *f, sn_rotreg_predictor *p) {
   return fit_target(f, best, prior_of(f, p->base, best), &p->factors[0]);
 }
 
-// A further joint on the residual (3.2.2), if it explains more than its parameters would by chance.
+// A further joint on the residual (3.2.2), if it lowers it.
 static bool fit_next(const fit *f, sn_rotreg_predictor *p, double *cost) {
-  double before = 3.0 * f->count - 4 * p->factor_count, after = before - 4, least = INFINITY;
+  double least = INFINITY;
   int best = -1;
-  if (after <= 0) return false;
   isolate(f, p, p->factor_count), take_logs(f);
   for (int b = 0; b < f->rotations->joint_count; b++) {
     sn_rotreg_factor factor;
@@ -201,7 +200,7 @@ static bool fit_next(const fit *f, sn_rotreg_predictor *p, double *cost) {
   if (best < 0) return false;
   sn_rotreg_predictor next = *p;
   double left = fit_target(f, best, prior_of(f, p->base, best), &next.factors[next.factor_count++]);
-  if (!(left / after < *cost / before)) return false;
+  if (!(left < *cost)) return false;
   *p = next, *cost = left;
   return true;
 }

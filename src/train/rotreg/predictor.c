@@ -149,7 +149,6 @@ static void isolate(const fit *f, const sn_rotreg_predictor *p, int index) {
 }
 
 static bool may_use(const fit *f, int joint) { return !f->options->local || f->options->local[joint].near; }
-static bool may_begin(const fit *f, int joint) { return !f->options->local || f->options->local[joint].main; }
 
 // The prior of a joint's map in a prediction that starts from `base`: 0 where the base follows the joint.
 static double prior_of(const fit *f, int base, int joint) {
@@ -174,7 +173,7 @@ static double fit_first(const fit *f, sn_rotreg_predictor *p) {
   for (int base = 0; base < rotations->joint_count; base++) {
     bool seen = false;
     for (int b = 0; b < rotations->joint_count; b++) {
-      if (rotations->base[b] != base || !may_begin(f, b)) continue;
+      if (rotations->base[b] != base || !may_use(f, b)) continue;
       sn_rotreg_factor factor;
       if (!seen) isolate(f, &(sn_rotreg_predictor){.base = base}, 0), take_logs(f), seen = true;
       double cost = fit_logs(f, b, prior_of(f, base, b), &factor);
@@ -187,11 +186,10 @@ static double fit_first(const fit *f, sn_rotreg_predictor *p) {
   return fit_target(f, best, prior_of(f, p->base, best), &p->factors[0]);
 }
 
-// A further joint on the residual (3.2.2), if it explains more than its parameters would by chance.
+// A further joint on the residual (3.2.2), if it lowers it.
 static bool fit_next(const fit *f, sn_rotreg_predictor *p, double *cost) {
-  double before = 3.0 * f->count - 4 * p->factor_count, after = before - 4, least = INFINITY;
+  double least = INFINITY;
   int best = -1;
-  if (after <= 0) return false;
   isolate(f, p, p->factor_count), take_logs(f);
   for (int b = 0; b < f->rotations->joint_count; b++) {
     sn_rotreg_factor factor;
@@ -202,7 +200,7 @@ static bool fit_next(const fit *f, sn_rotreg_predictor *p, double *cost) {
   if (best < 0) return false;
   sn_rotreg_predictor next = *p;
   double left = fit_target(f, best, prior_of(f, p->base, best), &next.factors[next.factor_count++]);
-  if (!(left / after < *cost / before)) return false;
+  if (!(left < *cost)) return false;
   *p = next, *cost = left;
   return true;
 }

@@ -66,7 +66,6 @@ typedef struct sn_rotreg_predictor {
 // What the skin that came with the skeleton says about a part of the surface, one per joint.
 typedef struct sn_rotreg_local {
   bool near;    // the joint carries the part, or is next to one that does
-  bool main;    // it carries most
   double share; // of the part's weights at the joint and below it: the part of its rotation that the surface follows
 } sn_rotreg_local;
 

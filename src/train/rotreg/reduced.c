@@ -87,13 +87,9 @@ static sn_status make_skin(reduced_job *job) {
 
 // The joints of one key gradient, from its share of weights on each.
 static void look_around(const sn_skeleton *skeleton, const sn_near *near, const double *own, sn_rotreg_local *out) {
-  int joint_count = skeleton->joint_count, main = 0;
+  int joint_count = skeleton->joint_count;
   double sum = 0;
-  for (int j = 0; j < joint_count; j++) {
-    sum += own[j];
-    if (own[j] > own[main]) main = j;
-  }
-  out[main].main = true;
+  for (int j = 0; j < joint_count; j++) sum += own[j];
   for (int j = 0; j < joint_count; j++)
     for (int k = 0; k < joint_count && own[j] >= (double)SN_NEAR_WEIGHT * sum; k++) {
       if (k == j || sn_near_beside(near, j, k)) out[k].near = true;

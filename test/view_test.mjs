@@ -423,23 +423,39 @@ const misplaced = page => page.evaluate(() => {
   if (box(document.querySelector('header')).height > 2.6 * box(document.getElementById('about')).height) out.push('the header has three rows');
   for (const label of all('.turns label, #torques label, #values label')) apart([...label.children], 'slider');
   for (const row of all('#models tr')) apart([...row.children].filter(shown), 'table');
+  for (const e of all('#models button span, #labels span')) for (const text of [...e.childNodes].filter(n => n.nodeType === Node.TEXT_NODE)) { // a part that may be broken behind
+    const range = document.createRange();
+    range.selectNodeContents(text);
+    if (new Set([...range.getClientRects()].map(r => r.top)).size > 1) out.push(`${name(e)} is broken inside "${text.data}"`);
+  }
   return out;
 });
+// Names in the table that take more than a line.
+const broken = page => page.evaluate(() => [...document.querySelectorAll('#models button span')].filter(e => e.getBoundingClientRect().height > 20).map(e => e.textContent));
 
 await test('nothing overlaps and nothing is cut off', async () => {
-  for (const [name, options] of Object.entries({ wide: { viewport: { width: 1920, height: 1080 } }, desktop: { viewport: { width: 1280, height: 800 } }, phone })) {
+  const sizes = { wide: { viewport: { width: 1920, height: 1080 } }, desktop: { viewport: { width: 1280, height: 800 } }, laptop: desktop, tablet: { viewport: { width: 768, height: 1024 } }, phone };
+  for (const [name, options] of Object.entries(sizes)) {
     for (const file of ['arm.html', 'face.html']) {
       await withPage(file, options, async page => {
         await page.evaluate(() => { const { viewer } = window.sinew; viewer.show({ colour: 'error' }), viewer.choose(viewer.entries.length - 1); });
         await page.waitForFunction(() => window.sinew.viewer.entries.every(e => e.timed === 2));
         await page.screenshot({ path: join(shots, `layout-${name}-${file.replace('html', 'png')}`) });
         assert.deepEqual(await misplaced(page), [], `${file} on ${name}`);
+        assert.deepEqual(await broken(page), [], `names of ${file} on ${name}`);
       });
     }
   }
   await withPage('arm.html', desktop, async page => {
     await page.addStyleTag({ content: 'th, td { width: 9px; max-width: 9px }' });
     assert.ok((await misplaced(page)).length > 0, 'a table that does not fit is found');
+    await page.addStyleTag({ content: '#models button { white-space: normal !important; overflow-wrap: anywhere; width: 60px !important }' });
+    assert.ok((await misplaced(page)).some(text => /broken inside/.test(text)) && (await broken(page)).length > 0, 'a broken name is found');
+  });
+  await withPage('arm.html', phone, async page => { // too long for a line: broken where its parts end
+    await page.evaluate(() => { const { viewer } = window.sinew; viewer.entries[4].name = 'psd:blend=dualquat,distance=mahalanobis,pack=1', viewer.changed(); });
+    assert.deepEqual(await broken(page), ['psd:blend=dualquat,distance=mahalanobis,pack=1']);
+    assert.deepEqual((await misplaced(page)).filter(text => !/labels/.test(text)), []);
   });
 });
 

@@ -45,7 +45,7 @@ function choice(element, items, current, onChange) {
 }
 
 // A name that may be broken behind its punctuation: psd:blend=dualquat.
-const breakable = name => name.split(/(?<=[:=,])/).flatMap(part => [part, document.createElement('wbr')]);
+const breakable = name => name.split(/(?<=[:=,_.])/).flatMap(part => [part, document.createElement('wbr')]);
 
 export class Panel {
   constructor(viewer) {
@@ -77,6 +77,7 @@ export class Panel {
     if (viewer.stage.blind) $('labels').textContent = 'This browser has neither WebGPU nor WebGL 2: there is no picture. Errors, sizes and times are in the table.';
     viewer.onRendered = () => this.stats();
     new ResizeObserver(() => viewer.set && this.labels()).observe($('canvas'));
+    new ResizeObserver(() => this.fitTable()).observe($('models').parentElement);
   }
 
   async addFiles(files) {
@@ -290,21 +291,25 @@ export class Panel {
 
   table() {
     const { viewer } = this, test = viewer.entries.some(e => e.row.test), measured = viewer.entries.some(e => e.row.all);
-    // name, value, text, and whether a phone goes without it
+    // name, value, text, and where a table without room loses it: 1 first
     const seen = e => test ? e.row.test : e.row.all;
     const columns = [
-      ...(measured && test ? [['train rms %', e => e.row.train?.rms_pct_diag, percent, true]] : []),
-      ...(measured ? [[test ? 'test rms %' : 'rms %', e => seen(e)?.rms_pct_diag, percent], ['max %', e => seen(e)?.max_pct_diag, percent], ['norm. °', e => seen(e)?.normal_deg, percent, true]] : []),
-      ...(viewer.entries.some(e => e.row.roughness !== undefined) ? [['rough %', e => e.row.roughness, percent, true]] : []),
-      ['KB', e => e.model.info.bytes, kilobytes], ['µs native', e => e.row.us_per_frame, micro], ['µs here', e => e.here, micro],
+      ...(measured && test ? [['train rms %', e => e.row.train?.rms_pct_diag, percent, 3]] : []),
+      ...(measured ? [[test ? 'test rms %' : 'rms %', e => seen(e)?.rms_pct_diag, percent], ['max %', e => seen(e)?.max_pct_diag, percent], ['norm. °', e => seen(e)?.normal_deg, percent, 2]] : []),
+      ...(viewer.entries.some(e => e.row.roughness !== undefined) ? [['rough %', e => e.row.roughness, percent, 1]] : []),
+      ['KB', e => e.model.info.bytes, kilobytes], ['µs native', e => e.row.us_per_frame, micro, 4], ['µs here', e => e.here, micro],
     ];
-    const minor = k => columns[k][3] ? 'minor' : '';
+    const cell = (tag, k, properties) => {
+      const made = make(tag, properties);
+      made.dataset.lost = columns[k][3] ?? Infinity;
+      return made;
+    };
     const working = viewer.entries.filter(e => e.model);
     const told = JSON.stringify([viewer.setNumber, viewer.state.chosen, columns.map(c => c[0]), viewer.entries.map(e => [e.name, ...columns.map(([, get, text]) => e.model ? text(get(e)) : '')])]);
     if (this.tableTold === told) return;
     this.tableTold = told;
     const least = columns.map(([, get]) => working.length > 1 ? Math.min(...working.map(e => get(e) ?? Infinity)) : -1);
-    const head = make('tr', {}, make('th', { scope: 'col', textContent: 'Model' }), ...columns.map(([name], k) => make('th', { scope: 'col', textContent: name, className: minor(k) })));
+    const head = make('tr', {}, make('th', { scope: 'col', textContent: 'Model' }), ...columns.map(([name], k) => cell('th', k, { scope: 'col', textContent: name })));
     const rows = viewer.entries.map(e => {
       if (!e.model) {
         const row = make('tr', { className: 'failed' }, make('td', { textContent: `${e.name}: could not be loaded`, colSpan: columns.length + 1 }));
@@ -313,13 +318,25 @@ export class Panel {
       const button = make('button', { type: 'button', title: slots(e.model.info), onclick: () => viewer.choose(e.number) });
       button.innerHTML = `<svg width="22" height="6" aria-hidden="true"><line x2="22" y1="3" y2="3" stroke="${lineColour(e.number)}" stroke-width="3" stroke-dasharray="${lineDash(e.number)}"/></svg><span></span>`;
       button.lastElementChild.append(...breakable(e.name));
-      const row = make('tr', {}, make('td', {}, button), ...columns.map(([, get, text], k) => make('td', { textContent: text(get(e)), className: `${minor(k)} ${get(e) === least[k] ? 'best' : ''}` })));
+      const row = make('tr', {}, make('td', {}, button), ...columns.map(([, get, text], k) => cell('td', k, { textContent: text(get(e)), className: get(e) === least[k] ? 'best' : '' })));
       row.setAttribute('aria-selected', e === viewer.chosen);
       return row;
     });
     const focused = document.activeElement?.closest?.('#models tr')?.rowIndex;
     $('models').replaceChildren(make('thead', {}, head), make('tbody', {}, ...rows));
     if (focused !== undefined) $('models').rows[focused]?.querySelector('button')?.focus();
+    this.fitTable();
+  }
+
+  // The first column is as wide as the longest name: columns go until the rest fits. Only then a name takes two lines.
+  fitTable() {
+    const table = $('models'), room = table.parentElement, cells = [...table.querySelectorAll('[data-lost]')];
+    table.className = '';
+    for (let lost = 0; lost <= 4; lost++) {
+      for (const cell of cells) cell.hidden = cell.dataset.lost <= lost;
+      if (room.scrollWidth <= room.clientWidth) return;
+    }
+    table.className = 'tight';
   }
 
   legend() {
@@ -343,12 +360,13 @@ export class Panel {
       const error = pane.entry && this.viewer.frameError(pane.entry), fixed = this.viewer.state.edited && pane.entry && !pane.entry.model.info.jointCount;
       const by = pane.entry?.model.info.valueCount ? 'driven by named values' : 'moved by its control points';
       const note = pane.note ?? (fixed ? by : error === undefined ? '' : `rms ${percent(error)} %`);
-      const label = make('span', { className: Math.min(rects[k].w, rects[k].h) < 150 ? 'small' : rects[k].w < 230 ? 'tight' : '' }, ...breakable(pane.label), ' ', make('small', { textContent: note }));
-      Object.assign(label.style, { left: `${rects[k].x}px`, top: `${rects[k].y}px` });
-      label.style.setProperty('--room', `${rects[k].w}px`);
+      const label = make('span', { className: rects[k].size }, ...breakable(pane.label), ' ', make('small', { textContent: note }));
+      const { x, w, h, head } = rects[k], top = rects[k].y - head;
+      Object.assign(label.style, { left: `${x}px`, top: `${top}px` });
+      label.style.setProperty('--room', `${w}px`);
       nodes.push(label);
-      if (rects[k].x > 0) nodes.push(Object.assign(make('i'), { style: `left:${rects[k].x}px;top:${rects[k].y}px;width:1px;height:${rects[k].h}px` }));
-      if (rects[k].y > 0) nodes.push(Object.assign(make('i'), { style: `left:${rects[k].x}px;top:${rects[k].y}px;width:${rects[k].w}px;height:1px` }));
+      if (x > 0) nodes.push(Object.assign(make('i'), { style: `left:${x}px;top:${top}px;width:1px;height:${h + head}px` }));
+      if (top > 0) nodes.push(Object.assign(make('i'), { style: `left:${x}px;top:${top}px;width:${w}px;height:1px` }));
     });
     $('labels').replaceChildren(...nodes);
   }

@@ -88,7 +88,8 @@ export class Stage {
     this.controls.update();
   }
 
-  // Rectangles of the panes in CSS pixels: in the fewest rows, unless more of them show the character clearly larger.
+  // Rectangles of the panes in CSS pixels: in the fewest rows, unless more of them show the character clearly larger. Of
+  // several, each has its label above it, `head` high.
   layout() {
     const width = Math.max(1, this.canvas.clientWidth), height = Math.max(1, this.canvas.clientHeight), count = this.panes.length || 1; // a window may leave no room
     let best = { size: 0 };
@@ -96,7 +97,8 @@ export class Stage {
       const columns = Math.ceil(count / rows), w = width / columns, h = height / rows, size = Math.min(w / this.shape, h);
       if (size > 1.15 * best.size) best = { size, columns, w, h };
     }
-    return this.panes.map((pane, k) => ({ x: best.w * (k % best.columns), y: best.h * Math.floor(k / best.columns), w: best.w, h: best.h }));
+    const size = Math.min(best.w, best.h) < 150 ? 'small' : best.w < 230 ? 'tight' : '', head = count > 1 ? Math.min({ small: 16, tight: 24 }[size] ?? 30, best.h / 2) : 0;
+    return this.panes.map((pane, k) => ({ x: best.w * (k % best.columns), y: best.h * Math.floor(k / best.columns) + head, w: best.w, h: best.h - head, head, size }));
   }
 
   // A pane narrower than the character shows more above and below instead of cutting it off at the sides.
@@ -109,7 +111,7 @@ export class Stage {
   }
 
   paneAt(x, y) {
-    return this.layout().findIndex(r => x >= r.x && x < r.x + r.w && y >= r.y && y < r.y + r.h);
+    return this.layout().findIndex(r => x >= r.x && x < r.x + r.w && y >= r.y - r.head && y < r.y + r.h);
   }
 
   // A point of the world in CSS pixels of the canvas, as seen in pane `k`; z is the depth from -1 to 1.

@@ -3,8 +3,6 @@
 #include "runtime/drive.h"
 #include "runtime/extra.h"
 
-_Static_assert(sizeof(sn_rt_extra) == 64, "an extra joint is 64 bytes in the file");
-
 static uint32_t extra_count(const sn_rt_model *model) { return model->info.palette_count - model->info.joint_count; }
 
 // Without joints there is one matrix, the identity: only displacements move the rest mesh.

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "runtime/smallmath.h"
+#include "runtime/vertex.h"
 
 // Unit dual quaternion of the rotation r and translation t: real q, dual (t, 0) q / 2.
 SN_RT_BOTH void sn_rt_make_dualquat(const float r[9], const float t[3], float out[8]) {
@@ -26,7 +27,7 @@ SN_RT_BOTH int sn_rt_split_matrix(const float m[16], const float centre[3], floa
   int rigid = sn_rt_polar(a, r, s);
   for (int n = 0; n < 3; n++) kept[n] = common * centre[n];
   sn_rt_make_about(s, centre, kept, stretch);
-  sn_rt_apply(m, centre, moved);
+  sn_rt_transform(m, centre, moved);
   for (int n = 0; n < 3; n++)
     t[n] = rigid ? m[12 + n] : moved[n] - (r[3 * n] * kept[0] + r[3 * n + 1] * kept[1] + r[3 * n + 2] * kept[2]);
   sn_rt_make_dualquat(r, t, dualquat);

@@ -5,6 +5,7 @@
 
 #include "runtime/format.h"
 #include "runtime/smallmath.h"
+#include "runtime/vertex.h"
 
 SN_RT_BOTH void sn_rt_halfway_joint(const sn_rt_extra *x, const float parent[16], const float child[16],
                                     float out[16]) {
@@ -13,7 +14,7 @@ SN_RT_BOTH void sn_rt_halfway_joint(const sn_rt_extra *x, const float parent[16]
   sn_rt_rotation_of(child, r), sn_rt_quat_from_rotation(r, qc);
   sn_rt_slerp(qp, qc, x->amount, q);
   sn_rt_rotation_from_quat(q, r);
-  sn_rt_apply(child, x->centre, centre);
+  sn_rt_transform(child, x->centre, centre);
   sn_rt_make_about(r, x->centre, centre, out);
 }
 
@@ -47,7 +48,7 @@ SN_RT_BOTH void sn_rt_scaling_joint(const sn_rt_extra *x, const float parent[16]
   for (int r = 0; r < 3; r++)
     for (int c = 0; c < 3; c++)
       product[3 * r + c] = a[3 * r] * stretch[c] + a[3 * r + 1] * stretch[3 + c] + a[3 * r + 2] * stretch[6 + c];
-  sn_rt_apply(base, x->centre, centre);
+  sn_rt_transform(base, x->centre, centre);
   sn_rt_make_about(product, x->centre, centre, out);
 }
 

@@ -202,11 +202,6 @@ enum { SN_RT_IS_BASIC = 1 };
 enum { SN_RT_IS_BASIC = 0 };
 #endif
 
-// What a job of this model begins with: everything but where results go.
-sn_rt_job sn_rt_new_job(const sn_rt_model *model, const void *scratch);
-// The job of one block, `block` of group `group` of the chunk, whose lanes go to places 0 to 7; `one` is its group.
-sn_rt_job sn_rt_block_job(const sn_rt_job *chunk, uint32_t group, uint32_t block, sn_rt_group *one);
-
 // Small functions of the kernels, which pass vectors around.
 #if defined(__GNUC__)
 #define SN_RT_INLINE inline __attribute__((always_inline))

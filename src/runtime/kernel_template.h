@@ -64,10 +64,9 @@ static SN_RT_INLINE vf3 less(vf3 a, vf3 b) { return (vf3){vf_sub(a.x, b.x), vf_s
 
 static SN_RT_INLINE vf3 add(vf3 a, vf3 b) { return (vf3){vf_add(a.x, b.x), vf_add(a.y, b.y), vf_add(a.z, b.z)}; }
 
-static SN_RT_INLINE vf3 normalise(vf3 a) {
-  vf squared = vf_fma(a.x, a.x, vf_fma(a.y, a.y, vf_mul(a.z, a.z)));
-  return scale(vf_rsqrt(vf_max(squared, vf_set(1e-37f))), a);
-}
+static SN_RT_INLINE vf dot3(vf3 a, vf3 b) { return vf_fma(a.x, b.x, vf_fma(a.y, b.y, vf_mul(a.z, b.z))); }
+
+static SN_RT_INLINE vf3 normalise(vf3 a) { return scale(vf_rsqrt(vf_max(dot3(a, a), vf_set(1e-37f))), a); }
 
 static SN_RT_INLINE vf3 column(const vf b[12], int c) { return (vf3){b[3 * c], b[3 * c + 1], b[3 * c + 2]}; }
 
@@ -410,13 +409,17 @@ static SN_RT_INLINE void turned_blocks(const sn_rt_job *job, const sn_rt_group *
   }
 }
 
+#include "runtime/tangent_template.h"
+
 // ---- entry points: separate loops for floats and packed numbers, with and without normals, and for 1 to 4 influences ---------
 
-typedef enum blending { blending_linear, blending_dualquat, blending_centres } blending;
+typedef enum blending { blending_linear, blending_dualquat, blending_centres, blending_tangents } blending;
 
 static SN_RT_INLINE void blocks(const sn_rt_job *job, const sn_rt_group *g, blending by, form f, pending *last) {
   if (by == blending_linear)
     linear_blocks(job, g, f, last);
+  else if (by == blending_tangents)
+    tangent_blocks(job, g, f);
   else
     turned_blocks(job, g, by == blending_centres, f, last);
 }
@@ -494,6 +497,16 @@ static SN_RT_INLINE int kind_of(const sn_rt_job *job) {
 }
 
 static void stretched(const sn_rt_job *job) { groups(job, blending_dualquat, any_form(job, 1)); }
+
+// Only linear blends of floats and of packed numbers have separate loops.
+SN_RT_LOOP(tangents_floats, blending_tangents, 32, 0, 0)
+SN_RT_LOOP(tangents_packed, blending_tangents, SN_RT_PACKED_BITS, 0, 0)
+static void tangents_any(const sn_rt_job *job) { groups(job, blending_tangents, any_form(job, 0)); }
+
+static void tangents(const sn_rt_job *job) {
+  static const sn_rt_kernel loops[] = {tangents_floats, tangents_packed, tangents_any};
+  loops[job->turning == SN_RT_TURN_LINEAR ? kind_of(job) : 2](job);
+}
 
 #if defined(SN_RT_BASIC)
 static void linear(const sn_rt_job *job) { linear_loops_0[job->normals != NULL][kind_of(job)](job); }

@@ -47,8 +47,6 @@ static SN_RT_INLINE vf3 gather_step(vertices of, const char *step, int index_byt
   return gather(of, index);
 }
 
-static SN_RT_INLINE vf3 minus(vf3 a, vf3 b) { return (vf3){vf_sub(a.x, b.x), vf_sub(a.y, b.y), vf_sub(a.z, b.z)}; }
-
 // sum + a x b
 static SN_RT_INLINE vf3 add_cross(vf3 sum, vf3 a, vf3 b) {
   return (vf3){vf_fnma(a.z, b.y, vf_fma(a.y, b.z, sum.x)), vf_fnma(a.x, b.z, vf_fma(a.z, b.x, sum.y)),
@@ -65,36 +63,32 @@ static SN_RT_INLINE vf3 fan_sum(vertices of, vf3 p, const char *step, int index_
   size_t row = (size_t)SN_RT_LANES * (size_t)index_bytes;
   vf3 first = gather_step(of, step, index_bytes), last = first;
   if (few_registers) p = first;
-  *edge = few_registers ? first : minus(first, p);
+  *edge = few_registers ? first : less(first, p);
   for (step += row; count > 2; count -= 2, step += 2 * row) {
-    vf3 middle = minus(gather_step(of, step, index_bytes), p), next = gather_step(of, step + row, index_bytes);
-    sum = add_cross(sum, middle, minus(next, last));
+    vf3 middle = less(gather_step(of, step, index_bytes), p), next = gather_step(of, step + row, index_bytes);
+    sum = add_cross(sum, middle, less(next, last));
     last = next;
   }
   vf3 middle = count == 2 ? gather_step(of, step, index_bytes) : last;
-  return add_cross(sum, minus(middle, p), minus(first, last));
+  return add_cross(sum, less(middle, p), less(first, last));
 }
 
 // Unit length; (0, 0, 1) where there is no area.
 static SN_RT_INLINE vf3 unit_normal(vf3 sum) {
-  vf squared = vf_fma(sum.x, sum.x, vf_fma(sum.y, sum.y, vf_mul(sum.z, sum.z)));
+  vf squared = dot3(sum, sum);
   vf3 n = scale(vf_rsqrt(vf_max(squared, vf_set(SN_RT_NO_AREA))), sum);
   n.z = vf_add(n.z, vf_max(vf_fnma(squared, vf_set(1 / SN_RT_NO_AREA), vf_set(1)), vf_set(0)));
   return n;
 }
 
-static SN_RT_INLINE vf dot3(vf3 a, vf3 b) { return vf_fma(a.x, b.x, vf_fma(a.y, b.y, vf_mul(a.z, b.z))); }
-
-static SN_RT_INLINE vf3 unit(vf3 a) { return scale(vf_rsqrt(vf_max(dot3(a, a), vf_set(1e-37f))), a); }
-
 // sn_rt_bend of `width` lanes.
 static SN_RT_INLINE vf3 bend(const int16_t (*own)[SN_RT_LANES], int lane, vf3 edge, vf3 n) {
   vf3 o = scale(vf_set(SN_RT_OWN_UNIT), load_delta(own, lane)), zero = {vf_set(0), vf_set(0), vf_set(0)};
   vf along = dot3(n, edge);
-  vf3 t = unit((vf3){vf_fnma(along, n.x, edge.x), vf_fnma(along, n.y, edge.y), vf_fnma(along, n.z, edge.z)});
+  vf3 t = normalise((vf3){vf_fnma(along, n.x, edge.x), vf_fnma(along, n.y, edge.y), vf_fnma(along, n.z, edge.z)});
   vf3 across = scale(o.z, add_cross(zero, n, t));
-  return unit((vf3){vf_fma(o.x, n.x, vf_fma(o.y, t.x, across.x)), vf_fma(o.x, n.y, vf_fma(o.y, t.y, across.y)),
-                    vf_fma(o.x, n.z, vf_fma(o.y, t.z, across.z))});
+  return normalise((vf3){vf_fma(o.x, n.x, vf_fma(o.y, t.x, across.x)), vf_fma(o.x, n.y, vf_fma(o.y, t.y, across.y)),
+                         vf_fma(o.x, n.z, vf_fma(o.y, t.z, across.z))});
 }
 
 // Sums of several blocks first, then their normals: the long chain of a normalisation would hold up the next block's sum.
@@ -118,7 +112,7 @@ static SN_RT_INLINE void shade_blocks(const sn_rt_shade_job *job, size_t stride,
         const char *at = steps + lane * index_bytes;
         sum = last ? fan_sum(of, p, at, index_bytes, count, &edge) : fan_sum(near, p, at, index_bytes, count, &edge);
         store3(sums[b - first][0] + lane, sum);
-        if (few_registers && job->own) edge = minus(edge, own_vertices(of, i, job->last_vertex));
+        if (few_registers && job->own) edge = less(edge, own_vertices(of, i, job->last_vertex));
         if (job->own) store3(edges[b - first][0] + lane, edge);
       }
     }

@@ -7,7 +7,8 @@
 
 // ---- ranges -----------------------------------------------------------------------------------------------------------------
 
-sn_rt_job sn_rt_new_job(const sn_rt_model *model, const void *scratch) {
+// What a job of this model begins with: everything but where results go.
+static sn_rt_job new_job(const sn_rt_model *model, const void *scratch) {
   sn_rt_scratch at = sn_rt_scratch_at(model, scratch);
   sn_rt_job job = {.skin = sn_rt_stored_of(model),
                    .weight_unit = 1 / sn_rt_weight_total(model->info.weight_bits),
@@ -21,7 +22,8 @@ sn_rt_job sn_rt_new_job(const sn_rt_model *model, const void *scratch) {
   return job;
 }
 
-sn_rt_job sn_rt_block_job(const sn_rt_job *chunk, uint32_t group, uint32_t block, sn_rt_group *one) {
+// The job of one block, `block` of group `group` of the chunk, whose lanes go to places 0 to 7; `one` is its group.
+static sn_rt_job block_job(const sn_rt_job *chunk, uint32_t group, uint32_t block, sn_rt_group *one) {
   static const uint16_t in_order[1][SN_RT_LANES] = {{0, 1, 2, 3, 4, 5, 6, 7}};
   sn_rt_job job = *chunk;
   *one = chunk->skin.groups[group];
@@ -116,7 +118,7 @@ static void skin_part(const sn_rt_job *chunk, const request *r) {
       const uint16_t *lanes = chunk->skin.lanes[(size_t)g->first_block + b];
       if (!wanted_block(r, (size_t)g->first_block + b, lanes)) continue;
       sn_rt_group one;
-      sn_rt_job job = sn_rt_block_job(chunk, index, b, &one);
+      sn_rt_job job = block_job(chunk, index, b, &one);
       job.positions = (char *)out.positions, job.position_stride = sizeof *out.positions;
       job.normals = chunk->normals ? (char *)out.normals : NULL, job.normal_stride = sizeof *out.normals;
       job.tangents = chunk->tangents ? (char *)out.tangents : NULL, job.tangent_stride = sizeof *out.tangents;
@@ -271,7 +273,7 @@ static sn_rt_status check_positions(const sn_rt_model *model, const sn_rt_output
 static const sn_rt_kernels *begin_job(const sn_rt_model *model, const void *scratch, sn_rt_job *job,
                                       sn_rt_error *error) {
   if (!scratch) return sn_rt_fail(error, SN_RT_BAD_ARGUMENT, "there is no scratch memory"), NULL;
-  sn_rt_job all = sn_rt_new_job(model, scratch);
+  sn_rt_job all = new_job(model, scratch);
   all.position_stride = job->position_stride, all.normal_stride = job->normal_stride;
   all.tangent_stride = job->tangent_stride;
   *job = all;

@@ -163,10 +163,6 @@ SN_RT_BOTH void sn_rt_linear_part(const float m[16], float a[9]) {
   for (int n = 0; n < 9; n++) a[n] = m[4 * (n % 3) + n / 3];
 }
 
-SN_RT_BOTH void sn_rt_apply(const float m[16], const float p[3], float out[3]) {
-  for (int r = 0; r < 3; r++) out[r] = m[r] * p[0] + m[4 + r] * p[1] + m[8 + r] * p[2] + m[12 + r];
-}
-
 // p -> a (p - from) + to
 SN_RT_BOTH void sn_rt_make_about(const float a[9], const float from[3], const float to[3], float m[16]) {
   for (int r = 0; r < 3; r++) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tangents in terms of vectors, after kernel_template.h and shade_template.h: a separate pass over the blocks, when their normals
-// are there, so that the other loops know nothing of them.
+// Part of kernel_template.h: tangents, a separate pass over the blocks when their normals are there, so that the other loops know
+// nothing of them.
 
 // x y z of `width` tangents of a block, and their handedness.
 static SN_RT_INLINE vf3 load_tangents(const char *block, uint32_t bits, int lane, vf *hand) {
@@ -16,7 +16,8 @@ static SN_RT_INLINE vf3 load_tangents(const char *block, uint32_t bits, int lane
   return load_directions((const uint8_t *)block + 3 * lane);
 }
 
-static SN_RT_INLINE void tangent_blocks(const sn_rt_job *job, const sn_rt_group *g, sn_rt_turning turning, form f) {
+static SN_RT_INLINE void tangent_blocks(const sn_rt_job *job, const sn_rt_group *g, form f) {
+  sn_rt_turning turning = f.any ? job->turning : SN_RT_TURN_LINEAR;
   mixture mixed, rotations;
   const float *palette = turning == SN_RT_TURN_LINEAR ? job->scratch.matrices : job->scratch.stretches;
   source matrices = {palette, 16, 3, 3, 0, &mixed}, quats = quats_of(job, 1, &rotations);
@@ -45,50 +46,8 @@ static SN_RT_INLINE void tangent_blocks(const sn_rt_job *job, const sn_rt_group 
       for (int l = 0; l < width; l++) places[l] = job->normals + at.lanes[l] * job->normal_stride;
       vf_gather(places, &n.x, &n.y, &n.z);
       vf along = dot3(n, t);
-      t = unit((vf3){vf_fnma(along, n.x, t.x), vf_fnma(along, n.y, t.y), vf_fnma(along, n.z, t.z)});
+      t = normalise((vf3){vf_fnma(along, n.x, t.x), vf_fnma(along, n.y, t.y), vf_fnma(along, n.z, t.z)});
       vf_scatter4((vf[4]){t.x, t.y, t.z, hand}, job->tangents, at.lanes, job->tangent_stride);
     }
   }
-}
-
-static SN_RT_INLINE void tangent_groups(const sn_rt_job *job, sn_rt_turning turning, form f) {
-  for (uint32_t index = job->first_group; index < job->last_group; index++) {
-    const sn_rt_group *g = job->skin.groups + index;
-    switch (loop_of(g, f.any)) {
-    case 0:
-      tangent_blocks(job, g, turning, with(f, 1, g->influences));
-      break;
-    case 1:
-      tangent_blocks(job, g, turning, with(f, 0, 1));
-      break;
-    case 2:
-      tangent_blocks(job, g, turning, with(f, 0, 2));
-      break;
-    case 3:
-      tangent_blocks(job, g, turning, with(f, 0, 3));
-      break;
-    case 4:
-      tangent_blocks(job, g, turning, with(f, 0, 4));
-      break;
-    default:
-      tangent_blocks(job, g, turning, with(f, 0, g->influences));
-      break;
-    }
-  }
-}
-
-// Only linear blends of floats and of packed numbers have separate loops.
-static void tangents_floats(const sn_rt_job *job) { tangent_groups(job, SN_RT_TURN_LINEAR, (form){.bits = 32}); }
-static void tangents_packed(const sn_rt_job *job) {
-  tangent_groups(job, SN_RT_TURN_LINEAR, (form){.bits = SN_RT_PACKED_BITS});
-}
-
-static void tangents(const sn_rt_job *job) {
-  int kind = job->turning == SN_RT_TURN_LINEAR ? kind_of(job) : 2;
-  if (kind == 0)
-    tangents_floats(job);
-  else if (kind == 1)
-    tangents_packed(job);
-  else
-    tangent_groups(job, job->turning, any_form(job, 0));
 }

@@ -32,17 +32,8 @@ static void mix_terms(const sn_rt_mix_job *job) {
   for (; b + mix_rows <= job->basis_count; b += mix_rows)
     mix_bases(job, job->mix + (size_t)b * job->count, mix_rows, job->values + b);
   const float *rest = job->mix + (size_t)b * job->count;
-  switch (job->basis_count - b) {
-  case 3:
-    mix_bases(job, rest, 3, job->values + b);
-    break;
-  case 2:
-    mix_bases(job, rest, 2, job->values + b);
-    break;
-  case 1:
-    mix_bases(job, rest, 1, job->values + b);
-    break;
-  default:
-    break;
-  }
+  uint32_t left = job->basis_count - b;
+  if (left == 3) mix_bases(job, rest, 3, job->values + b);
+  if (left == 2) mix_bases(job, rest, 2, job->values + b);
+  if (left == 1) mix_bases(job, rest, 1, job->values + b);
 }

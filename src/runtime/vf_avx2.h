@@ -278,5 +278,4 @@ static SN_RT_INLINE void vf_put_moved(const vf m[2], const float *place, char *a
 #include "runtime/kernel_template.h"
 #include "runtime/rotreg_template.h"
 #include "runtime/shade_template.h"
-#include "runtime/tangent_template.h"
 #include "runtime/terms_template.h"

@@ -514,12 +514,12 @@ static void test_smoothing(void **state) {
     double before, last = INFINITY, rough_before, rough;
     sn_skin skin;
     sn_weights_options o = sn_weights_options_default();
-    assert_ok(&ctx, sn_solve_weights(&ctx, &e.rest, &e.frames, &e.poses, NULL, &o, &skin));
+    assert_ok(&ctx, sn_solve_weights(&ctx, &e.rest, &e.frames, &e.poses, &o, &skin));
     before = objective(&ctx, &e, &skin, rho, &rough_before);
     sn_skin_free(&skin);
     for (int rounds = 3; rounds <= 24; rounds *= 2) { // more sweeps, lower
       o.rho = rho, o.rounds = rounds;
-      assert_ok(&ctx, sn_solve_weights(&ctx, &e.rest, &e.frames, &e.poses, NULL, &o, &skin));
+      assert_ok(&ctx, sn_solve_weights(&ctx, &e.rest, &e.frames, &e.poses, &o, &skin));
       double now = objective(&ctx, &e, &skin, rho, &rough);
       assert_below(now, before * (1 + 1e-6));
       assert_below(now, last * (1 + 1e-5));

@@ -67,7 +67,8 @@ static void test_parts_of_a_chain(void **state) {
   make_chain(&ctx, &rest, &frames);
   for (int f = 0; f < frame_count; f++) all[f] = f;
   assert_ok(&ctx, sn_topology_build(&ctx, &rest, &topology));
-  assert_ok(&ctx, sn_fit_problem_build(&ctx, &memory, &rest, &frames, NULL, all, frame_count, &units, &p));
+  fit_data data = {.rest = &rest, .frames = &frames, .chosen = all, .count = frame_count};
+  assert_ok(&ctx, sn_fit_problem_build(&ctx, &memory, &data, &units, &p));
   assert_ok(&ctx, sn_rig_merged_segments(&ctx, &p, &topology, links, of));
   assert_int_equal(misplaced(of), 0);
   assert_ok(&ctx, sn_rig_distance_segments(&ctx, &p, links, of));

@@ -45,8 +45,8 @@ static void make_case(sn_context *ctx, small_case *s) {
       sn_vec3_store(sn_vec3_add(sn_vec3_from(s->rest.positions[i]), move), sn_frame_mutable(&s->frames, f)[i]);
     }
   }
-  assert_ok(ctx,
-            sn_fit_problem_build(ctx, &s->memory, &s->rest, &s->frames, NULL, all, frame_count, &s->units, &s->p));
+  fit_data data = {.rest = &s->rest, .frames = &s->frames, .chosen = all, .count = frame_count};
+  assert_ok(ctx, sn_fit_problem_build(ctx, &s->memory, &data, &s->units, &s->p));
   assert_ok(ctx, sn_fit_model_new(ctx, &s->memory, &s->p, bones, limit, &s->m));
   assert_ok(ctx, sn_rig_tree_new(ctx, &s->memory, bones, &s->tree));
   s->m.bones = bones;

@@ -24,8 +24,8 @@ static void make_bench(sn_context *ctx, int bones, double noise, bench *b) {
       sn_vec3_store(sn_vec3_mad(sn_vec3_from(x), random_vec3(&rng), noise), x);
     }
   }
-  assert_ok(ctx,
-            sn_fit_problem_build(ctx, &b->memory, &b->t.rest, &b->t.frames, NULL, order, frames, &b->units, &b->p));
+  fit_data data = {.rest = &b->t.rest, .frames = &b->t.frames, .chosen = order, .count = frames};
+  assert_ok(ctx, sn_fit_problem_build(ctx, &b->memory, &data, &b->units, &b->p));
   assert_ok(ctx, sn_fit_model_new(ctx, &b->memory, &b->p, bones, limit, &b->m));
   assert_ok(ctx, sn_fit_smooth_build(ctx, &b->memory, &b->t.rest, &b->p, 1, &b->smooth));
 }

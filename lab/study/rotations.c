@@ -31,6 +31,7 @@ static void *room(arm *a, size_t count, size_t size) {
 static void learn(arm *a) {
   sn_context *ctx = &a->s->ctx;
   sn_weights_options weights = sn_weights_options_default();
+  weights.keys = &a->keys;
   sn_rotreg_fit_options options = sn_rotreg_published_options();
   sn_rotreg_work *work = room(a, 1, sn_rotreg_work_size(a->keys.count));
   sn_mat3 *sequence = room(a, (size_t)a->keys.count, sizeof *sequence);
@@ -38,7 +39,7 @@ static void learn(arm *a) {
   const sn_rotreg_data data = {&a->set, &a->topology, &a->keys, NULL, &a->skin, true};
   const sn_rotreg_sample sample = {&a->rotations, sequence, all, a->keys.count, &options};
   study_must(a->s, sn_topology_build(ctx, &a->set.rest, &a->topology));
-  study_must(a->s, sn_solve_weights(ctx, &a->set.rest, &a->set.frames, &a->set.poses, &a->keys, &weights, &a->skin));
+  study_must(a->s, sn_solve_weights(ctx, &a->set.rest, &a->set.frames, &a->set.poses, &weights, &a->skin));
   study_must(a->s, sn_rotreg_anchors_blend(ctx, &a->memory, &data, &a->blend));
   study_must(a->s, sn_rotreg_rotations_build(ctx, &a->memory, &a->set, &a->keys, &a->rotations));
   a->predictors = room(a, (size_t)a->set.rest.triangle_count, sizeof *a->predictors);

@@ -20,7 +20,7 @@ static void rest_frame(const sn_mesh *rest, sn_vec3 *centre, double *scale) {
   *scale = spread > 0 ? sqrt(spread / n) : 1;
 }
 
-// Vertex i of the problem in a frame. `vertex`: see sn_fit_problem_build.
+// Vertex i of the problem in a frame. `vertex`: see fit_data.
 static const float *vertex_at(const float (*position)[3], const int *vertex, int i) {
   return position[vertex ? vertex[i] : i];
 }
@@ -46,8 +46,7 @@ static sn_affine align_frame(const sn_mesh *rest, sn_vec3 centre, const float (*
 // Frames hold all vertices of one time, rows all times of one vertex. They are turned over in blocks of rows: first every
 // frame leaves its part in every block, frame after frame, so that each is read once; then every block is turned by itself.
 typedef struct fit_source {
-  const sn_frames *frames;
-  const int *vertex, *chosen;
+  fit_data data;
   sn_affine *to_rest; // per frame
   sn_vec3 centre;
   double unit;
@@ -56,7 +55,6 @@ typedef struct fit_source {
 
 typedef struct fill_job {
   sn_context *ctx;
-  const sn_mesh *rest;
   fit_units *units;
   fit_problem *p;
   fit_source *source;
@@ -72,12 +70,12 @@ static void convert(fit_source *s, const float position[3], int f, float *out) {
   float difference = (out[0] - out[0]) + (out[1] - out[1]) + (out[2] - out[2]);
   if (difference == 0) return;
   out[0] = out[1] = out[2] = 0;
-  __atomic_store_n(&s->changed, s->chosen[f], __ATOMIC_RELAXED);
+  __atomic_store_n(&s->changed, s->data.chosen[f], __ATOMIC_RELAXED);
 }
 
 void sn_fit_convert(const fit_problem *p, int i, int f, float out[3]) {
   fit_source *s = p->source;
-  convert(s, vertex_at(sn_frame(s->frames, s->chosen[f]), s->vertex, i), f, out);
+  convert(s, vertex_at(sn_frame(s->data.frames, s->data.chosen[f]), s->data.vertex, i), f, out);
 }
 
 enum { block_bytes = 4 << 20 };
@@ -88,8 +86,9 @@ static int rows_per_block(const fit_problem *p) {
 }
 
 static void align_one(fill_job *job, int f) {
-  const float(*position)[3] = sn_frame(job->source->frames, job->source->chosen[f]);
-  job->units->motion[f] = align_frame(job->rest, job->units->centre, position, job->source->vertex);
+  const fit_data *data = &job->source->data;
+  const float(*position)[3] = sn_frame(data->frames, data->chosen[f]);
+  job->units->motion[f] = align_frame(data->rest, job->units->centre, position, data->vertex);
 }
 
 static void align_frames(void *user, int64_t begin, int64_t end, int worker) {
@@ -97,7 +96,7 @@ static void align_frames(void *user, int64_t begin, int64_t end, int worker) {
   fill_job *job = user;
   for (int64_t f = begin; f < end; f++) {
     align_one(job, (int)f);
-    sn_frames_used(job->source->frames, job->p->n, 1);
+    sn_frames_used(job->source->data.frames, job->p->n, 1);
   }
 }
 
@@ -107,7 +106,7 @@ static void fill_frames(void *user, int64_t begin, int64_t end, int worker) {
   fit_source *s = job->source;
   int rows = p->last - p->first;
   for (int64_t f = begin; f < end; f++) {
-    const float(*position)[3] = sn_frame(s->frames, s->chosen[f]);
+    const float(*position)[3] = sn_frame(s->data.frames, s->data.chosen[f]);
     if (worker == 0 && p->file.map)
       sn_progress(job->ctx, "turning over frames", (double)f / p->f); // the caller's thread
     if (!job->aligned) align_one(job, (int)f);
@@ -116,9 +115,9 @@ static void fill_frames(void *user, int64_t begin, int64_t end, int worker) {
       int count = rows - first < job->block ? rows - first : job->block;
       float *to = p->x + 3 * ((size_t)first * (size_t)p->f + (size_t)f * (size_t)count);
       for (int q = 0; q < count; q++)
-        convert(s, vertex_at(position, s->vertex, p->order[p->first + first + q]), (int)f, to + 3 * q);
+        convert(s, vertex_at(position, s->data.vertex, p->order[p->first + first + q]), (int)f, to + 3 * q);
     }
-    sn_frames_used(s->frames, p->n, 1);
+    sn_frames_used(s->data.frames, p->n, 1);
     if (p->file.map) sn_file_used(&p->file, (size_t)rows * 3 * sizeof *p->x);
   }
 }
@@ -139,16 +138,10 @@ static void turn_blocks(void *user, int64_t begin, int64_t end, int worker) {
   }
 }
 
-static sn_status fill_rows(sn_context *ctx, const sn_mesh *rest, fit_source *source, fit_units *units,
-                           fit_problem *p) {
+static sn_status fill_rows(sn_context *ctx, fit_source *source, fit_units *units, fit_problem *p) {
   sn_arena scratch = sn_arena_new(ctx);
-  fill_job job = {.ctx = ctx,
-                  .rest = rest,
-                  .units = units,
-                  .p = p,
-                  .source = source,
-                  .aligned = ctx->team,
-                  .block = rows_per_block(p)};
+  fill_job job = {
+    .ctx = ctx, .units = units, .p = p, .source = source, .aligned = ctx->team, .block = rows_per_block(p)};
   job.buffer = SN_NEW(ctx, &scratch, float, (size_t)sn_threads(ctx) * (size_t)job.block * 3 * (size_t)p->f);
   sn_status status = job.buffer ? SN_OK : ctx->error.status;
   if (status == SN_OK && job.aligned) {
@@ -287,25 +280,21 @@ static sn_status new_rows(sn_context *ctx, sn_arena *memory, fit_problem *p) {
   return status;
 }
 
-static sn_status build(sn_context *ctx, sn_arena *memory, const sn_mesh *rest, const sn_frames *frames,
-                       const int *vertex, const int *chosen, fit_units *units, fit_problem *p) {
+static sn_status build(sn_context *ctx, sn_arena *memory, const fit_data *data, fit_units *units, fit_problem *p) {
+  const sn_mesh *rest = data->rest;
   p->u = sn_arena_alloc(ctx, memory, (size_t)p->n, sizeof *p->u);
   p->place = SN_NEW(ctx, memory, int, p->n);
   units->motion = SN_NEW(ctx, memory, sn_affine, p->f);
   fit_source *source = SN_NEW(ctx, memory, fit_source, 1);
   if (!p->place || !p->u || !units->motion || !source) return ctx->error.status;
-  *source = (fit_source){.frames = frames,
-                         .vertex = vertex,
-                         .chosen = chosen,
-                         .changed = -1,
-                         .to_rest = SN_NEW(ctx, memory, sn_affine, p->f)};
+  *source = (fit_source){.data = *data, .changed = -1, .to_rest = SN_NEW(ctx, memory, sn_affine, p->f)};
   if (!source->to_rest) return ctx->error.status;
   rest_frame(rest, &units->centre, &units->scale);
   for (int i = 0; i < p->n; i++) {
     sn_vec3 u = sn_vec3_scale(sn_vec3_sub(sn_vec3_from(rest->positions[i]), units->centre), 1 / units->scale);
     p->u[i][0] = u.x, p->u[i][1] = u.y, p->u[i][2] = u.z, p->u[i][3] = 1;
   }
-  sn_status status = vertex ? sn_fit_problem_sorted(ctx, memory, p) : sn_fit_problem_order(ctx, memory, p);
+  sn_status status = data->vertex ? sn_fit_problem_sorted(ctx, memory, p) : sn_fit_problem_order(ctx, memory, p);
   for (int q = 0; status == SN_OK && q < p->n; q++) p->place[p->order[q]] = q;
   int none;
   fit_group(p, (int)sn_team_first(ctx, fit_groups(p), sn_team_rank(ctx)), &p->first, &none);
@@ -313,15 +302,15 @@ static sn_status build(sn_context *ctx, sn_arena *memory, const sn_mesh *rest, c
   source->centre = units->centre, source->unit = 1 / units->scale;
   p->source = source;
   if (status == SN_OK) status = new_rows(ctx, memory, p);
-  if (status == SN_OK) status = fill_rows(ctx, rest, source, units, p);
+  if (status == SN_OK) status = fill_rows(ctx, source, units, p);
   return status == SN_OK ? sn_fit_problem_moments(ctx, memory, p) : status;
 }
 
-sn_status sn_fit_problem_build(sn_context *ctx, sn_arena *memory, const sn_mesh *rest, const sn_frames *frames,
-                               const int *vertex, const int *chosen, int count, fit_units *units, fit_problem *p) {
+sn_status sn_fit_problem_build(sn_context *ctx, sn_arena *memory, const fit_data *data, fit_units *units,
+                               fit_problem *p) {
   *units = (fit_units){0};
-  *p = (fit_problem){.n = rest->vertex_count, .f = count};
-  sn_status status = build(ctx, memory, rest, frames, vertex, chosen, units, p);
+  *p = (fit_problem){.n = data->rest->vertex_count, .f = data->count};
+  sn_status status = build(ctx, memory, data, units, p);
   if (status != SN_OK) sn_fit_problem_free(p);
   return status;
 }

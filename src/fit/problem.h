@@ -98,10 +98,17 @@ typedef struct fit_units {
   sn_affine *motion; // per frame: the rigid motion that takes the rest pose there best
 } fit_units;
 
-// The problem of frames chosen[0 .. count), in that order. `vertex`: where sn_rig_sort_vertices has sorted the mesh, which of the
-// frames' vertices is vertex i here; NULL: the same.
-sn_status sn_fit_problem_build(sn_context *ctx, sn_arena *memory, const sn_mesh *rest, const sn_frames *frames,
-                               const int *vertex, const int *chosen, int count, fit_units *units, fit_problem *p);
+// What is fitted: a rest mesh and frames chosen[0 .. count), in that order.
+typedef struct fit_data {
+  const sn_mesh *rest;
+  const sn_frames *frames;
+  const int *
+    vertex; // where sn_rig_sort_vertices has sorted the mesh, which of the frames' vertices is vertex i; NULL: the same
+  const int *chosen;
+  int count;
+} fit_data;
+sn_status sn_fit_problem_build(sn_context *ctx, sn_arena *memory, const fit_data *data, fit_units *units,
+                               fit_problem *p);
 void sn_fit_problem_free(fit_problem *p); // the file; the rest is in the arena
 
 // Fills the order of a problem whose u are set; of one whose vertices lie along the curve already.

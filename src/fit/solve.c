@@ -53,26 +53,25 @@ sn_status sn_fit_store_skin(sn_context *ctx, const fit_model *m, sn_skin *out) {
   return SN_OK;
 }
 
-static sn_status solve(sn_context *ctx, sn_arena *scratch, const sn_mesh *rest, const sn_frames *frames,
-                       const sn_poses *poses, const sn_keys *keys, const sn_weights_options *o, fit_problem *p,
-                       sn_skin *out) {
-  int count;
+static sn_status solve(sn_context *ctx, sn_arena *scratch, const fit_data *data, const sn_poses *poses,
+                       const sn_weights_options *o, sn_skin *out) {
   fit_units units;
   fit_model m;
-  int *chosen = choose_frames(ctx, scratch, frames, keys, &count);
-  if (!chosen) return ctx->error.status;
-  if (count < 1) return sn_fail(ctx, SN_BAD_INPUT, "weights: there are no frames to learn from");
-  sn_status status = sn_fit_problem_build(ctx, scratch, rest, frames, NULL, chosen, count, &units, p);
+  fit_problem problem = {0}, *p = &problem;
+  sn_status status = sn_fit_problem_build(ctx, scratch, data, &units, p);
   if (status == SN_OK) status = sn_fit_model_new(ctx, scratch, p, poses->joint_count, o->influences, &m);
-  if (status != SN_OK) return status;
+  if (status != SN_OK) {
+    sn_fit_problem_free(p);
+    return status;
+  }
   m.bones = poses->joint_count;
-  for (int f = 0; f < count; f++)
+  for (int f = 0; f < data->count; f++)
     for (int j = 0; j < m.bones; j++)
-      sn_fit_set_bone(&m, j, f, sn_fit_to_units(&units, f, sn_pose(poses, chosen[f])[j]));
+      sn_fit_set_bone(&m, j, f, sn_fit_to_units(&units, f, sn_pose(poses, data->chosen[f])[j]));
   for (int i = 0; i < p->n; i++) m.weight[(size_t)i * (size_t)m.limit] = 1;
   sn_fit_model_refresh(ctx, &m);
   fit_smooth smooth = {0};
-  if (o->omega > 0) status = sn_fit_smooth_build(ctx, scratch, rest, p, o->omega, &smooth);
+  if (o->omega > 0) status = sn_fit_smooth_build(ctx, scratch, data->rest, p, o->omega, &smooth);
   // The first pass starts from an arbitrary bone and settles the influences without smoothing.
   double before = INFINITY;
   for (int round = 0; round < o->rounds && status == SN_OK; round++) {
@@ -80,21 +79,29 @@ static sn_status solve(sn_context *ctx, sn_arena *scratch, const sn_mesh *rest, 
     if (!smooth.edge_weight && m.error > 0.999 * before) break;
     before = m.error;
   }
-  if (status == SN_OK && o->rho > 0) status = sn_fit_smooth_weights(ctx, rest, &m, o->rho, o->rounds);
-  return status == SN_OK ? sn_fit_store_skin(ctx, &m, out) : status;
+  if (status == SN_OK && o->rho > 0) status = sn_fit_smooth_weights(ctx, data->rest, &m, o->rho, o->rounds);
+  if (status == SN_OK) status = sn_fit_store_skin(ctx, &m, out);
+  sn_fit_problem_free(p);
+  return status;
 }
 
 sn_status sn_solve_weights(sn_context *ctx, const sn_mesh *rest, const sn_frames *frames, const sn_poses *poses,
-                           const sn_keys *keys, const sn_weights_options *options, sn_skin *out) {
+                           const sn_weights_options *options, sn_skin *out) {
   SN_BLAS_SCOPE;
   *out = (sn_skin){0};
   sn_weights_options o = options ? *options : sn_weights_options_default();
   sn_status status = check_input(ctx, rest, frames, poses, &o);
   if (status != SN_OK) return status;
   sn_arena scratch = sn_arena_new(ctx);
-  fit_problem p = {0};
-  status = solve(ctx, &scratch, rest, frames, poses, keys, &o, &p, out);
-  sn_fit_problem_free(&p);
+  fit_data data = {.rest = rest, .frames = frames};
+  data.chosen = choose_frames(ctx, &scratch, frames, o.keys, &data.count);
+  if (!data.chosen) {
+    status = ctx->error.status;
+  } else if (data.count < 1) {
+    status = sn_fail(ctx, SN_BAD_INPUT, "weights: there are no frames to learn from");
+  } else {
+    status = solve(ctx, &scratch, &data, poses, &o, out);
+  }
   sn_arena_free(&scratch);
   return status;
 }

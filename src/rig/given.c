@@ -95,7 +95,8 @@ static sn_status prepare(sn_context *ctx, sn_arena *scratch, given_solve *g) {
   }
   sn_status status = sn_rig_sort_frames(ctx, g->frames, NULL, g->order);
   if (status == SN_OK)
-    status = sn_fit_problem_build(ctx, scratch, g->rest, g->frames, NULL, g->order, frames, &g->units, &g->p);
+    status =
+      sn_fit_problem_build(ctx, scratch, &(fit_data){g->rest, g->frames, NULL, g->order, frames}, &g->units, &g->p);
   if (status == SN_OK) status = sn_fit_model_new(ctx, scratch, &g->p, g->joint_count + o->helpers, limit, &g->m);
   if (status == SN_OK) status = sn_rig_tree_new(ctx, scratch, g->joint_count + o->helpers, &g->tree);
   double strength = o->omega >= 0 ? o->omega : g->found ? 1 : 1e-4; // published: Dem Bones

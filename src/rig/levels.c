@@ -25,7 +25,6 @@ static const double pays_meanwhile =
   0.003;                                   // of the squared error: what a round must lower it by, between other steps
 static const double pays_at_last = 0.0005; // the same at the end
 static const double bearable_rise = 0.01;  // of the squared error, by which a round may raise it for joints inside
-static const double last_rise = 0.05;      // the same where joints are still outside at the end
 static const double dear_inside = 1.2;     // times the error: all that joints inside may cost at the end
 static const double worth_given = 0.02;    // of the squared error: what a bone must lower it by, for a given number
 static const double outside_price = 0.5;   // of a joint outside, in parts of a bone's share of the squared error
@@ -185,39 +184,13 @@ static sn_status tell(sn_context *ctx, sn_status status, int stage) {
   return sn_fail(ctx, SN_STOPPED, "rig: stopped");
 }
 
-// Joints that are outside are set inside one by one. Those that are far outside (about 1 % of the diagonal) are useless to
-// animators: they may cost more.
-static sn_status set_inside(sn_context *ctx, fit_model *m, const rig_way *way, double bearable) {
-  const rig_nudge hows[] = {{0, 0.2, 0.05, 0}, {0.03, 2, bearable / m->error - 1, 0}};
-  sn_status status = SN_OK;
-  for (int k = 0; k < 2 && status == SN_OK; k++) {
-    bool moved = false;
-    rig_nudge how = hows[k];
-    how.most = bearable - m->error;
-    status = sn_rig_nudge_joints(ctx, m, way->tree, &how, &moved);
-    if (status == SN_OK && moved) status = sn_fit_pass(ctx, m, FIT_ADJUST, way->smooth);
-  }
-  return status;
-}
-
-// Joints that are still outside come in as long as that does not cost more than it is worth; none that is inside leaves any more.
-static sn_status pull_inside(sn_context *ctx, fit_model *m, const rig_way *way, int *rounds) {
-  enum { most = 24, patience = 8 };
-  double bearable = dear_inside * dear_inside * m->error;
+// Joints that are outside are set inside one by one, as long as that does not cost too much; none that is inside leaves any more.
+static sn_status pull_inside(sn_context *ctx, fit_model *m, const rig_way *way) {
+  bool moved = false;
   way->tree->stays = true;
   if (sn_rig_joints_outside(way->tree) == 0) return SN_OK;
-  sn_status status = set_inside(ctx, m, way, bearable);
-  int outside = sn_rig_joints_outside(way->tree), last = 0;
-  if (status != SN_OK || outside == 0) return status;
-  way->tree->rise = last_rise;
-  for (int k = 0; k < most && k - last < patience && status == SN_OK && m->error < bearable && outside > 0; k++) {
-    status = sn_rig_round(ctx, m, way, FIT_ADJUST, false);
-    int now = sn_rig_joints_outside(way->tree);
-    if (now < outside) last = k, outside = now;
-    ++*rounds;
-  }
-  way->tree->rise = bearable_rise;
-  return status == SN_OK ? set_inside(ctx, m, way, bearable) : status;
+  sn_status status = sn_rig_nudge_joints(ctx, m, way->tree, (dear_inside * dear_inside - 1) * m->error, &moved);
+  return status == SN_OK && moved ? sn_fit_pass(ctx, m, FIT_ADJUST, way->smooth) : status;
 }
 
 // A tree of bones, and rounds that get them used to it. Weights wait for the joints: before, vertices would leave their bones.
@@ -397,7 +370,7 @@ sn_status sn_rig_solve(sn_context *ctx, sn_arena *memory, const fit_problem *p, 
   if (status == SN_OK) status = prune(ctx, m, &way, 2 * RIG_THINNEST, 3, rounds);
   if (status == SN_OK) status = some_rounds(ctx, m, &way, plan->iterations, pays_at_last, rounds);
   if (status == SN_OK) status = prune(ctx, m, &way, (searched ? 1.5 : 1) * RIG_THINNEST, 3, rounds);
-  if (status == SN_OK && plan->tree) status = pull_inside(ctx, m, &way, rounds);
+  if (status == SN_OK && plan->tree) status = pull_inside(ctx, m, &way);
   if (status == SN_OK && plan->tree) sn_rig_tree_settle_root(m, tree);
   if (status != SN_OK || !plan->smooth_auto || !searched) return status;
   status = sn_rig_thin(ctx, plan->rest, m, plan->smooth);

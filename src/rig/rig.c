@@ -278,10 +278,8 @@ sn_status sn_rig(sn_context *ctx, const sn_mesh *rest, const sn_frames *frames, 
   rig_task task = {.rest = rest, .frames = frames, .order = SN_NEW(ctx, &scratch, int, frames->frame_count)};
   status = task.order ? sn_rig_sort_vertices(ctx, &scratch, rest, &task.vertex, &task.sorted) : ctx->error.status;
   if (status == SN_OK) status = sn_rig_sort_frames(ctx, frames, task.vertex, task.order);
-  if (status == SN_OK) {
-    status = sn_fit_problem_build(ctx, &scratch, &task.sorted, frames, task.vertex, task.order, frames->frame_count,
-                                  &task.units, &task.p);
-  }
+  fit_data data = {&task.sorted, frames, task.vertex, task.order, frames->frame_count};
+  if (status == SN_OK) status = sn_fit_problem_build(ctx, &scratch, &data, &task.units, &task.p);
   if (status == SN_OK) {
     double diagonal = sn_points_diagonal(rest->positions, rest->vertex_count);
     task.percent = diagonal > 0 ? 100 * task.units.scale / diagonal : 0;

@@ -107,7 +107,7 @@ static sn_status update_tree(sn_context *ctx, fit_model *m, rig_tree *tree) {
   return status;
 }
 
-sn_status sn_rig_nudge_joints(sn_context *ctx, fit_model *m, rig_tree *tree, const rig_nudge *how, bool *moved_any) {
+sn_status sn_rig_nudge_joints(sn_context *ctx, fit_model *m, rig_tree *tree, double most, bool *moved_any) {
   size_t count = 12 * (size_t)m->bones * (size_t)m->p->f;
   sn_arena scratch = sn_arena_new(ctx);
   double *before = SN_NEW(ctx, &scratch, double, 2 * count);
@@ -116,13 +116,12 @@ sn_status sn_rig_nudge_joints(sn_context *ctx, fit_model *m, rig_tree *tree, con
   for (int j = 0; j < m->bones && tree->body && status == SN_OK; j++) {
     double old[3], inside[3];
     if (tree->parent[j] < 0 || sn_rig_inside(tree->body, tree->joint[j])) continue;
-    if (how->outside > 0 && sn_rig_surface_distance(tree->body, tree->joint[j]) < how->outside) continue;
-    if (!sn_rig_joint_inside(tree, j, how->reach, inside)) continue;
+    if (!sn_rig_joint_inside(tree, j, inside)) continue;
     memcpy(before, m->t, count * sizeof *before), memcpy(before + count, m->moment, count * sizeof *before);
     memcpy(old, tree->joint[j], sizeof old), memcpy(tree->joint[j], inside, sizeof inside);
     status = sn_rig_tree_fit(ctx, m, tree, 4, NULL);
     double change = error_change(m, before);
-    if (status == SN_OK && (change > how->rise * m->error || spent + change > how->most)) {
+    if (status == SN_OK && spent + change > most) {
       memcpy(m->t, before, count * sizeof *before), memcpy(m->moment, before + count, count * sizeof *before);
       memcpy(tree->joint[j], old, sizeof old);
       sn_fit_model_refresh(ctx, m);

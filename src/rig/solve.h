@@ -35,14 +35,9 @@ typedef struct rig_way {
 // the error it is taken back.
 sn_status sn_rig_round(sn_context *ctx, fit_model *m, const rig_way *way, fit_support mode, bool extrapolate);
 
-// Which joints are moved inside (those so far outside, or farther), how far, and what that may cost: each, of the squared error,
-// and all together. Lengths are for a mesh of unit size.
-typedef struct rig_nudge {
-  double outside, reach, rise, most;
-} rig_nudge;
-// Joints that are outside go inside, one after the other, where that does not cost too much. Sets *moved where there were any:
-// weights are to be fitted then.
-sn_status sn_rig_nudge_joints(sn_context *ctx, fit_model *m, rig_tree *tree, const rig_nudge *how, bool *moved);
+// Joints that are outside go inside, one after the other, while all together raise the squared error by less than `most`. Sets
+// *moved where there were any: weights are to be fitted then.
+sn_status sn_rig_nudge_joints(sn_context *ctx, fit_model *m, rig_tree *tree, double most, bool *moved);
 
 // To be called when bones were added, removed or replaced: what they did before means nothing.
 static inline void rig_forget_trail(fit_model *m) { m->trail_age = -1; }

@@ -68,14 +68,14 @@ static double first_inside(const rig_body *body, const double from[3], const dou
   return INFINITY;
 }
 
-bool sn_rig_joint_inside(const rig_tree *tree, int j, double reach, double out[3]) {
+bool sn_rig_joint_inside(const rig_tree *tree, int j, double out[3]) {
   double middle[3], other[3];
   memcpy(middle, tree->joint[j], sizeof middle);
   sn_rig_put_inside(tree->body, middle);
   double skin = first_inside(tree->body, tree->joint[j], tree->skin[j], out);
   double wall = first_inside(tree->body, tree->joint[j], middle, other);
   if (wall < skin) memcpy(out, other, sizeof other);
-  return fmin(skin, wall) < reach;
+  return fmin(skin, wall) < INFINITY;
 }
 
 double sn_rig_joint_position(const fit_model *m, int j, int k, double mu, const double start[3], double out[3]) {

@@ -25,9 +25,9 @@ void sn_rig_shared_middle(const fit_model *m, int j, int k, double out[3]);
 double sn_rig_joint_position(const fit_model *m, int j, int k, double mu, const double start[3], double out[3]);
 
 int sn_rig_joints_outside(const rig_tree *tree);
-// The first point inside the body on the way from joint j to the skin that its bones share, or to the middle of the body nearby,
-// no farther than `reach`; false: none.
-bool sn_rig_joint_inside(const rig_tree *tree, int j, double reach, double out[3]);
+// The first point inside the body on the way from joint j to the skin that its bones share, or to the middle of the body nearby;
+// false: none.
+bool sn_rig_joint_inside(const rig_tree *tree, int j, double out[3]);
 sn_status sn_rig_tree_new(sn_context *ctx, sn_arena *memory, int capacity, rig_tree *out);
 
 // Both were made for at least as many bones.

@@ -258,7 +258,7 @@ static sn_status solve_weights(sn_context *ctx, const fit_job *job, const sn_con
   sn_control_bones *bones = job->bones;
   sn_poses poses = {0};
   sn_weights_options weights = sn_weights_options_default();
-  weights.influences = options->influences, weights.rho = options->rho;
+  weights.influences = options->influences, weights.rho = options->rho, weights.keys = job->keys;
   sn_status status = sn_poses_new(ctx, bones->bones, job->examples->frames.frame_count, &poses);
   for (int f = 0; status == SN_OK && f < job->keys->count; f++) {
     memcpy(sn_pose(&poses, job->keys->frames[f]), bones->motions + (size_t)f * (size_t)bones->bones,
@@ -266,7 +266,7 @@ static sn_status solve_weights(sn_context *ctx, const fit_job *job, const sn_con
   }
   sn_skin skin = {0};
   if (status == SN_OK) {
-    status = sn_solve_weights(ctx, &job->examples->rest, &job->examples->frames, &poses, job->keys, &weights, &skin);
+    status = sn_solve_weights(ctx, &job->examples->rest, &job->examples->frames, &poses, &weights, &skin);
   }
   if (status == SN_OK) {
     sn_skin_free(&bones->skin);

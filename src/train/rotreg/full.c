@@ -94,14 +94,14 @@ static sn_status allocate(full_form *f, sn_arena *memory) {
 static sn_status train_full(full_form *f, sn_arena *memory) {
   const sn_examples *e = f->examples;
   sn_weights_options options = sn_weights_options_default();
+  options.keys = f->keys;
   const sn_rotreg_data data = {e, &f->topology, f->keys, &f->folds, &f->skin, f->options.published};
   f->learned = (sn_rotreg_learned){
     .data = &data, .rotations = &f->rotations, .fit = &f->options, .loads = f->loads, .gradients = &f->gradients};
   sn_status status = allocate(f, memory);
   if (status == SN_OK) status = sn_topology_build(f->ctx, &e->rest, &f->topology);
   if (status == SN_OK) status = sn_rotreg_rotations_build(f->ctx, memory, e, f->keys, &f->rotations);
-  if (status == SN_OK)
-    status = sn_solve_weights(f->ctx, &e->rest, &e->frames, &e->poses, f->keys, &options, &f->skin);
+  if (status == SN_OK) status = sn_solve_weights(f->ctx, &e->rest, &e->frames, &e->poses, &options, &f->skin);
   if (status == SN_OK && f->options.published) {
     status = sn_rotreg_anchors_blend(f->ctx, memory, &data, &f->anchors);
   } else if (status == SN_OK) {

@@ -94,8 +94,8 @@ static sn_status rigid_skin(sn_context *ctx, const sn_examples *examples, const 
 sn_status sn_free_weights(sn_context *ctx, const sn_skin_options *o, const sn_examples *examples,
                           const sn_poses *poses, const sn_keys *keys, sn_skin *out) {
   sn_weights_options options = sn_weights_options_default();
-  options.influences = o->influences, options.rho = o->rho;
-  return sn_solve_weights(ctx, &examples->rest, &examples->frames, poses, keys, &options, out);
+  options.influences = o->influences, options.rho = o->rho, options.keys = keys;
+  return sn_solve_weights(ctx, &examples->rest, &examples->frames, poses, &options, out);
 }
 
 // Without a prior: on the relevant joints of bone heat, else on any. The latter are those of linear blending; for dual

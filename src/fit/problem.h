@@ -102,8 +102,7 @@ typedef struct fit_units {
 typedef struct fit_data {
   const sn_mesh *rest;
   const sn_frames *frames;
-  const int *
-    vertex; // where sn_rig_sort_vertices has sorted the mesh, which of the frames' vertices is vertex i; NULL: the same
+  const int *vertex; // the frames' vertex behind vertex i of a sorted mesh; NULL: the same
   const int *chosen;
   int count;
 } fit_data;

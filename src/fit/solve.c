@@ -95,13 +95,10 @@ sn_status sn_solve_weights(sn_context *ctx, const sn_mesh *rest, const sn_frames
   sn_arena scratch = sn_arena_new(ctx);
   fit_data data = {.rest = rest, .frames = frames};
   data.chosen = choose_frames(ctx, &scratch, frames, o.keys, &data.count);
-  if (!data.chosen) {
-    status = ctx->error.status;
-  } else if (data.count < 1) {
+  if (!data.chosen) status = ctx->error.status;
+  if (status == SN_OK && data.count < 1)
     status = sn_fail(ctx, SN_BAD_INPUT, "weights: there are no frames to learn from");
-  } else {
-    status = solve(ctx, &scratch, &data, poses, &o, out);
-  }
+  if (status == SN_OK) status = solve(ctx, &scratch, &data, poses, &o, out);
   sn_arena_free(&scratch);
   return status;
 }

@@ -3,7 +3,6 @@
 // the residual of its best rigid motion is noise.
 #include <float.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "sinew/rig.h"
@@ -71,13 +70,8 @@ static patch_fit fit_patch(const float (*x)[3], const float (*y)[3], const int *
   return fit;
 }
 
-static int by_size(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
 static double quantile(double *values, int count, double part) {
-  qsort(values, (size_t)count, sizeof *values, by_size);
+  sn_sort_doubles(values, (size_t)count);
   return count > 0 ? values[(int)(part * (count - 1))] : 0;
 }
 

@@ -12,8 +12,7 @@ enum {
   move_steps = 6, // Gauss-Newton steps of the tree after a bone has moved
   move_rounds = 5 // until a move is accepted or undone
 };
-// Of the squared error: what a move must leave to be kept, and what ends it after two rounds.
-static const double enough_better = 0.998, hopeless = 2;
+static const double enough_better = 0.998; // of the squared error: what a move must leave to be kept
 
 enum { compared = 400 }; // vertices by which frames are compared
 
@@ -191,7 +190,6 @@ bool sn_rig_is_sliver(const fit_model *m, const rig_tree *tree, int j, double bo
 
 // Moves bone j to the region about `seed`; then lets all settle.
 static sn_status attempt(sn_context *ctx, fit_model *m, const rig_way *way, const region_search *s, int j, int seed) {
-  double before = m->error;
   forget_bone(m, j, NULL);
   sn_rig_fit_region(m->p, s->region, within(m->p, seed, s->radius, s->region), m, j);
   rig_forget_trail(m);
@@ -201,8 +199,7 @@ static sn_status attempt(sn_context *ctx, fit_model *m, const rig_way *way, cons
     sn_rig_tree_rehang(m, way->tree, j);
     status = sn_rig_tree_fit(ctx, m, way->tree, move_steps, NULL);
   }
-  for (int round = 0; round < move_rounds && status == SN_OK && !(round == 2 && m->error > hopeless * before);
-       round++)
+  for (int round = 0; round < move_rounds && status == SN_OK; round++)
     status = sn_rig_round(ctx, m, way, round == 0 ? FIT_EXPLORE : FIT_ADJUST, true);
   return status;
 }

@@ -246,20 +246,16 @@ static SN_RT_INLINE __m128 load_three(const char *at) {
 
 static SN_RT_INLINE void vf_gather(const char *const at[8], vf *x, vf *y, vf *z) {
   vf r[4], columns[4];
-  for (int n = 0; n < 4; n++) {
-    r[n] = _mm256_insertf128_ps(_mm256_castps128_ps256(load_three(at[n])), load_three(at[n + 4]), 1);
-  }
+  for (int n = 0; n < 4; n++)
+    r[n] = _mm256_set_m128(load_three(at[n + 4]), load_three(at[n]));
   columns_of(r, columns);
   *x = columns[0], *y = columns[1], *z = columns[2];
 }
 
 static SN_RT_INLINE void vf_gather_rows(const char *const at[8], vf out[4]) {
   vf r[4];
-  for (int n = 0; n < 4; n++) {
-    __m128 low = _mm_loadu_ps((const float *)(const void *)at[n]);
-    __m128 high = _mm_loadu_ps((const float *)(const void *)at[n + 4]);
-    r[n] = _mm256_insertf128_ps(_mm256_castps128_ps256(low), high, 1);
-  }
+  for (int n = 0; n < 4; n++)
+    r[n] = _mm256_loadu2_m128((const float *)(const void *)at[n + 4], (const float *)(const void *)at[n]);
   columns_of(r, out);
 }
 

@@ -246,8 +246,7 @@ static SN_RT_INLINE __m128 load_three(const char *at) {
 
 static SN_RT_INLINE void vf_gather(const char *const at[8], vf *x, vf *y, vf *z) {
   vf r[4], columns[4];
-  for (int n = 0; n < 4; n++)
-    r[n] = _mm256_set_m128(load_three(at[n + 4]), load_three(at[n]));
+  for (int n = 0; n < 4; n++) r[n] = _mm256_set_m128(load_three(at[n + 4]), load_three(at[n]));
   columns_of(r, columns);
   *x = columns[0], *y = columns[1], *z = columns[2];
 }

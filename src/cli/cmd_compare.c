@@ -201,12 +201,7 @@ static sn_status compare_all(comparison *job, sn_inputs *inputs) {
   cli *c = job->c;
   sn_status status = sn_inputs_load(&c->ctx, inputs, &job->examples);
   job->list = json_array();
-  job->job = (sn_compare_job){.data = {.inputs = inputs,
-                                       .examples = &job->examples,
-                                       .keys_spec = sn_cli_text(c, "--keys"),
-                                       .seed = c->seed,
-                                       .ready = ready,
-                                       .user = job},
+  job->job = (sn_compare_job){.data = {inputs, &job->examples, .ready = ready, .user = job},
                               .loocv = sn_cli_given(c, "--loocv"),
                               .begin = begin,
                               .with_model = with_model,

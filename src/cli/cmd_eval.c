@@ -8,11 +8,8 @@ static int run(cli *c) {
   sn_opened opened;
   sn_inputs inputs;
   sn_eval_result result = {0};
-  sn_eval_job job = {.model = &opened.model,
-                     .name = c->arguments[0],
-                     .inputs = &inputs,
-                     .path = sn_cli_text(c, "-o"),
-                     .unordered = sn_cli_given(c, "--unordered")};
+  sn_eval_job job = {
+    .model = &opened.model, .name = c->arguments[0], .inputs = &inputs, .path = sn_cli_text(c, "-o")};
   if (sn_open_model(&c->ctx, job.name, &opened) != SN_OK) return sn_cli_fail(c);
   sn_status status = sn_cli_inputs(c, &inputs);
   if (status == SN_OK) status = sn_job_eval(&c->ctx, &job, &result);

@@ -7,18 +7,16 @@
 #include "cli/inputs.h"
 #include "cli/memory.h"
 
-static int parse_options(cli *c, sn_rig_job *job) {
-  sn_rig_options *o = &job->options;
-  if (!sn_cli_fill(c, o)) return exit_usage;
-  o->keep_bones = sn_cli_given(c, "--keep-bones");
-  bool needs = sn_cli_given(c, "--solve") || job->lock || job->keep_weights || o->helpers > 0;
-  if (sn_cli_given(c, "--skeleton")) job->solve = sn_cli_text(c, "--solve");
-  if (needs && !job->solve)
+static int check_options(cli *c, const sn_rig_options *o, sn_inputs *in) {
+  bool given = in->skeletons.count > 0;
+  if (!given && (in->solve || in->lock || in->keep_weights || o->helpers > 0))
     return sn_cli_misuse("rig: --solve, --lock, --keep-weights and --helpers need --skeleton FILE");
   if (o->bone_type == SN_RIG_AFFINE && o->structure != SN_RIG_FREE)
-    return sn_cli_misuse("rig: affine bones have no joints to turn about; add --joints none");
-  if (sn_cli_given(c, "--plot") && (o->bones > 0 || job->solve))
+    return sn_cli_misuse("rig: affine bones have no joints to rotate about; add --joints none");
+  if (sn_cli_given(c, "--plot") && (o->bones > 0 || given))
     return sn_cli_misuse("rig: --plot draws how --bones auto chooses; leave out --bones N and --skeleton");
+  if (given && !in->solve) in->solve = "weights";
+  in->load.still_skeleton = given && strcmp(in->solve, "weights") != 0; // motion is looked for
   return exit_done;
 }
 
@@ -99,22 +97,12 @@ static int run(cli *c) {
   sn_inputs inputs;
   sn_examples examples = {0};
   sn_rig_done done = {0};
-  sn_rig_job job = {.inputs = &inputs,
-                    .examples = &examples,
-                    .keys = sn_cli_text(c, "--keys"),
-                    .lock = sn_cli_text(c, "--lock"),
-                    .rest_frame = sn_cli_text(c, "--rest-frame"),
-                    .keep_weights = sn_cli_given(c, "--keep-weights"),
-                    .heat = sn_cli_given(c, "--heat"),
-                    .seed = c->seed,
-                    .path = sn_cli_text(c, "-o")};
+  sn_rig_job job = {.inputs = &inputs, .examples = &examples, .path = sn_cli_text(c, "-o")};
   if (!sn_is_scene(job.path)) return sn_cli_misuse("rig: -o %s: a rig is written as .glb, .gltf or .fbx", job.path);
-  if (parse_options(c, &job) != exit_done) return exit_usage;
-  sn_status status = sn_cli_inputs(c, &inputs);
-  if (status == SN_OK) {
-    inputs.load.still_skeleton = job.solve && strcmp(job.solve, "weights") != 0; // motion is looked for
-    status = sn_inputs_load(&c->ctx, &inputs, &examples);
-  }
+  if (!sn_cli_fill(c, &job.options)) return exit_usage;
+  if (sn_cli_inputs(c, &inputs) != SN_OK) return sn_cli_fail(c);
+  if (check_options(c, &job.options, &inputs) != exit_done) return exit_usage;
+  sn_status status = sn_inputs_load(&c->ctx, &inputs, &examples);
   if (status == SN_OK) status = sn_inputs_sculpt(&c->ctx, &inputs, &examples);
   if (status == SN_OK) status = check_memory(c, &examples);
   if (status == SN_OK) status = sn_job_rig(&c->ctx, &job, &done);

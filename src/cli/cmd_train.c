@@ -66,17 +66,6 @@ static void say_table(const cli *c, const sn_choice_table *table) {
   for (int n = 0; n < table->count; n++) say_candidate(c, table, &table->candidates[n]);
 }
 
-static int read_limits(const cli *c, sn_limits *out) {
-  const char *names[] = {"--max-bytes", "--max-time", "--error"};
-  double *values[] = {&out->bytes, &out->time, &out->error};
-  for (int n = 0; n < 3; n++) {
-    if (!sn_cli_given(c, names[n])) continue;
-    if (!sn_cli_double(c, names[n], 1e-9, 1e15, values[n])) return exit_usage;
-  }
-  out->curve = sn_cli_given(c, "--plot");
-  return exit_done;
-}
-
 // ---- the command ----------------------------------------------------------------------------------------------------------
 
 typedef struct training {
@@ -97,17 +86,11 @@ static int train(cli *c, const char *path, sn_inputs *inputs, training *t) {
   sn_examples examples = {0};
   sn_train_result result = {0};
   t->job.measure = true;
-  t->job.data = (sn_training){.inputs = inputs,
-                              .examples = &examples,
-                              .keys_spec = sn_cli_text(c, "--keys"),
-                              .seed = c->seed,
-                              .mirror = sn_cli_text(c, "--mirror"),
-                              .ready = ready,
-                              .user = t};
+  t->job.data = (sn_training){inputs, &examples, .ready = ready, .user = t};
   sn_status status = sn_inputs_load(&c->ctx, inputs, &examples);
   if (status == SN_OK) status = sn_job_train(&c->ctx, &t->job, &result);
   if (result.table.count > 0) say_table(c, &result.table);
-  if (status == SN_OK && t->job.limits.curve)
+  if (status == SN_OK && inputs->limits.curve)
     status = sn_plot_rates(&c->ctx, sn_cli_text(c, "--plot"), &result.report);
   if (status == SN_OK) status = sn_model_write(&c->ctx, path, &result.model);
   if (status == SN_OK) {
@@ -124,7 +107,7 @@ static int train(cli *c, const char *path, sn_inputs *inputs, training *t) {
 static int run_from(cli *c, const char *path, sn_inputs *inputs) {
   sn_opened opened;
   if (sn_cli_given(c, "--method")) return sn_cli_misuse("train: --from goes without --method: the model has one");
-  if (inputs->pose_count == 0)
+  if (inputs->poses.count == 0)
     return sn_cli_misuse(
       "train: --from needs the poses to add: --pose FRAME=MESH, and --skeleton FILE with the clip");
   if (sn_open_model(&c->ctx, sn_cli_text(c, "--from"), &opened) != SN_OK) return sn_cli_fail(c);
@@ -141,15 +124,15 @@ static int run(cli *c) {
   bool from = sn_cli_given(c, "--from"), choose = !from && strcmp(method, "auto") == 0;
   if (choose && c->ctx.team)
     return sn_cli_misuse("train: --method auto measures time, in which processes differ: run it alone");
-  if (!from && read_limits(c, &t.job.limits) != exit_done) return exit_usage;
-  if (choose && t.job.limits.curve) return sn_cli_misuse("train: --plot goes with a method, not with auto");
+  if (choose && sn_cli_given(c, "--plot")) return sn_cli_misuse("train: --plot goes with a method, not with auto");
   if (!from && !choose && sn_method_parse(&c->ctx, method, &spec) != SN_OK)
     return sn_cli_misuse("%s", c->ctx.error.message);
   if (sn_cli_inputs(c, &inputs) != SN_OK) return sn_cli_fail(c);
   if (from) return run_from(c, path, &inputs);
+  inputs.limits.curve = sn_cli_given(c, "--plot");
   if (!choose) t.job.spec = &spec;
   inputs.load.still_skeleton =
-    !choose && sn_method_needs_no_frames(&spec) && inputs.frames.count == 0 && inputs.pose_count == 0;
+    !choose && sn_method_needs_no_frames(&spec) && inputs.frames.count == 0 && inputs.poses.count == 0;
   return train(c, path, &inputs, &t);
 }
 

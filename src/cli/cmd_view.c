@@ -12,10 +12,8 @@ static int run(cli *c) {
   sn_view_job job = {.models = models,
                      .pages = pages,
                      .inputs = &inputs,
-                     .keys = sn_cli_text(c, "--keys"),
                      .title = sn_cli_text(c, "--title"),
                      .path = sn_cli_text(c, "-o"),
-                     .seed = c->seed,
                      .page = (const char *)sn_page_template,
                      .page_size = sn_page_template_size};
   for (int k = 0; k < c->argument_count; k++) {

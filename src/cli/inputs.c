@@ -15,7 +15,7 @@ static sn_status check_loaded(void *user, sn_examples *examples) {
 }
 
 sn_status sn_cli_inputs(cli *c, sn_inputs *out) {
-  *out = (sn_inputs){.note = note, .loaded = check_loaded, .user = c};
+  *out = (sn_inputs){.keys = "all", .seed = c->seed, .note = note, .loaded = check_loaded, .user = c};
   sn_status status = SN_OK;
   for (int k = 0; status == SN_OK && k < c->value_count; k++) {
     const char *name = c->values[k].option->name;

@@ -66,7 +66,7 @@ static sn_status prepare(sn_context *ctx, sn_compare_job *job, sn_compare_row *r
   sn_training *data = &job->data;
   sn_status status = sn_inputs_sculpt(ctx, data->inputs, data->examples);
   if (status == SN_OK)
-    status = sn_train_keys(ctx, data->examples, data->keys_spec, data->seed, &data->keys, &data->others);
+    status = sn_train_keys(ctx, data->examples, data->inputs->keys, data->inputs->seed, &data->keys, &data->others);
   job->memory = sn_arena_new(ctx);
   for (int m = 0; status == SN_OK && m < count; m++) {
     if (data->ready) status = data->ready(data->user, &rows[m].spec);

@@ -374,7 +374,7 @@ sn_status sn_job_eval(sn_context *ctx, const sn_eval_job *job, sn_eval_result *o
   evaluation e = {.ctx = ctx, .job = job, .model = job->model, .memory = sn_arena_new(ctx)};
   *out = (sn_eval_result){0};
   sn_status status = load_input(&e);
-  e.input.motion = !job->unordered;
+  e.input.motion = !job->inputs->unordered;
   if (status == SN_OK) status = (sn_is_scene(job->path) ? write_scene : write_frames)(&e);
   if (status == SN_OK) {
     out->frames = sn_model_frame_count(e.model, &e.input);

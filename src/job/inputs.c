@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The files of a set of examples by the names of their options, and what is done with them once they are loaded.
+// Files and options of jobs by their names, and what is done with the files once they are loaded.
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,71 +15,83 @@ bool sn_is_point_cache(const char *path) {
   return sn_format_does(path, SN_READS_FRAMES) && !sn_format_does(path, SN_READS_MESH);
 }
 
-static bool is_one_of(const char *name, const char *const *names) {
-  while (*names && strcmp(*names, name) != 0) names++;
-  return *names != NULL;
-}
-
-static const char *const adjustments[] = {"scale", "axes", "offset", NULL};
+// ---- by name --------------------------------------------------------------------------------------------------------------
 
 typedef struct named_input {
-  const char *name, **one;
-  sn_input_list *many;
+  const char *name;
+  enum { text, many_texts, number, switched } kind;
+  size_t offset;            // in sn_inputs
+  double smallest, largest; // of a number
 } named_input;
 
-enum { named_count = 12 };
+#define INPUT(name, kind, field)                                                                                     \
+  { name, kind, offsetof(sn_inputs, field), 0, 0 }
+#define LIMITED(name, field, smallest, largest)                                                                      \
+  { name, number, offsetof(sn_inputs, field), smallest, largest }
 
-static named_input find_input(sn_inputs *in, const char *name) {
-  const named_input all[named_count] = {{"rest", &in->load.rest, NULL},
-                                        {"torque", &in->load.torque, NULL},
-                                        {"values", &in->load.values, NULL},
-                                        {"controls", &in->load.controls, NULL},
-                                        {"match", &in->load.match, NULL},
-                                        {"map", &in->map, NULL},
-                                        {"frames", NULL, &in->frames},
-                                        {"skeleton", NULL, &in->skeletons},
-                                        {"test-frames", NULL, &in->test_frames},
-                                        {"test-skeleton", NULL, &in->test_skeletons},
-                                        {"clip", NULL, &in->clips},
-                                        {"object", NULL, &in->objects}};
-  int k = 0;
-  while (k < named_count && strcmp(all[k].name, name) != 0) k++;
-  return k < named_count ? all[k] : (named_input){0};
+static const named_input named_inputs[] = {
+  INPUT("rest", text, load.rest),
+  INPUT("torque", text, load.torque),
+  INPUT("values", text, load.values),
+  INPUT("controls", text, load.controls),
+  INPUT("match", text, load.match),
+  INPUT("map", text, map),
+  INPUT("keys", text, keys),
+  INPUT("mirror", text, mirror),
+  INPUT("solve", text, solve),
+  INPUT("lock", text, lock),
+  INPUT("rest-frame", text, rest_frame),
+  INPUT("frames", many_texts, frames),
+  INPUT("skeleton", many_texts, skeletons),
+  INPUT("test-frames", many_texts, test_frames),
+  INPUT("test-skeleton", many_texts, test_skeletons),
+  INPUT("clip", many_texts, clips),
+  INPUT("object", many_texts, objects),
+  INPUT("pose", many_texts, poses),
+  LIMITED("fps", load.fps, 1e-3, 1e6),
+  LIMITED("max-bytes", limits.bytes, 1e-9, 1e15),
+  LIMITED("max-time", limits.time, 1e-9, 1e15),
+  LIMITED("error", limits.error, 1e-9, 1e15),
+  INPUT("keep-bones", switched, keep_bones),
+  INPUT("keep-weights", switched, keep_weights),
+  INPUT("heat", switched, heat),
+  INPUT("unordered", switched, unordered),
+  {0},
+};
+
+static const named_input *find_input(const char *name) {
+  const named_input *input = named_inputs;
+  while (input->name && strcmp(input->name, name) != 0) input++;
+  return input->name ? input : NULL;
 }
 
-bool sn_input_known(const char *name) {
-  sn_inputs none;
-  return find_input(&none, name).name || is_one_of(name, adjustments) || strcmp(name, "pose") == 0 ||
-         strcmp(name, "fps") == 0;
-}
+static bool is_adjustment(const char *name) { return sn_option_choice("scale|axes|offset", name) >= 0; }
 
-static sn_status set_rate(sn_context *ctx, const char *text, double *out) {
-  static const double least = 1e-3, most = 1e6;
+bool sn_input_known(const char *name) { return is_adjustment(name) || find_input(name); }
+
+static sn_status set_number(sn_context *ctx, const named_input *input, const char *given, double *out) {
   char *end = NULL;
-  *out = strtod(text, &end);
-  if (*text && !*end && *out >= least && *out <= most) return SN_OK;
-  return sn_fail(ctx, SN_BAD_INPUT, "`fps` %s: must be a positive number, from %g to %g", text, least, most);
+  double value = strtod(given, &end);
+  if (!*given || *end || !(value >= input->smallest && value <= input->largest))
+    return sn_fail(ctx, SN_BAD_INPUT, "`%s` %s: must be a positive number, from %g to %g", input->name, given,
+                   input->smallest, input->largest);
+  *out = value;
+  return SN_OK;
 }
 
-sn_status sn_inputs_add(sn_context *ctx, sn_inputs *in, const char *name, const char *text) {
-  if (is_one_of(name, adjustments)) return sn_adjust_option(ctx, name, text, in->load.adjust);
-  if (strcmp(name, "fps") == 0) return set_rate(ctx, text, &in->load.fps);
-  bool pose = strcmp(name, "pose") == 0;
-  if (pose && in->pose_count < SN_MOST_POSES) {
-    in->poses[in->pose_count++] = text;
-    return SN_OK;
-  }
-  named_input at = find_input(in, name);
-  if (at.one) {
-    *at.one = text;
-    return SN_OK;
-  }
-  if (at.many && at.many->count < SN_MOST_INPUTS) {
-    at.many->texts[at.many->count++] = text;
-    return SN_OK;
-  }
-  if (!at.many && !pose) return sn_fail(ctx, SN_BAD_INPUT, "no files are called '%s'", name);
-  return sn_fail(ctx, SN_BAD_INPUT, "at most %d of `%s`", pose ? SN_MOST_POSES : SN_MOST_INPUTS, name);
+sn_status sn_inputs_add(sn_context *ctx, sn_inputs *in, const char *name, const char *given) {
+  if (is_adjustment(name)) return sn_adjust_option(ctx, name, given, in->load.adjust);
+  const named_input *input = find_input(name);
+  if (!input) return sn_fail(ctx, SN_BAD_INPUT, "there is no option '%s'", name);
+  void *field = (char *)in + input->offset;
+  sn_input_list *list = field;
+  if (input->kind == number) return set_number(ctx, input, given, field);
+  if (input->kind == many_texts && list->count == SN_MOST_INPUTS)
+    return sn_fail(ctx, SN_BAD_INPUT, "at most %d of `%s`", SN_MOST_INPUTS, name);
+  if (input->kind == many_texts) list->texts[list->count++] = given;
+  if (input->kind == text) *(const char **)field = given;
+  if (input->kind == switched) *(bool *)field = true;
+  return SN_OK;
 }
 
 void sn_inputs_note(const sn_inputs *in, const char *format, ...) {
@@ -141,7 +154,7 @@ sn_status sn_inputs_load(sn_context *ctx, sn_inputs *in, sn_examples *out) {
 
 sn_status sn_inputs_sculpt(sn_context *ctx, const sn_inputs *in, sn_examples *examples) {
   sn_status status = SN_OK;
-  if (in->pose_count > 0) status = sn_examples_sculpt(ctx, &in->load, in->poses, in->pose_count, examples);
+  if (in->poses.count > 0) status = sn_examples_sculpt(ctx, &in->load, in->poses.texts, in->poses.count, examples);
   if (status != SN_OK || examples->frames.frame_count > 0) return status;
   return sn_fail(ctx, SN_BAD_INPUT, "example frames are needed: `frames` FILE");
 }

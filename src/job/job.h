@@ -10,27 +10,35 @@
 
 // ---- inputs ---------------------------------------------------------------------------------------------------------------
 
-enum { SN_MOST_INPUTS = 256, SN_MOST_POSES = 1024 };
+enum { SN_MOST_INPUTS = 1024 };
 
 typedef struct sn_input_list {
   int count;
   const char *texts[SN_MOST_INPUTS];
 } sn_input_list;
 
-// The files of a set of examples, by the names that their options have: texts stay the caller's.
+// Files and options of jobs, by the names that they have on the command line: texts stay the caller's.
 typedef struct sn_inputs {
   sn_load_options load; // rest, torque, values, controls, match, adjust, fps; the rest is filled in by sn_inputs_load
-  sn_input_list frames, skeletons, test_frames, test_skeletons, clips, objects;
-  int pose_count;
-  const char *poses[SN_MOST_POSES];
+  sn_input_list frames, skeletons, test_frames, test_skeletons, clips, objects, poses;
   const char *map;
+  const char *keys;       // "all" for all frames
+  const char *mirror;     // training: axis across which frames are mirrored; NULL: none
+  sn_limits limits;       // training
+  const char *solve;      // rigging with the examples' skeleton: "weights", "motion" or "both"; NULL: it is not used
+  const char *lock;       // rigging: joints that keep their motion, by name; NULL: none
+  const char *rest_frame; // rigging: frame that is the rest pose, or "auto"; NULL: the rest mesh is
+  bool keep_weights;      // rigging: of the skeleton's file where vertex colours are white
+  bool keep_bones, heat;  // rigging: exactly `bones`; the error of every vertex is written as its colour
+  bool unordered;         // evaluation: every frame by itself
+  uint64_t seed;
   // Both may be NULL: a line for the user; a check of what was loaded.
   void (*note)(void *user, const char *line);
   sn_status (*loaded)(void *user, sn_examples *examples);
   void *user;
 } sn_inputs;
 
-// One file, or what is said of files: "rest", "frames", "test-frames", "scale", "pose", ... False where nothing is called so.
+// One file or option: "rest", "frames", "test-frames", "scale", "pose", "keys", ... A switch is set by any text, also NULL.
 bool sn_input_known(const char *name);
 sn_status sn_inputs_add(sn_context *ctx, sn_inputs *inputs, const char *name, const char *text);
 void sn_inputs_note(const sn_inputs *inputs, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -67,10 +75,7 @@ void sn_opened_close(sn_opened *opened);
 typedef struct sn_training {
   const sn_inputs *inputs;
   sn_examples *examples; // loaded from the inputs, or given; sculpted poses and mirror images are added
-  const char *keys_spec;
-  uint64_t seed;
-  const char *mirror;   // axis across which training frames are mirrored; NULL: none
-  sn_keys keys, others; // filled in
+  sn_keys keys, others;  // filled in
   sn_status (*ready)(void *user, const sn_method_spec *spec); // before a method is trained; may be NULL
   void *user;
 } sn_training;
@@ -80,8 +85,7 @@ void sn_training_free(sn_training *training);
 typedef struct sn_train_job {
   sn_training data;
   const sn_method_spec *spec; // NULL: the best within the limits
-  sn_limits limits;
-  const sn_rt_model *from; // poses are added to this model, and nothing else is learned
+  const sn_rt_model *from;    // poses are added to this model, and nothing else is learned
   bool measure;
 } sn_train_job;
 
@@ -129,14 +133,7 @@ typedef struct sn_rig_job {
   const sn_inputs *inputs; // where the examples are from: a document's materials are kept
   sn_examples *examples;   // the frames of `keys` stay; the rest pose may change
   sn_rig_options options;  // what is given is filled in
-  const char *solve;       // with the examples' skeleton: "weights", "motion" or "both"; NULL: it is not used
-  const char *keys;        // NULL: all
-  const char *lock;        // joints that keep their motion, by name; NULL: none
-  const char *rest_frame;  // that is the rest pose, or "auto"; NULL: the rest mesh is
-  bool keep_weights;       // of the skeleton's file where vertex colours are white
-  bool heat;               // the error of every vertex is written as its colour
-  uint64_t seed;
-  const char *path; // to write; NULL: nothing
+  const char *path;        // to write; NULL: nothing
 } sn_rig_job;
 
 typedef struct sn_rig_done {
@@ -162,7 +159,6 @@ typedef struct sn_eval_job {
   const char *name;  // of the model, for messages
   sn_inputs *inputs; // what drives it; `frames` are the true ones
   const char *path;  // to write: deformed vertices, or a linear skin with its animation (sn_is_scene)
-  bool unordered;    // every frame by itself
 } sn_eval_job;
 
 typedef struct sn_eval_result {
@@ -197,9 +193,8 @@ typedef struct sn_view_job {
   int count, page_count;
   const char *const *models, *const *pages; // files
   sn_inputs *inputs;
-  const char *keys, *title, *path; // title NULL: the first model's name
-  uint64_t seed;
-  const char *page; // the HTML that is filled in
+  const char *title, *path; // title NULL: the first model's name
+  const char *page;         // the HTML that is filled in
   size_t page_size;
 } sn_view_job;
 

@@ -27,7 +27,7 @@ static const char *suggest_joint(rigging *r, const char *name) {
 }
 
 static sn_status lock_joints(rigging *r) {
-  const char *names = r->job->lock;
+  const char *names = r->job->inputs->lock;
   const sn_skeleton *skeleton = &r->job->examples->skeleton;
   char *copy = sn_arena_text(r->ctx, &r->out->memory, names);
   if (!r->locked) r->locked = SN_NEW(r->ctx, &r->out->memory, bool, skeleton->joint_count);
@@ -64,7 +64,7 @@ static sn_status read_locks(rigging *r) {
     r->job->options.locked = r->locked;
     sn_inputs_note(r->job->inputs, "note: %s: joints with the attribute demLock keep their motion", path);
   }
-  if (status == SN_OK && r->job->keep_weights) {
+  if (status == SN_OK && r->job->inputs->keep_weights) {
     status = sn_gltf_whiteness(r->ctx, gltf, &r->out->memory, &white);
     if (status == SN_OK && !white)
       status = sn_fail(r->ctx, SN_BAD_INPUT, "`keep-weights`: %s has no vertex colours that say which to keep", path);
@@ -92,7 +92,8 @@ static sn_status choose_frames(rigging *r) {
   sn_examples *e = r->job->examples;
   sn_keys keys;
   sn_frames chosen;
-  sn_status status = sn_keys_parse(r->ctx, r->job->keys, e->frames.frame_count, r->job->seed, &keys, NULL);
+  sn_status status =
+    sn_keys_parse(r->ctx, r->job->inputs->keys, e->frames.frame_count, r->job->inputs->seed, &keys, NULL);
   if (status != SN_OK) return status;
   if (keys.count < e->frames.frame_count) {
     int n = e->frames.vertex_count;
@@ -118,7 +119,7 @@ static sn_status choose_frames(rigging *r) {
 // The positions of a frame (counted before `keys`) become those of the rest pose.
 static sn_status choose_rest(rigging *r) {
   sn_examples *e = r->job->examples;
-  const char *text = r->job->rest_frame;
+  const char *text = r->job->inputs->rest_frame;
   char *end = NULL;
   long frame = strcmp(text, "auto") == 0 ? sn_rig_rest_frame(&e->frames) : strtol(text, &end, 10);
   if ((end && (end == text || *end)) || frame < 0 || frame >= e->frames.frame_count) {
@@ -132,7 +133,8 @@ static sn_status choose_rest(rigging *r) {
 }
 
 static sn_status set_given(sn_context *ctx, const sn_rig_job *job, sn_rig_options *o) {
-  const char *solve = job->solve;
+  const char *solve = job->inputs->solve;
+  o->keep_bones = job->inputs->keep_bones;
   if (o->bone_type == SN_RIG_AFFINE && o->structure != SN_RIG_FREE)
     return sn_fail(ctx, SN_BAD_INPUT, "affine bones have no joints to turn about; add `joints` none");
   if (!solve) return SN_OK;
@@ -150,7 +152,7 @@ static sn_status set_given(sn_context *ctx, const sn_rig_job *job, sn_rig_option
 static void place_rest(rigging *r) {
   const sn_load_options *load = &r->job->inputs->load;
   const sn_adjust *rest = &load->adjust[load->rest ? SN_FILE_REST : SN_FILE_FRAMES];
-  r->posed = sn_adjust_moves(rest) || r->job->rest_frame || r->out->noise.rest_pct_diag > 0;
+  r->posed = sn_adjust_moves(rest) || r->job->inputs->rest_frame || r->out->noise.rest_pct_diag > 0;
   r->mirrored = sn_mat3_determinant(sn_adjust_linear(rest)) < 0;
 }
 
@@ -165,16 +167,16 @@ static sn_status prepare(rigging *r) {
     status = sn_fail(r->ctx, SN_BAD_INPUT,
                      "rig: all vertices of the rest mesh are at one place; bring a distant mesh to the origin");
   bool file = given && r->job->inputs->skeletons.count > 0;
-  if (status == SN_OK && r->job->keep_weights && !file)
+  if (status == SN_OK && r->job->inputs->keep_weights && !file)
     status = sn_fail(r->ctx, SN_BAD_INPUT, "`keep-weights` needs the file of a skeleton: `skeleton` FILE");
   if (status == SN_OK && file) status = read_locks(r);
-  if (status == SN_OK && r->job->rest_frame) status = choose_rest(r);
-  if (status == SN_OK && r->job->keys) status = choose_frames(r);
+  if (status == SN_OK && r->job->inputs->rest_frame) status = choose_rest(r);
+  if (status == SN_OK) status = choose_frames(r);
   if (status == SN_OK && !given) {
     status = sn_rig_denoise(r->ctx, &e->rest, &e->frames, &r->out->memory, &r->out->noise);
     options->noise_pct = r->out->noise.frames_pct_diag;
   }
-  if (status == SN_OK && r->job->lock) status = lock_joints(r);
+  if (status == SN_OK && r->job->inputs->lock) status = lock_joints(r);
   place_rest(r);
   return status;
 }
@@ -200,7 +202,7 @@ typedef struct file_order {
 
 static sn_status to_file_order(rigging *r, file_order *out) {
   const sn_examples *e = r->job->examples;
-  const double *rms = r->job->heat ? r->out->figures.vertex_rms : NULL;
+  const double *rms = r->job->inputs->heat ? r->out->figures.vertex_rms : NULL;
   int n = e->rest.vertex_count, count = sn_examples_file_vertices(e);
   *out = (file_order){.memory = sn_arena_new(r->ctx)};
   sn_status status = sn_examples_file_mesh(r->ctx, e, &out->mesh);
@@ -271,7 +273,7 @@ static sn_status write_rig(rigging *r, const char *path) {
                        .mesh = &order.mesh,
                        .normals = r->posed ? (const float(*)[3])order.normals : NULL,
                        .posed = r->posed,
-                       .colors = r->job->heat ? (const float(*)[3])order.colours : NULL,
+                       .colors = r->job->inputs->heat ? (const float(*)[3])order.colours : NULL,
                        .skeleton = &r->out->rig.skeleton,
                        .skin = &order.skin,
                        .clip_count = count,
@@ -441,7 +443,8 @@ sn_status sn_job_rig(sn_context *ctx, sn_rig_job *job, sn_rig_done *out) {
   double start = sn_seconds();
   if (status == SN_OK) status = sn_rig(ctx, &e->rest, &e->frames, &job->options, &out->rig);
   out->seconds = sn_seconds() - start;
-  if (status == SN_OK && (!job->path || job->heat)) status = measure_result(&r); // colours are written with the rig
+  if (status == SN_OK && (!job->path || job->inputs->heat))
+    status = measure_result(&r); // colours are written with the rig
   if (status == SN_OK && job->path) status = write_rig(&r, job->path);
   if (status == SN_OK && job->path) status = measure_file(&r);
   return status == SN_OK ? advise(&r) : status;

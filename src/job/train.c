@@ -39,22 +39,22 @@ static sn_status check_limits(sn_context *ctx, const sn_limits *l, const sn_exam
 static sn_status prepare(sn_context *ctx, sn_train_job *job) {
   sn_training *data = &job->data;
   sn_examples *examples = data->examples;
-  const char *mirror = data->mirror;
+  const char *mirror = data->inputs->mirror;
   sn_status status = SN_OK;
-  if (job->from && data->inputs->pose_count == 0)
+  if (job->from && data->inputs->poses.count == 0)
     return sn_fail(ctx, SN_BAD_INPUT, "`from` needs the poses to add: `pose` FRAME=MESH");
   if (job->from && examples->frames.frame_count > 0)
     return sn_fail(ctx, SN_BAD_INPUT, "`from` goes without `frames`: the model knows what it was trained on");
   if (job->from && examples->rest.vertex_count == 0) status = sn_model_mesh(ctx, job->from, &examples->rest);
   if (status == SN_OK && job->from) status = sn_inputs_retarget(ctx, data->inputs, job->from, examples);
   if (status != SN_OK) return status;
-  bool frames = data->inputs->pose_count > 0 || examples->frames.frame_count > 0;
+  bool frames = data->inputs->poses.count > 0 || examples->frames.frame_count > 0;
   if (!frames && job->spec && sn_method_needs_no_frames(job->spec)) {
     if (examples->rest.vertex_count == 0) status = sn_fail(ctx, SN_BAD_INPUT, "a rest mesh is needed: `rest` FILE");
   } else {
     status = sn_inputs_sculpt(ctx, data->inputs, examples);
-    const char *keys = job->from ? "all" : data->keys_spec;
-    if (status == SN_OK) status = sn_train_keys(ctx, examples, keys, data->seed, &data->keys, &data->others);
+    const char *keys = job->from ? "all" : data->inputs->keys;
+    if (status == SN_OK) status = sn_train_keys(ctx, examples, keys, data->inputs->seed, &data->keys, &data->others);
   }
   if (status != SN_OK || !mirror) return status;
   if (strlen(mirror) == 1) return sn_examples_mirror_keys(ctx, mirror[0], examples, &data->keys);
@@ -63,6 +63,7 @@ static sn_status prepare(sn_context *ctx, sn_train_job *job) {
 
 static sn_status train_model(sn_context *ctx, const sn_train_job *job, sn_train_result *out) {
   const sn_training *data = &job->data;
+  const sn_limits *limits = &data->inputs->limits;
   if (job->from) {
     double start = sn_seconds();
     sn_status status = sn_correct_add(ctx, job->from, data->examples, &data->keys, &out->model);
@@ -70,17 +71,17 @@ static sn_status train_model(sn_context *ctx, const sn_train_job *job, sn_train_
     return status;
   }
   if (!job->spec) {
-    out->table.limits = job->limits;
+    out->table.limits = *limits;
     sn_status status = sn_train_chosen(ctx, data->examples, &data->keys, &out->table, &out->model, &out->report);
     if (out->table.chosen) out->spec = out->table.chosen->spec;
     return status;
   }
-  out->spec = *job->spec, out->spec.limits = job->limits;
-  if (job->limits.time > 0) out->spec.limits.ratio_of = sn_assess_ratio;
+  out->spec = *job->spec, out->spec.limits = *limits;
+  if (limits->time > 0) out->spec.limits.ratio_of = sn_assess_ratio;
   sn_status status = sn_train(ctx, &out->spec, data->examples, &data->keys, &out->model, &out->report);
-  bool limited = job->limits.bytes > 0 || job->limits.time > 0 || job->limits.error > 0 || job->limits.curve;
+  bool limited = limits->bytes > 0 || limits->time > 0 || limits->error > 0 || limits->curve;
   if (status == SN_OK && limited && out->report.rate_count == 0)
-    status = check_limits(ctx, &job->limits, data->examples, &out->model);
+    status = check_limits(ctx, limits, data->examples, &out->model);
   return status;
 }
 

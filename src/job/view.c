@@ -277,7 +277,8 @@ static sn_status describe_set(view *v, json_t *out) {
   json_t *title = v->job->title ? sn_report_text(v->job->title) : model_name(v->job->models[0]);
   sn_status status = put(v->ctx, out, "name", title);
   sn_report_add(out, "version:s frame_count:i fps:f", SN_VERSION, frames, sn_inputs_rate(v->job->inputs, &e->frames));
-  if (status == SN_OK) status = sn_keys_parse(v->ctx, v->job->keys, frames, v->job->seed, &v->keys, &v->others);
+  if (status == SN_OK)
+    status = sn_keys_parse(v->ctx, v->job->inputs->keys, frames, v->job->inputs->seed, &v->keys, &v->others);
   if (status == SN_OK && v->others.count > 0) {
     json_t *list = json_array();
     for (int k = 0; k < v->keys.count; k++) json_array_append_new(list, json_integer(v->keys.frames[k]));

@@ -11,14 +11,12 @@
 
 struct sn_session {
   sn_context ctx;
-  uint64_t seed;
   char *report; // from jansson
   pthread_mutex_t lock;
   char task[32]; // the progress; with `done` behind the lock
   double done;
   sn_arena memory;
-  // Files that were named.
-  sn_inputs inputs;
+  sn_inputs inputs; // files and options by name
   // What there is. Parts that were given have no memory here.
   sn_examples examples;
   bool split;
@@ -27,9 +25,6 @@ struct sn_session {
   sn_model model;
   sn_rig_job rig_job;
   sn_rig_done rig;
-  const char *keys_spec, *mirror; // options; NULL: not given
-  double max_bytes, max_time, max_error;
-  bool unordered, keep_bones;
   const void *from;
   size_t from_size;
   double *vertex_rms, *frame_rms; // of sn_session_errors

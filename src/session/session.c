@@ -29,7 +29,7 @@ sn_session *sn_session_new(void) {
   pthread_mutex_init(&s->lock, NULL);
   s->ctx = sn_context_default();
   s->ctx.progress = remember_progress, s->ctx.progress_user = s;
-  s->seed = 1;
+  s->inputs.keys = "all", s->inputs.seed = 1;
   s->memory = sn_arena_new(&s->ctx);
   s->examples.memory = sn_arena_new(&s->ctx);
   return s;
@@ -49,7 +49,7 @@ void sn_session_free(sn_session *s) {
 
 void sn_session_run_with(sn_session *s, int threads, uint64_t seed, const int *stop) {
   s->ctx.threads = threads;
-  s->seed = seed;
+  s->inputs.seed = seed;
   s->ctx.stop = stop;
 }
 
@@ -77,39 +77,9 @@ sn_status sn_session_tell(sn_session *s, const char *command, json_t *result) {
 
 // ---- files -----------------------------------------------------------------------------------------------------------
 
-// An option that is no input: one of the three is set.
-typedef struct named_option {
-  const char *name, **text;
-  double *number;
-  bool *flag;
-} named_option;
-
 sn_status sn_session_option(sn_session *s, const char *name, const char *text) {
-  const named_option options[] = {{"keys", .text = &s->keys_spec},
-                                  {"mirror", .text = &s->mirror},
-                                  {"solve", .text = &s->rig_job.solve},
-                                  {"lock", .text = &s->rig_job.lock},
-                                  {"rest-frame", .text = &s->rig_job.rest_frame},
-                                  {"max-bytes", .number = &s->max_bytes},
-                                  {"max-time", .number = &s->max_time},
-                                  {"error", .number = &s->max_error},
-                                  {"keep-bones", .flag = &s->keep_bones},
-                                  {"keep-weights", .flag = &s->rig_job.keep_weights},
-                                  {"heat", .flag = &s->rig_job.heat},
-                                  {"unordered", .flag = &s->unordered}};
   const char *copy = sn_arena_text(&s->ctx, &s->memory, text);
-  if (!copy) return s->ctx.error.status;
-  for (size_t k = 0; k < sizeof options / sizeof *options; k++) {
-    const named_option *o = &options[k];
-    if (strcmp(o->name, name) != 0) continue;
-    if (o->text) *o->text = copy;
-    if (o->flag) *o->flag = true;
-    char *end = NULL;
-    if (o->number) *o->number = strtod(copy, &end);
-    return end && (end == copy || *end) ? sn_fail(&s->ctx, SN_BAD_INPUT, "`%s` %s: give a number", name, copy)
-                                        : SN_OK;
-  }
-  return sn_inputs_add(&s->ctx, &s->inputs, name, copy);
+  return copy ? sn_inputs_add(&s->ctx, &s->inputs, name, copy) : s->ctx.error.status;
 }
 
 sn_status sn_session_load_files(sn_session *s, bool still) {

@@ -4,16 +4,9 @@
 
 #include <string.h>
 
-static const char *keys_of(const sn_session *s) { return s->keys_spec ? s->keys_spec : "all"; }
-
 sn_status sn_session_keys(sn_session *s, int frame_count) {
   sn_keys_free(&s->keys);
-  return sn_keys_parse(&s->ctx, keys_of(s), frame_count, s->seed, &s->keys, NULL);
-}
-
-static sn_training training_of(sn_session *s) {
-  return (sn_training){
-    .inputs = &s->inputs, .examples = &s->examples, .keys_spec = keys_of(s), .seed = s->seed, .mirror = s->mirror};
+  return sn_keys_parse(&s->ctx, s->inputs.keys, frame_count, s->inputs.seed, &s->keys, NULL);
 }
 
 // ---- training ----------------------------------------------------------------------------------------------------------
@@ -24,9 +17,7 @@ sn_status sn_session_train(sn_session *s, const char *method, bool measured) {
   sn_method_spec spec;
   sn_train_result result = {0};
   sn_rt_model from;
-  sn_train_job job = {.data = training_of(s),
-                      .limits = {.bytes = s->max_bytes, .time = s->max_time, .error = s->max_error},
-                      .measure = measured};
+  sn_train_job job = {.data = {.inputs = &s->inputs, .examples = &s->examples}, .measure = measured};
   sn_status status = SN_OK;
   sn_model_free(&s->model);
   if (s->from) {
@@ -54,10 +45,9 @@ sn_status sn_session_rig(sn_session *s, const char *options) {
   sn_mesh *rest = &s->examples.rest;
   size_t size = (size_t)rest->vertex_count * sizeof *rest->positions;
   sn_rig_done_free(&s->rig);
-  job->inputs = &s->inputs, job->examples = &s->examples, job->keys = s->keys_spec, job->seed = s->seed;
+  job->inputs = &s->inputs, job->examples = &s->examples;
   job->options = sn_rig_options_default();
   sn_status status = sn_options_parse(&s->ctx, sn_rig_option_groups, options, &job->options);
-  job->options.keep_bones = s->keep_bones;
   // A chosen rest pose or one without noise replaces positions, and those that were given stay.
   float(*positions)[3] = sn_arena_alloc(&s->ctx, &s->memory, (size_t)rest->vertex_count, sizeof *positions);
   if (status == SN_OK && !positions) status = s->ctx.error.status;
@@ -83,8 +73,8 @@ sn_status sn_session_compare(sn_session *s, int methods, const char *const *spec
   sn_arena scratch = sn_arena_new(&s->ctx);
   sn_compare_row *rows = SN_NEW(&s->ctx, &scratch, sn_compare_row, methods);
   json_t *list = json_array(), *result = json_pack("{so}", "methods", list);
-  sn_compare_job job = {.data = training_of(s), .loocv = loocv, .finished = tell_row};
-  job.data.user = list;
+  sn_compare_job job = {
+    .data = {.inputs = &s->inputs, .examples = &s->examples, .user = list}, .loocv = loocv, .finished = tell_row};
   sn_status status = rows ? SN_OK : s->ctx.error.status;
   for (int m = 0; status == SN_OK && m < methods; m++) status = sn_method_parse(&s->ctx, specs[m], &rows[m].spec);
   if (status == SN_OK) status = sn_job_compare(&s->ctx, &job, rows, methods);
@@ -121,8 +111,7 @@ sn_status sn_session_errors(sn_session *s, const void *bytes, size_t size) {
 sn_status sn_session_eval(sn_session *s, const void *bytes, size_t size, const char *path) {
   sn_rt_model model;
   sn_eval_result result = {0};
-  sn_eval_job job = {
-    .model = &model, .name = "the model", .inputs = &s->inputs, .path = path, .unordered = s->unordered};
+  sn_eval_job job = {.model = &model, .name = "the model", .inputs = &s->inputs, .path = path};
   sn_status status = sn_model_open(&s->ctx, "model", bytes, size, &model);
   if (status == SN_OK) status = sn_job_eval(&s->ctx, &job, &result);
   json_t *report = sn_report_eval(&job, &result);

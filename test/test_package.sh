@@ -32,7 +32,7 @@ for command in $commands; do
   page=tool/usr/share/man/man1/sinew-$command.1.gz
   [ -e "$page" ] || fail "no man page of $command"
   gunzip -c "$page" > page
-  "$SINEW" "$command" --help words | sed -nE 's/^(-[^\t]+)\t.*/\1/p' | while read -r option; do
+  "$SINEW_SOURCE/tools/tables.py" words "$command" | sed -nE 's/^(-[^\t]+)\t.*/\1/p' | while read -r option; do
     grep -qF -- "\\fB${option//-/\\-}\\fR" page || fail "sinew-$command.1 says nothing about $option"
   done
 done

@@ -10,9 +10,11 @@ them, `--help NAME` those of a method.
 
 Exit status: 0 done, 1 the work failed (a message says what and where), 2 wrong usage.
 '
-for command in $("$sinew" --help | sed -nE 's/^  ([a-z]+)  +.*/\1/p'); do "$sinew" "$command" --help markdown; done
+for command in $("$sinew" --help | sed -nE 's/^  ([a-z]+)  +.*/\1/p'); do
+  SINEW=$sinew tools/tables.py markdown "$command"
+done
 echo '## Options of methods
 
 Given as `--method NAME:key=value,key=value`.
 '
-"$sinew" compare --help markdown:methods
+SINEW=$sinew tools/tables.py markdown

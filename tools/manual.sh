@@ -8,6 +8,7 @@ mkdir -p "$out/man1" "$out/bash" "$out/zsh"
 
 mapfile -t commands < <("$sinew" --help | sed -nE 's/^  ([a-z]+) .*/\1/p')
 summary() { "$sinew" --help | sed -nE "s/^  $1 +//p"; }
+tables() { SINEW=$sinew python3 "$(dirname "$0")/tables.py" "$@"; }
 roff() { sed -e 's/\\/\\e/g' -e 's/-/\\-/g' -e "s/^\([.']\)/\\\\\&\1/"; }
 
 {
@@ -22,9 +23,9 @@ roff() { sed -e 's/\\/\\e/g' -e 's/-/\\-/g' -e "s/^\([.']\)/\\\\\&\1/"; }
   for command in "${commands[@]}"; do printf '\\fBsinew\\-%s\\fR(1)\n' "$command"; done
 } > "$out/man1/sinew.1"
 
-for command in "${commands[@]}"; do "$sinew" "$command" --help man > "$out/man1/sinew-$command.1"; done
+for command in "${commands[@]}"; do tables man "$command" > "$out/man1/sinew-$command.1"; done
 
-mapfile -t methods < <("$sinew" train --help words | sed -nE 's/^method ([^\t]+)\t.*/\1/p')
+mapfile -t methods < <(tables words train | sed -nE 's/^method ([^\t]+)\t.*/\1/p')
 
 {
   cat <<HEAD
@@ -39,7 +40,7 @@ _sinew() {
   case \${COMP_WORDS[1]}:\$before in
 HEAD
   for command in "${commands[@]}"; do
-    "$sinew" "$command" --help words | while IFS=$'\t' read -r name kind _; do
+    tables words "$command" | while IFS=$'\t' read -r name kind _; do
       case $kind in
       file) echo "  $command:$name) mapfile -t COMPREPLY < <(compgen -f -- \"\$word\"); return ;;" ;;
       method) [ "$name" = --method ] && echo "  $command:$name) mapfile -t COMPREPLY < <(compgen -W '${methods[*]}' -- \"\$word\"); return ;;" || true ;;
@@ -52,7 +53,7 @@ HEAD
   echo "  esac"
   echo '  case ${COMP_WORDS[1]} in'
   for command in "${commands[@]}"; do
-    echo "  $command) options='$("$sinew" "$command" --help words | sed -nE 's/^(-[^\t]+)\t.*/\1/p' | tr '\n' ' ')' ;;"
+    echo "  $command) options='$(tables words "$command" | sed -nE 's/^(-[^\t]+)\t.*/\1/p' | tr '\n' ' ')' ;;"
   done
   cat <<'TAIL'
   esac
@@ -78,7 +79,7 @@ zsh_text() { sed -e "s/'/’/g" -e 's/\[/(/g' -e 's/\]/)/g' -e 's/:/\\:/g'; }
   echo '  case $words[2] in'
   for command in "${commands[@]}"; do
     echo "  $command) _arguments -S \\"
-    "$sinew" "$command" --help words | grep '^-' | while IFS=$'\t' read -r name kind help; do
+    tables words "$command" | grep '^-' | while IFS=$'\t' read -r name kind help; do
       help=$(printf '%s' "$help" | zsh_text)
       case $kind in
       file) echo "    '*$name=-[$help]:file:_files' \\" ;;

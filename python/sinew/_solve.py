@@ -29,7 +29,7 @@ def _spec(method, options):
 
 
 def methods():
-    """What can be learned: {name: {"summary", "options": {name: {"default", "help", "choices"}}}}."""
+    """What can be learned: {name: {"summary", "options": {name: {"default", "help", "choices", ...}}}}."""
     out = {}
     for method in take_text(lib.sn_session_describe_methods()):
         options = {option.pop("name"): option for option in method["options"]}

@@ -91,11 +91,8 @@ bool sn_cli_fill(cli *c, void *options);
 int sn_cli_parse(int argc, char **argv, const cli_command *const *commands, cli *out);
 void sn_cli_free(cli *c);
 
-// Help on a command. `topic`: NULL, "all", the name of a method, "markdown", "markdown:methods", or "man" and "words" (below).
+// Help on a command. `topic`: NULL, "all", the name of a method, or "tables" (JSON, for tools/tables.py).
 void sn_cli_help(const cli *c, const char *topic);
-// A man page of the command; its options as lines for shell completion (tools/manual.sh).
-void sn_cli_print_manual(const cli *c);
-void sn_cli_print_words(const cli *c);
 
 // The library names a parameter as `fps`: where the command has such an option it becomes --fps, in place.
 void sn_cli_name_options(const cli *c, char *text);

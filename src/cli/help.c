@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// --help, and the page of commands of the documentation, from the tables of options.
+// --help, from the tables of options.
 #include "cli/cli.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "sinew/train.h"
+#include "report/report.h"
 
 enum { help_width = 100, help_column = 25 };
 
@@ -138,58 +138,25 @@ static bool print_method(const char *topic) {
   return false;
 }
 
-// ---- the documentation's page ------------------------------------------------------------------------------------------
+// ---- tables for other programs -----------------------------------------------------------------------------------------
 
-// Text of a table's cell: | would end it.
-static void print_cell(const char *text) {
-  for (; *text; text++) printf(*text == '|' ? "\\|" : "%c", *text);
-}
-
-static void print_row(const sn_option *option) {
-  printf("| `%s` | %s | ", option->name, option->initial);
-  if (is_number(option)) printf("%g to %g%s", option->least, option->most, option->choices ? ", " : "");
-  if (option->kind == SN_OPTION_SWITCH) printf("0, 1");
-  if (option->kind == SN_OPTION_TEXT) printf("text");
-  for (const char *c = option->choices; c && *c; c++) printf(*c == '|' ? ", " : "%c", *c);
-  printf(" | %s |\n", option->help);
-}
-
-// The options of every method; what an earlier one has too is only named.
-static void print_method_tables(void) {
-  for (const sn_method *const *m = sn_methods(); *m; m++) {
-    int own = 0, shared = 0;
-    printf("### %s\n\n%s.\n\n", (*m)->name, (*m)->summary);
-    for (sn_option_cursor at = {.group = (*m)->options}; sn_option_next(&at);) {
-      if (!is_new(at.option, m)) continue;
-      if (own++ == 0) printf("| option | default | values | meaning |\n| --- | --- | --- | --- |\n");
-      print_row(at.option);
-    }
-    for (sn_option_cursor at = {.group = (*m)->options}; sn_option_next(&at);) {
-      if (is_new(at.option, m)) continue;
-      printf("%s`%s`", shared++ ? ", " : own ? "\nAs above: " : "As above: ", at.option->name);
-    }
-    printf("%s", shared ? ".\n\n" : "\n");
-  }
-}
-
-static void print_markdown(const cli *c) {
+// All that the tables say of the command, as JSON: man pages, shell completion and a page of the documentation (tools/tables.py).
+static void print_tables(const cli *c) {
   const cli_command *command = c->command;
-  printf("## %s\n\n    sinew %s %s\n\n%c%s.", command->name, command->name, command->usage,
-         command->summary[0] - ('a' - 'A'), command->summary + 1);
-  for (const char *at = command->details; at && *at; at++)
-    printf("%s%s%c", at == command->details ? " " : "", *at == '\n' ? "\n" : "", *at);
-  printf("\n\n| option | default | meaning |\n| --- | --- | --- |\n");
-  for (int t = 0; t < title_count; t++) {
-    for (const cli_option *option = c->options; option->name; option++) {
-      if (!is_listed(option, titles[t].title, true)) continue;
-      printf("| `%s%s", option->name, option->argument ? " " : "");
-      if (option->argument) print_cell(option->argument);
-      printf("` | %s | ", option->initial ? option->initial : "");
-      print_cell(option->help);
-      printf("%s |\n", option->flags & cli_repeats ? " (repeatable)" : "");
-    }
+  json_t *out = json_object(), *options = json_array();
+  for (const cli_option *option = c->options; option->name; option++) {
+    json_t *one = json_object();
+    int t = 0;
+    while (titles[t].title != (option->flags & cli_titles)) t++;
+    sn_report_add(one, "name:s argument:s default:s help:s title:i repeats:b", option->name, option->argument,
+                  option->initial, option->help, t, option->flags & cli_repeats);
+    json_array_append_new(options, one);
   }
-  putchar('\n');
+  sn_report_add(out, "name:s version:s usage:s summary:s details:s example:s options:o methods:o", command->name,
+                SN_VERSION, command->usage, command->summary, command->details, command->example, options,
+                command->takes_method ? sn_report_methods() : json_array());
+  json_dumpf(out, stdout, 0);
+  json_decref(out);
 }
 
 // ---- all of it ------------------------------------------------------------------------------------------------------------
@@ -222,14 +189,8 @@ static void print_help(const cli *c, bool all) {
 void sn_cli_help(const cli *c, const char *topic) {
   if (!topic || strcmp(topic, "all") == 0)
     print_help(c, topic);
-  else if (strcmp(topic, "markdown") == 0)
-    print_markdown(c);
-  else if (strcmp(topic, "markdown:methods") == 0)
-    print_method_tables();
-  else if (strcmp(topic, "man") == 0)
-    sn_cli_print_manual(c);
-  else if (strcmp(topic, "words") == 0)
-    sn_cli_print_words(c);
+  else if (strcmp(topic, "tables") == 0)
+    print_tables(c);
   else if (!c->command->takes_method || !print_method(topic))
     print_help(c, false);
 }

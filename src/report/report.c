@@ -60,6 +60,26 @@ json_t *sn_report_options(const sn_option_group *groups, const void *options) {
   return out;
 }
 
+static json_t *describe_option(const sn_option *o) {
+  static const char *const kinds[] = {"int", "real", "switch", "choice", "text"};
+  json_t *out = json_object();
+  sn_report_add(out, "name:s default:o initial:s help:s choices:s kind:s least:f most:f", o->name,
+                sn_report_value(o->initial), o->initial, o->help, o->choices, kinds[o->kind], o->least, o->most);
+  return out;
+}
+
+json_t *sn_report_methods(void) {
+  json_t *out = json_array();
+  for (const sn_method *const *m = sn_methods(); *m; m++) {
+    json_t *method = json_object(), *options = json_array();
+    for (sn_option_cursor at = {.group = (*m)->options}; sn_option_next(&at);)
+      json_array_append_new(options, describe_option(at.option));
+    sn_report_add(method, "name:s summary:s options:o", (*m)->name, (*m)->summary, options);
+    json_array_append_new(out, method);
+  }
+  return out;
+}
+
 json_t *sn_report_examples(const sn_examples *examples) {
   json_t *out = json_object();
   sn_report_add(out, "vertices:i triangles:i frames:i joints:i clips:i", examples->rest.vertex_count,

@@ -23,6 +23,8 @@ json_t *sn_report_numbers(const double *values, int count);
 // An option's value as it was written: numbers as numbers, NULL (a switch) as true.
 json_t *sn_report_value(const char *text);
 json_t *sn_report_options(const sn_option_group *groups, const void *options);
+// All methods: name, summary and options of each.
+json_t *sn_report_methods(void);
 
 json_t *sn_report_examples(const sn_examples *examples);
 json_t *sn_report_metrics(const sn_metrics *metrics);        // null for no frames

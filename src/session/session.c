@@ -277,21 +277,4 @@ double sn_session_rate(const sn_session *s) { return s->examples.frames.rate; }
 bool sn_session_is_split(const sn_session *s) { return s->split; }
 void sn_session_text_free(char *text) { free(text); }
 
-static json_t *describe_option(const sn_option *option) {
-  json_t *out = json_object();
-  sn_report_add(out, "name:s default:o help:s", option->name, sn_report_value(option->initial), option->help);
-  if (option->choices) json_object_set_new(out, "choices", json_string(option->choices));
-  return out;
-}
-
-char *sn_session_describe_methods(void) {
-  json_t *out = json_array();
-  for (const sn_method *const *m = sn_methods(); *m; m++) {
-    json_t *method = json_object(), *options = json_array();
-    for (sn_option_cursor at = {.group = (*m)->options}; sn_option_next(&at);)
-      json_array_append_new(options, describe_option(at.option));
-    sn_report_add(method, "name:s summary:s options:o", (*m)->name, (*m)->summary, options);
-    json_array_append_new(out, method);
-  }
-  return json_text(out);
-}
+char *sn_session_describe_methods(void) { return json_text(sn_report_methods()); }

@@ -33,17 +33,27 @@ sn_status sn_assess_evaluate(sn_context *ctx, const sn_rt_model *model, const sn
 sn_status sn_assess_vertices(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples,
                              const sn_keys *keys, double *out);
 
-// At how many frames of the examples the torque of the model's joint is outside the range of its training, so that the nearest
-// torque within is taken. 0 for models without torques.
-int sn_assess_clamped(const sn_rt_model *model, const sn_examples *examples, uint32_t joint);
-
-// The same for the model's value.
-int sn_assess_values_clamped(const sn_rt_model *model, const sn_examples *examples, uint32_t value);
+// Frames at which a torque or a named value is outside the range of the training, so that the nearest number within is used.
+typedef struct sn_clamped {
+  const char *kind, *name; // "torque of " and a joint, or "value " and its name
+  float range[2];
+  int frames, outside; // of so many, so many
+} sn_clamped;
+// Of input k of the model: its torques by joint, then its values.
+sn_clamped sn_assess_clamped(const sn_rt_model *model, const sn_examples *examples, uint32_t k);
 
 // By how many degrees every joint of the model is outside the range of the training, at every frame of the examples: frame_count *
 // joint_count numbers (`memory` owns them), 0 within. NULL where the model does not know.
 sn_status sn_assess_outside(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples, sn_arena *memory,
                             double **out);
+
+// Figures over all frames of `truth`, in the poses of `input` (which may be the same); `memory` owns the arrays.
+typedef struct sn_figures {
+  sn_metrics error;
+  double *frame_rms, *vertex_rms; // root mean squared distances
+} sn_figures;
+sn_status sn_assess_all(sn_context *ctx, const sn_rt_model *model, const sn_examples *input, const sn_examples *truth,
+                        sn_arena *memory, sn_figures *out);
 
 // What people see: how far off all but one in a hundred vertices and frames stay; and bumps of new poses, every joint turned alone
 // by 30 degrees about each axis: root mean squared change of a vertex's distance to the middle of its neighbours, in percent of
@@ -123,8 +133,8 @@ sn_status sn_assess_loocv(sn_context *ctx, const sn_method_spec *spec, const sn_
 // A method that was tried: its error on held-out poses.
 typedef struct sn_candidate {
   sn_method_spec spec;
-  sn_metrics left_out; // zeroed where it was refused
-  int parts;           // of the poses that were left out; fewer than of others: it was far behind
+  sn_metrics held_out; // zeroed where it was refused
+  int folds;           // that it was tried on; fewer than others: it was far behind
   double bytes, ratio; // of its largest model; time against linear blend skinning, NAN where there is no such limit
   double seconds;      // of all its trainings
   char refused[256];   // why it cannot be chosen; empty: it can

@@ -66,8 +66,7 @@ const cli_command sn_cli_gen = {
   .summary = "write a generated example set",
   .example = "sinew gen arm -o arm",
   .options = options,
-  .least_arguments = 1,
-  .most_arguments = 1,
+  .takes = {1, 1},
   .run = run,
   .more_help = print_sets,
 };

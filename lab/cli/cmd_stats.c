@@ -85,7 +85,6 @@ const cli_command sn_cli_stats = {
     "printf 'f_r,f_s,value\\na,x,1\\na,x,2\\nb,x,2\\nb,x,3\\na,y,1\\na,y,3\\nb,y,4\\nb,y,5\\n' > errors.csv\n"
     "sinew stats anova errors.csv --json anova.json",
   .options = options,
-  .least_arguments = 2,
-  .most_arguments = 2,
+  .takes = {2, 2},
   .run = run,
 };

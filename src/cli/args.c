@@ -8,10 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/memory.h"
 #include "sinew/train.h"
-#include "cli/team.h"
-#include "cli/text.h"
 
 // Options every command takes.
 static const cli_option common_options[] = {
@@ -232,10 +229,10 @@ static int parse_words(cli *c, int argc, char **argv) {
     return -1;
   }
   const cli_command *command = c->command;
-  if (c->argument_count > command->most_arguments)
+  if (c->argument_count > command->takes.most)
     return sn_cli_misuse("%s: %s belongs to no option; usage: sinew %s %s", command->name,
-                         c->arguments[command->most_arguments], command->name, command->usage);
-  if (c->argument_count < command->least_arguments)
+                         c->arguments[command->takes.most], command->name, command->usage);
+  if (c->argument_count < command->takes.least)
     return sn_cli_misuse("usage: sinew %s %s", command->name, command->usage);
   for (const cli_option *option = c->options; option->name; option++)
     if (option->flags & cli_needed && !sn_cli_given(c, option->name))

@@ -5,10 +5,11 @@
 #define SINEW_CLI_H
 
 #include <jansson.h>
+#include <stdarg.h>
+#include <stdio.h>
 
-#include "sinew/base.h"
 #include "sinew/examples.h"
-#include "sinew/option.h"
+#include "sinew/train.h"
 
 enum { exit_done = 0, exit_failed = 1, exit_usage = 2 };
 
@@ -64,7 +65,9 @@ struct cli_command {
   const cli_option *options;    // ends with a NULL name
   const sn_option_group *typed; // more options, `--name` for each of the table; sn_cli_fill reads them. May be NULL
   bool takes_method;            // --help tells of the methods
-  int least_arguments, most_arguments;
+  struct {
+    int least, most;
+  } takes; // arguments
   int (*run)(cli *);
   void (*more_help)(void); // printed before the example; may be NULL
 };
@@ -112,5 +115,57 @@ int sn_cli_report(cli *c);
 typedef struct cli_progress cli_progress;
 void sn_cli_progress_start(cli *c);
 void sn_cli_progress_end(cli *c);
+
+// ---- text for terminals -------------------------------------------------------------------------------------------------
+
+// As printf, but what a terminal could act on (escapes in a joint's name) is shown as \x1b.
+void sn_cli_print(FILE *stream, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void sn_cli_vprint(FILE *stream, const char *format, va_list args);
+
+// ---- memory: one limit for the library and for JSON ---------------------------------------------------------------------
+
+// Most bytes to hold at once; 0: as many as the machine has, or as were allowed before.
+void sn_cli_limit_memory(size_t most);
+size_t sn_cli_memory_limit(void);
+// Fails where less than `bytes` are allowed: what cannot be done is said before it begins. `what` needs them.
+sn_status sn_cli_need_memory(sn_context *ctx, double bytes, const char *what);
+// The same of a method, beside what is held already.
+sn_status sn_cli_need_to_train(sn_context *ctx, const sn_method_spec *spec, const sn_examples *examples,
+                               const sn_keys *keys);
+sn_allocator sn_cli_allocator(void);
+
+// jansson leaves out what it has no memory for, or aborts: with this the process ends instead, with a message.
+void sn_cli_guard_json(void);
+
+// Says so and ends the process; files that are not finished do not appear.
+_Noreturn void sn_cli_out_of_memory(size_t size);
+
+// ---- outputs: they appear whole or not at all, also where a signal ends the tool ----------------------------------------
+
+// Refuses (exit_usage) a command line that would write two things to one file, or over what it reads.
+int sn_cli_check_outputs(const cli *c);
+
+// Runs the command and writes its report; the files that it wrote appear if all of it went well.
+int sn_cli_run_whole(cli *c);
+
+// Standard output to where it goes; where it cannot, a message and exit_failed.
+int sn_cli_flush(void);
+
+// For a process that ends at once: no temporary file stays.
+void sn_cli_discard_outputs(void);
+
+// Ctrl-C and its like leave no temporary file.
+void sn_cli_catch_signals(void);
+
+// ---- several processes that train together (the MPI build); in the ordinary build all of this does nothing --------------
+
+// Joins the other processes. All but the first say nothing from then on.
+void sn_cli_team_start(int *argc, char ***argv);
+sn_team *sn_cli_team(void); // NULL: alone
+int sn_cli_team_here(void); // processes on this machine
+// Leaves them; the exit status, which is that of all.
+int sn_cli_team_end(int status);
+// Fails unless all processes read the same.
+sn_status sn_cli_team_check(cli *c, const sn_examples *examples);
 
 #endif

@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "cli/batch.h"
-#include "cli/memory.h"
 #include "report/report.h"
 
 static const char *const state_names[] = {"waiting", "running", "done", "up to date", "failed", "not run"};
@@ -266,7 +265,6 @@ const cli_command sn_cli_batch = {
     "echo '[{\"command\": \"gen bar -o bar\", \"inputs\": [], \"outputs\": [\"bar/rest.obj\"]}]' > jobs.json\n"
     "sinew batch jobs.json --jobs 2 --json report.json",
   .options = options,
-  .least_arguments = 1,
-  .most_arguments = 1,
+  .takes = {1, 1},
   .run = run,
 };

@@ -110,12 +110,8 @@ const cli_command sn_cli_bench = {
   .summary = "time one evaluation, against plain lbs in the same run",
   .details =
     "One thread; median and the 10th to 90th percentile. Evaluates the poses of --skeleton, or the rest pose.",
-  .example = "sinew gen arm -o arm\n"
-             "sinew train --method lbs:weights=given --rest arm/rest.obj --skeleton arm/skeleton.glb \\\n"
-             "  -o arm.sinew\n"
-             "sinew bench arm.sinew --skeleton arm/skeleton.glb",
+  .example = CLI_EXAMPLE_MODEL "sinew bench arm.sinew --skeleton arm/skeleton.glb",
   .options = options,
-  .least_arguments = 1,
-  .most_arguments = 1,
+  .takes = {1, 1},
   .run = run,
 };

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/memory.h"
 #include "lab/cli/degrees.h"
 #include "cli/inputs.h"
 

@@ -32,7 +32,6 @@ const cli_command sn_cli_convert = {
   .example = "sinew gen bar -o bar\n"
              "sinew convert bar/frames.pc2 frames/ --rest bar/rest.obj",
   .options = options,
-  .least_arguments = 2,
-  .most_arguments = 2,
+  .takes = {2, 2},
   .run = run,
 };

@@ -26,11 +26,7 @@ static int run(cli *c) {
 static const cli_option options[] = {
   {"-o", "FILE", NULL, "file to write: .pc2, .mdd, .abc, .glb, .gltf, .fbx, or a folder for .obj files",
    cli_output | cli_needed},
-  CLI_OPTION_SKELETON,
-  CLI_OPTIONS_FILES,
-  CLI_OPTION_MAP,
-  CLI_OPTION_TORQUE,
-  CLI_OPTION_VALUES,
+  CLI_OPTIONS_DRIVE,
   {"--controls", "FILE.pc2", NULL, "positions of the control points, or frames of the whole mesh", cli_input},
   {"--rest", "FILE", NULL, "a .glb to take materials and textures from; with --frames, the rest mesh", cli_input},
   {"--frames", "FILE", NULL, "true frames; the report then has the error of the model", cli_repeats | cli_input},
@@ -47,12 +43,8 @@ const cli_command sn_cli_eval = {
   .summary = "evaluate a model for the poses of a clip",
   .details = "A .glb or .fbx holds a skin with its animation, of linear blends; other formats hold the deformed "
              "vertices. Without --values, a model on named values writes a clip per value.",
-  .example = "sinew gen arm -o arm\n"
-             "sinew train --method lbs:weights=given --rest arm/rest.obj --skeleton arm/skeleton.glb \\\n"
-             "  -o arm.sinew\n"
-             "sinew eval arm.sinew --skeleton arm/skeleton.glb -o out.glb",
+  .example = CLI_EXAMPLE_MODEL "sinew eval arm.sinew --skeleton arm/skeleton.glb -o out.glb",
   .options = options,
-  .least_arguments = 1,
-  .most_arguments = 1,
+  .takes = {1, 1},
   .run = run,
 };

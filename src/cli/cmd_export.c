@@ -56,7 +56,6 @@ const cli_command sn_cli_export = {
              "  --skeleton arm/skeleton.glb -o arm.sinew\n"
              "sinew export arm.sinew --skeleton arm/skeleton.glb --to blender -o arm.py",
   .options = options,
-  .least_arguments = 1,
-  .most_arguments = 1,
+  .takes = {1, 1},
   .run = run,
 };

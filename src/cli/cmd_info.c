@@ -47,7 +47,6 @@ const cli_command sn_cli_info = {
   .details = "FILE is a mesh, a sequence, a skeleton or a model: anything that Sinew reads.",
   .example = "sinew gen arm -o arm\nsinew info arm/skeleton.glb",
   .options = options,
-  .least_arguments = 1,
-  .most_arguments = 1,
+  .takes = {1, 1},
   .run = run,
 };

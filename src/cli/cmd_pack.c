@@ -34,12 +34,8 @@ const cli_command sn_cli_pack = {
   .details = "Rounds rest positions, normals, weights and corrections, as pack=1 does in training: by at most 0.02 % "
              "of the diagonal and 0.3 degrees. With --order blocks evaluation is faster; engines renumber their "
              "buffers once, by sn_rt_get_order. Sinew's tools answer in the order of the rest file either way.",
-  .example = "sinew gen arm -o arm\n"
-             "sinew train --method lbs:weights=given --rest arm/rest.obj --skeleton arm/skeleton.glb \\\n"
-             "  -o arm.sinew\n"
-             "sinew pack arm.sinew -o small.sinew",
+  .example = CLI_EXAMPLE_MODEL "sinew pack arm.sinew -o small.sinew",
   .options = options,
-  .least_arguments = 1,
-  .most_arguments = 1,
+  .takes = {1, 1},
   .run = run,
 };

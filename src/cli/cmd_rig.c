@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "cli/inputs.h"
-#include "cli/memory.h"
 
 static int check_options(cli *c, const sn_rig_options *o, sn_inputs *in) {
   bool given = in->skeletons.count > 0;

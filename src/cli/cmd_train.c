@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/memory.h"
 #include "cli/inputs.h"
 
 static void say_scores(const cli *c, const char *name, const sn_metrics *m) {
@@ -51,11 +50,11 @@ static void say_result(cli *c, const char *path, const sn_train_result *r) {
 
 static void say_candidate(const cli *c, const sn_choice_table *table, const sn_candidate *candidate) {
   bool refused = candidate->refused[0], chosen = candidate == table->chosen;
-  bool behind = table->chosen && candidate->parts < table->chosen->parts;
+  bool behind = table->chosen && candidate->folds < table->chosen->folds;
   const char *word = chosen ? "chosen" : refused ? candidate->refused : behind ? "stopped early: far behind" : "";
   sn_cli_say(c, "%-48s %9s %9s %10.0f %6s %8.3f  %s\n", candidate->spec.text,
-             sn_cli_figure(refused ? NAN : candidate->left_out.ee, 4).text,
-             sn_cli_figure(refused ? NAN : candidate->left_out.rms_pct_diag, 4).text, candidate->bytes,
+             sn_cli_figure(refused ? NAN : candidate->held_out.ee, 4).text,
+             sn_cli_figure(refused ? NAN : candidate->held_out.rms_pct_diag, 4).text, candidate->bytes,
              sn_cli_figure(candidate->ratio, 2).text, candidate->seconds, word);
 }
 

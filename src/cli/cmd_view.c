@@ -39,11 +39,7 @@ static const cli_option options[] = {
   {"--title", "TEXT", NULL, "name of the character on the page", cli_output},
   CLI_OPTION_REST,
   CLI_OPTION_FRAMES,
-  CLI_OPTION_SKELETON,
-  CLI_OPTIONS_FILES,
-  CLI_OPTION_MAP,
-  CLI_OPTION_TORQUE,
-  CLI_OPTION_VALUES,
+  CLI_OPTIONS_DRIVE,
   CLI_OPTION_CONTROLS,
   CLI_OPTION_KEYS,
   CLI_OPTION_MATCH,
@@ -57,13 +53,9 @@ const cli_command sn_cli_view = {
   .details =
     "The page needs no server and no network. With --skeleton it plays the clip; with --rest and --frames it also "
     "shows the truth and the errors. Pages written before may be given among the models: the new page has them too.",
-  .example = "sinew gen arm -o arm\n"
-             "sinew train --method lbs:weights=given --rest arm/rest.obj --skeleton arm/skeleton.glb \\\n"
-             "  -o arm.sinew\n"
-             "sinew view arm.sinew --rest arm/rest.obj --frames arm/frames.pc2 \\\n"
-             "  --skeleton arm/skeleton.glb -o arm.html",
+  .example = CLI_EXAMPLE_MODEL "sinew view arm.sinew --rest arm/rest.obj --frames arm/frames.pc2 \\\n"
+                               "  --skeleton arm/skeleton.glb -o arm.html",
   .options = options,
-  .least_arguments = 1,
-  .most_arguments = most_models,
+  .takes = {1, most_models},
   .run = run,
 };

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Options that mean the same everywhere, and what they load.
 #include "cli/inputs.h"
-#include "cli/team.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -47,9 +47,16 @@
 #define CLI_OPTION_MATCH {"--match", "FILE", NULL, "mesh in the frames' vertex order, in the rest pose", cli_advanced | cli_files}
 #define CLI_OPTION_POSE \
   {"--pose", "FRAME=MESH", NULL, "sculpted mesh for a frame; MESH@SIGMA sets its width", cli_repeats | cli_input}
+// What drives a model.
+#define CLI_OPTIONS_DRIVE CLI_OPTION_SKELETON, CLI_OPTIONS_FILES, CLI_OPTION_MAP, CLI_OPTION_TORQUE, CLI_OPTION_VALUES
 #define CLI_OPTIONS_TRAINING \
   CLI_OPTION_REST, CLI_OPTION_FRAMES, CLI_OPTION_SKELETON, CLI_OPTION_KEYS, CLI_OPTION_TEST_FRAMES, CLI_OPTION_TEST_SKELETON, \
   CLI_OPTION_POSE, CLI_OPTION_TORQUE, CLI_OPTION_VALUES, CLI_OPTION_CONTROLS, CLI_OPTIONS_FILES
+
+// How an example of the help comes by a model.
+#define CLI_EXAMPLE_MODEL \
+  "sinew gen arm -o arm\n" \
+  "sinew train --method lbs:weights=given --rest arm/rest.obj --skeleton arm/skeleton.glb \\\n  -o arm.sinew\n"
 // clang-format on
 
 // The files and texts of the options above (those the command has); notes on them are printed.

@@ -6,9 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/memory.h"
-#include "cli/outputs.h"
-#include "cli/team.h"
+#include "cli/cli.h"
 #include "lab/baselines/baselines.h"
 
 static const cli_command *const commands[] = {&sn_cli_gen,     &sn_cli_rig,    &sn_cli_train, &sn_cli_eval,

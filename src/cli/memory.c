@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The limit on the tool's memory, and what training is expected to need.
-#include "cli/memory.h"
+#include "cli/cli.h"
 
 #include <malloc.h>
 #include <stdatomic.h>
@@ -9,8 +9,6 @@
 #include <unistd.h>
 
 #include <jansson.h>
-
-#include "cli/outputs.h"
 
 static _Atomic size_t in_use, limit;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What a command writes: never over what it reads, nothing before all of it is well, nothing left where it is stopped.
-#include "cli/outputs.h"
+#include "cli/cli.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,7 +10,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/text.h"
 #include "sinew/formats.h"
 
 // ---- names ------------------------------------------------------------------------------------------------------------
@@ -36,15 +35,13 @@ static bool same_file(const char *a, const char *b) {
          same_inode(&x, &y);
 }
 
-static bool is_output(const char *option) {
-  static const char *const names[] = {"-o", "--json", "--plot", NULL};
-  for (const char *const *name = names; *name; name++)
-    if (strcmp(*name, option) == 0) return true;
-  return false;
-}
-
 static bool names_a_file(const char *argument) {
   return argument && (strstr(argument, "FILE") || strstr(argument, "MODEL") || strstr(argument, "LIST"));
+}
+
+static bool is_output(const cli_option *option) {
+  return option->flags & cli_output && option->argument &&
+         (names_a_file(option->argument) || strstr(option->argument, "DIR"));
 }
 
 // Whether the argument is the file that `convert` writes.
@@ -83,7 +80,7 @@ int sn_cli_check_outputs(const cli *c) {
   int status = exit_done;
   for (int k = 0; status == exit_done && k < c->value_count; k++) {
     const cli_value *value = &c->values[k];
-    if (!is_output(value->option->name) || strcmp(value->text, "-") == 0) continue;
+    if (!is_output(value->option) || strcmp(value->text, "-") == 0) continue;
     status = check_output(c, value->option->name, value->text);
     if (status == exit_done) status = check_name(value->option, value->text);
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The processes of an MPI run as a team.
-#include "cli/team.h"
+#include "cli/cli.h"
 
 #ifndef SINEW_MPI
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Text that others chose (names of joints, files, extensions) on its way to a terminal.
-#include "cli/text.h"
+#include "cli/cli.h"
 
 #include <stdlib.h>
 
-#include "cli/memory.h"
 #include "report/report.h"
 
 // A terminal may act on it: all but line ends and tabs below 32, 127, and the second set of controls, 128 to 159.

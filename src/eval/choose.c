@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// `--method auto`: every method is trained without a part of the poses and asked about that part; the best that may be afforded is
-// trained on all of them.
+// `--method auto`: methods are cross-validated; the best within the limits is trained on all poses.
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,7 +15,7 @@ static const double as_good = 1.02;
 // A method whose error on the folds so far is more than this times the least is not tried on the others.
 static const double far_behind = 1.5;
 
-// ---- who is asked ---------------------------------------------------------------------------------------------------
+// ---- candidates -----------------------------------------------------------------------------------------------------
 
 // When a candidate is tried.
 enum { usual = 0, with_skin = 1, with_torques = 2, where_limited = 4 };
@@ -111,14 +110,14 @@ static sn_status try_fold(const chooser *c, const sn_fold *fold, sn_candidate *c
   sn_status status = frames ? SN_OK : ctx->error.status;
   for (int k = 0; status == SN_OK && k < fold->count; k++) frames[k] = c->keys->frames[fold->poses[k]];
   sn_keys learned = {.count = fold->outside_count, .frames = frames};
-  sn_keys asked = {.count = fold->count - fold->outside_count,
-                   .frames = frames ? frames + fold->outside_count : NULL};
+  sn_keys held_out = {.count = fold->count - fold->outside_count,
+                      .frames = frames ? frames + fold->outside_count : NULL};
   sn_model bytes = {0};
   sn_rt_model model;
   sn_train_report report = {0};
   if (status == SN_OK) status = sn_train(ctx, &candidate->spec, c->examples, &learned, &bytes, &report);
   if (status == SN_OK) status = sn_model_open(ctx, candidate->spec.text, bytes.bytes, bytes.size, &model);
-  if (status == SN_OK) status = measure_model(ctx, &model, c->examples, &asked, errors);
+  if (status == SN_OK) status = measure_model(ctx, &model, c->examples, &held_out, errors);
   if (status == SN_OK && c->limits->time > 0 && isnan(candidate->ratio))
     status = sn_assess_ratio(ctx, &model, c->examples, &candidate->ratio);
   candidate->bytes = fmax(candidate->bytes, (double)bytes.size), candidate->seconds += report.seconds;
@@ -127,8 +126,8 @@ static sn_status try_fold(const chooser *c, const sn_fold *fold, sn_candidate *c
   return status;
 }
 
-// What the method cannot be trained on is no reason to stop.
-static sn_status forgive(sn_context *ctx, sn_candidate *candidate, sn_status status) {
+// A method that these examples do not suit is refused, not an error.
+static sn_status refuse_failed(sn_context *ctx, sn_candidate *candidate, sn_status status) {
   if (status != SN_BAD_INPUT && status != SN_NOT_CONVERGED && status != SN_UNSUPPORTED) return status;
   snprintf(candidate->refused, sizeof candidate->refused, "%.*s", (int)sizeof candidate->refused - 1,
            ctx->error.message);
@@ -140,39 +139,39 @@ static void refuse(sn_candidate *candidate, const char *why) {
   snprintf(candidate->refused, sizeof candidate->refused, "%s", why ? why : "");
 }
 
-// Asks the n-th candidate about a part.
-static sn_status ask(chooser *c, int part, int n) {
+// Tries the n-th candidate on a fold.
+static sn_status try_candidate(chooser *c, int f, int n) {
   sn_candidate *candidate = &c->out->candidates[n];
-  sn_status status = try_fold(c, &c->folds.folds[part], candidate, &c->errors[n]);
-  if (status != SN_OK) return forgive(c->ctx, candidate, status);
+  sn_status status = try_fold(c, &c->folds.folds[f], candidate, &c->errors[n]);
+  if (status != SN_OK) return refuse_failed(c->ctx, candidate, status);
   refuse(candidate, too_much(c->limits, candidate->bytes, candidate->ratio));
   if (candidate->refused[0]) return SN_OK;
   const sn_mesh *rest = &c->examples->rest;
   double diagonal = sn_points_diagonal((const float(*)[3])rest->positions, rest->vertex_count);
-  status = sn_metrics_of(c->ctx, &c->errors[n], diagonal, &candidate->left_out);
-  if (status == SN_OK && !isfinite(candidate->left_out.rms)) refuse(candidate, "what it gives is not finite");
-  candidate->parts = part + 1;
+  status = sn_metrics_of(c->ctx, &c->errors[n], diagonal, &candidate->held_out);
+  if (status == SN_OK && !isfinite(candidate->held_out.rms)) refuse(candidate, "what it gives is not finite");
+  candidate->folds = f + 1;
   return status;
 }
 
-// Of the candidates that were asked about `parts` parts.
-static double least_error(const chooser *c, int parts) {
+// Of the candidates that were tried on `folds` folds.
+static double least_error(const chooser *c, int folds) {
   double least = INFINITY;
   for (int n = 0; n < c->out->count; n++) {
     const sn_candidate *candidate = &c->out->candidates[n];
-    if (!candidate->refused[0] && candidate->parts == parts) least = fmin(least, candidate->left_out.rms_pct_diag);
+    if (!candidate->refused[0] && candidate->folds == folds) least = fmin(least, candidate->held_out.rms_pct_diag);
   }
   return least;
 }
 
-static sn_status ask_all(chooser *c) {
+static sn_status try_all(chooser *c) {
   sn_status status = SN_OK;
-  for (int part = 0; part < c->folds.fold_count; part++) {
-    double most = part > 0 ? far_behind * fmax(least_error(c, part), c->limits->error) : INFINITY;
+  for (int f = 0; f < c->folds.fold_count; f++) {
+    double most = f > 0 ? far_behind * fmax(least_error(c, f), c->limits->error) : INFINITY;
     for (int n = 0; status == SN_OK && n < c->out->count; n++) {
       const sn_candidate *candidate = &c->out->candidates[n];
-      bool behind = candidate->parts < part || candidate->left_out.rms_pct_diag > most;
-      if (!candidate->refused[0] && !behind) status = ask(c, part, n);
+      bool behind = candidate->folds < f || candidate->held_out.rms_pct_diag > most;
+      if (!candidate->refused[0] && !behind) status = try_candidate(c, f, n);
     }
   }
   return status;
@@ -184,12 +183,12 @@ static sn_status ask_all(chooser *c) {
 // that were far behind are tried where all others were refused.
 static sn_candidate *best_of(const chooser *c) {
   sn_candidate *best = NULL;
-  for (int parts = c->folds.fold_count; !best && parts > 0; parts--) {
-    double most = c->limits->error > 0 ? c->limits->error : least_error(c, parts) * as_good;
+  for (int folds = c->folds.fold_count; !best && folds > 0; folds--) {
+    double most = c->limits->error > 0 ? c->limits->error : least_error(c, folds) * as_good;
     for (int n = 0; n < c->out->count; n++) {
       sn_candidate *candidate = &c->out->candidates[n];
-      if (candidate->refused[0] || candidate->parts != parts) continue;
-      if (!(candidate->left_out.rms_pct_diag <= most)) continue;
+      if (candidate->refused[0] || candidate->folds != folds) continue;
+      if (!(candidate->held_out.rms_pct_diag <= most)) continue;
       if (!best || candidate->bytes < best->bytes) best = candidate;
     }
   }
@@ -202,15 +201,15 @@ static sn_status fail_none(const chooser *c) {
     const sn_candidate *candidate = &c->out->candidates[n];
     if (candidate->refused[0]) continue;
     bool better =
-      !least || candidate->parts > least->parts ||
-      (candidate->parts == least->parts && candidate->left_out.rms_pct_diag < least->left_out.rms_pct_diag);
+      !least || candidate->folds > least->folds ||
+      (candidate->folds == least->folds && candidate->held_out.rms_pct_diag < least->held_out.rms_pct_diag);
     if (better) least = candidate;
   }
   if (!least)
     return sn_fail(c->ctx, SN_BAD_INPUT, "method auto: no method stays within the limits; give larger ones");
   return sn_fail(c->ctx, SN_BAD_INPUT,
                  "method auto: no method reaches an error of %g %% on held-out poses; the least is %.3g %% of %s",
-                 c->limits->error, least->left_out.rms_pct_diag, least->spec.text);
+                 c->limits->error, least->held_out.rms_pct_diag, least->spec.text);
 }
 
 // Trains the best on all poses; one that turns out too large or slow makes way for the next.
@@ -226,7 +225,7 @@ static sn_status train_best(const chooser *c, sn_model *out, sn_train_report *re
     best->bytes = (double)out->size, best->seconds += report->seconds;
     const char *why = too_much(c->limits, best->bytes, best->ratio);
     if (!why) {
-      report->cross_validated = fmax(report->cross_validated, best->left_out.ee > 0 ? best->left_out.ee : 0);
+      report->cross_validated = fmax(report->cross_validated, best->held_out.ee > 0 ? best->held_out.ee : 0);
       c->out->chosen = best;
       return SN_OK;
     }
@@ -244,7 +243,7 @@ sn_status sn_train_chosen(sn_context *ctx, const sn_examples *examples, const sn
   sn_status status = keys->count > 0 ? SN_OK : sn_fail(ctx, SN_BAD_INPUT, "no frames to train on; see `keys`");
   if (status == SN_OK) status = list_candidates(&c);
   if (status == SN_OK) status = sn_folds_of_keys(c.ctx, c.memory, c.examples, c.keys, &c.folds);
-  if (status == SN_OK) status = ask_all(&c);
+  if (status == SN_OK) status = try_all(&c);
   for (int n = 0; n < most_candidates; n++) sn_errors_free(&c.errors[n]);
   return status == SN_OK ? train_best(&c, out, report) : status;
 }

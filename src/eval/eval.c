@@ -15,15 +15,15 @@ static int window_size(const sn_context *ctx, const sn_rt_model *model) {
   return count < (size_t)least ? least : count > INT32_MAX ? INT32_MAX : (int)count;
 }
 
-static sn_status measure_windows(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples,
-                                 const sn_keys *keys, sn_errors *out) {
-  sn_status status = sn_errors_begin(ctx, examples, keys->count, out);
+static sn_status measure_windows(sn_context *ctx, const sn_rt_model *model, const sn_examples *input,
+                                 const sn_examples *truth, const sn_keys *keys, sn_errors *out) {
+  sn_status status = sn_errors_begin(ctx, truth, keys->count, out);
   int step = window_size(ctx, model);
   for (int first = 0; status == SN_OK && first < keys->count; first += step) {
     int count = keys->count - first < step ? keys->count - first : step;
     sn_keys window = {.count = count, .frames = keys->frames + first};
     sn_frames positions, normals;
-    status = sn_assess_evaluate(ctx, model, examples, &window, &positions, &normals);
+    status = sn_assess_evaluate(ctx, model, input, &window, &positions, &normals);
     if (status != SN_OK) break;
     status = sn_errors_window(ctx, &window, first, &positions, &normals, out);
     sn_frames_free(&positions);
@@ -76,8 +76,9 @@ static sn_status receive(sn_context *ctx, const sn_examples *examples, const sn_
   return status == SN_OK ? share_errors(ctx, owner, out) : status;
 }
 
-static sn_status measure(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples, const sn_keys *keys,
-                         sn_errors *out) {
+// Errors of the frames of `truth` in the poses of `input`.
+static sn_status measure(sn_context *ctx, const sn_rt_model *model, const sn_examples *input,
+                         const sn_examples *truth, const sn_keys *keys, sn_errors *out) {
   sn_errors group[frame_groups] = {{0}};
   sn_status status = SN_OK;
   int groups = group_count(model, keys);
@@ -85,12 +86,12 @@ static sn_status measure(sn_context *ctx, const sn_rt_model *model, const sn_exa
   for (int g = 0; ctx->team && g < groups && status == SN_OK; g++) {
     sn_keys own = group_keys(keys, groups, g);
     if (group_owner(ctx, groups, g) == sn_team_rank(ctx))
-      status = measure_windows(ctx, model, examples, &own, &group[g]);
+      status = measure_windows(ctx, model, input, truth, &own, &group[g]);
   }
   for (int g = 0; g < groups && status == SN_OK; g++) {
     sn_keys own = group_keys(keys, groups, g);
-    status = ctx->team ? receive(ctx, examples, &own, group_owner(ctx, groups, g), &group[g])
-                       : measure_windows(ctx, model, examples, &own, &group[g]);
+    status = ctx->team ? receive(ctx, truth, &own, group_owner(ctx, groups, g), &group[g])
+                       : measure_windows(ctx, model, input, truth, &own, &group[g]);
     if (status == SN_OK) status = sn_errors_add(ctx, out, &group[g]);
     sn_errors_free(&group[g]);
     if (!ctx->team) sn_progress(ctx, "measuring", (g + 1.0) / groups);
@@ -161,20 +162,40 @@ sn_status sn_assess(sn_context *ctx, const sn_rt_model *model, const sn_examples
                     const sn_scored_frames *frames, sn_scores *out) {
   parts p = split(examples, frames->train, frames->test);
   sn_status status = SN_OK;
-  for (int k = 0; status == SN_OK && k < 3; k++) status = measure(ctx, model, examples, &p.keys[k], &p.errors[k]);
+  for (int k = 0; status == SN_OK && k < 3; k++)
+    status = measure(ctx, model, examples, examples, &p.keys[k], &p.errors[k]);
   if (status == SN_OK) return score(ctx, examples, &p, out, frames->frame_rms);
   free_errors(&p);
   return status;
 }
 
+// Of the vertices of a seam the first counts.
+static void store_vertex_rms(const sn_errors *errors, double *vertex_rms) {
+  const int *source = errors->examples->source;
+  for (int s = errors->vertex_count - 1; s >= 0; s--)
+    vertex_rms[source ? source[s] : s] = errors->frame_count > 0 ? sqrt(errors->squared[s] / errors->frame_count) : 0;
+}
+
 sn_status sn_assess_vertices(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples,
                              const sn_keys *keys, double *out) {
   sn_errors errors;
-  sn_status status = measure(ctx, model, examples, keys, &errors);
-  for (int s = errors.vertex_count - 1; status == SN_OK && s >= 0; s--) { // of a seam's vertices the first counts
-    out[examples->source ? examples->source[s] : s] =
-      errors.frame_count > 0 ? sqrt(errors.squared[s] / errors.frame_count) : 0;
-  }
+  sn_status status = measure(ctx, model, examples, examples, keys, &errors);
+  if (status == SN_OK) store_vertex_rms(&errors, out);
+  sn_errors_free(&errors);
+  return status;
+}
+
+sn_status sn_assess_all(sn_context *ctx, const sn_rt_model *model, const sn_examples *input, const sn_examples *truth,
+                        sn_arena *memory, sn_figures *out) {
+  sn_keys all = {.count = truth->frames.frame_count, .frames = SN_NEW(ctx, memory, int, truth->frames.frame_count)};
+  sn_errors errors = {0};
+  *out = (sn_figures){.frame_rms = SN_NEW(ctx, memory, double, all.count),
+                      .vertex_rms = SN_NEW(ctx, memory, double, truth->rest.vertex_count)};
+  if (!all.frames || !out->frame_rms || !out->vertex_rms) return ctx->error.status;
+  for (int f = 0; f < all.count; f++) all.frames[f] = f;
+  sn_status status = measure(ctx, model, input, truth, &all, &errors);
+  if (status == SN_OK) status = sn_metrics_of(ctx, &errors, rest_diagonal(truth), &out->error);
+  if (status == SN_OK) store_frame_rms(&errors, &all, out->frame_rms), store_vertex_rms(&errors, out->vertex_rms);
   sn_errors_free(&errors);
   return status;
 }
@@ -252,20 +273,20 @@ typedef struct loocv_job {
   fold *folds;
 } loocv_job;
 
-static sn_status train_and_measure(fold *f, const loocv_job *job, const sn_keys *others, const sn_keys *left_out,
+static sn_status train_and_measure(fold *f, const loocv_job *job, const sn_keys *others, const sn_keys *held_out,
                                    sn_errors *seen, sn_train_report *report) {
   sn_model model = {0};
   sn_rt_model opened;
   if (sn_method_has_no_model(job->spec)) {
-    parts p = {.keys = {*others, {0}, *left_out}};
+    parts p = {.keys = {*others, {0}, *held_out}};
     sn_status status = measure_predictions(&f->ctx, job->spec, job->examples, &p, report);
     *seen = p.errors[0], f->test = p.errors[2];
     return status;
   }
   sn_status status = sn_train(&f->ctx, job->spec, job->examples, others, &model, report);
   if (status == SN_OK) status = sn_model_open(&f->ctx, "model", model.bytes, model.size, &opened);
-  if (status == SN_OK) status = measure(&f->ctx, &opened, job->examples, others, seen);
-  if (status == SN_OK) status = measure(&f->ctx, &opened, job->examples, left_out, &f->test);
+  if (status == SN_OK) status = measure(&f->ctx, &opened, job->examples, job->examples, others, seen);
+  if (status == SN_OK) status = measure(&f->ctx, &opened, job->examples, job->examples, held_out, &f->test);
   sn_model_free(&model);
   return status;
 }
@@ -274,13 +295,13 @@ static void run_fold(const loocv_job *job, int k) {
   fold *f = &job->folds[k];
   sn_arena scratch = sn_arena_new(&f->ctx);
   sn_keys others = {.frames = SN_NEW(&f->ctx, &scratch, int, job->keys->count)};
-  sn_keys left_out = {.count = 1, .frames = &job->keys->frames[k]};
+  sn_keys held_out = {.count = 1, .frames = &job->keys->frames[k]};
   sn_errors seen = {0};
   sn_train_report report = {0};
   f->status = others.frames ? SN_OK : f->ctx.error.status;
   for (int o = 0; f->status == SN_OK && o < job->keys->count; o++)
     if (o != k) others.frames[others.count++] = job->keys->frames[o];
-  if (f->status == SN_OK) f->status = train_and_measure(f, job, &others, &left_out, &seen, &report);
+  if (f->status == SN_OK) f->status = train_and_measure(f, job, &others, &held_out, &seen, &report);
   if (f->status == SN_OK) f->status = sn_metrics_of(&f->ctx, &seen, rest_diagonal(job->examples), &f->train);
   f->seconds = report.seconds;
   sn_errors_free(&seen);
@@ -321,14 +342,14 @@ sn_status sn_assess_loocv(sn_context *ctx, const sn_method_spec *spec, const sn_
     else
       status = sn_errors_add(ctx, &all, &job.folds[k].test);
   }
-  sn_metrics left_out;
-  if (status == SN_OK) status = sn_metrics_of(ctx, &all, rest_diagonal(examples), &left_out);
+  sn_metrics held_out;
+  if (status == SN_OK) status = sn_metrics_of(ctx, &all, rest_diagonal(examples), &held_out);
   if (status == SN_OK) {
     out->train = mean_metrics(job.folds, keys->count);
     if (examples->test_frame_count > 0)
-      out->between = left_out;
+      out->between = held_out;
     else
-      out->test = out->all = left_out;
+      out->test = out->all = held_out;
     *seconds = 0;
     for (int k = 0; k < keys->count; k++) *seconds += job.folds[k].seconds;
   }

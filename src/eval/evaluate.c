@@ -16,19 +16,21 @@ static int count_outside(const double *rows, int frames, int width, int k, const
   return count;
 }
 
-int sn_assess_clamped(const sn_rt_model *model, const sn_examples *examples, uint32_t joint) {
+sn_clamped sn_assess_clamped(const sn_rt_model *model, const sn_examples *examples, uint32_t k) {
   const sn_torques *t = &examples->torques;
-  float range[2];
-  if (!t->values || !sn_rt_torque_range(model, joint, range)) return 0;
-  int j = sn_skeleton_find(&examples->skeleton, sn_rt_joint_name(model, joint));
-  return count_outside(t->values, t->frame_count, t->joint_count, j, range);
-}
-
-int sn_assess_values_clamped(const sn_rt_model *model, const sn_examples *examples, uint32_t value) {
   const sn_values *v = &examples->values;
-  float range[2];
-  if (!sn_rt_value_range(model, value, range)) return 0;
-  return count_outside(v->values, v->frame_count, v->count, sn_values_find(v, sn_rt_value_name(model, value)), range);
+  if (k >= model->info.torque_count) {
+    k -= model->info.torque_count;
+    sn_clamped out = {"value ", sn_rt_value_name(model, k), .frames = v->frame_count};
+    if (sn_rt_value_range(model, k, out.range))
+      out.outside = count_outside(v->values, v->frame_count, v->count, sn_values_find(v, out.name), out.range);
+    return out;
+  }
+  sn_clamped out = {"torque of ", sn_rt_joint_name(model, k), .frames = t->frame_count};
+  int j = t->values ? sn_skeleton_find(&examples->skeleton, out.name) : -1;
+  if (sn_rt_torque_range(model, k, out.range))
+    out.outside = count_outside(t->values, t->frame_count, t->joint_count, j, out.range);
+  return out;
 }
 
 static size_t align64(size_t size) { return (size + 63) / 64 * 64; }

@@ -176,47 +176,17 @@ static sn_status write_frames(evaluation *e) {
   return status;
 }
 
-// Where the true frames are given as well, how far the model is from them.
+// How far the model is from the true frames.
 static sn_status score(evaluation *e, const sn_examples *truth, sn_metrics *out) {
-  const sn_rt_model *model = e->model;
-  const sn_examples *input = &e->input;
-  sn_keys keys = {0};
-  sn_frames positions = {0}, normals = {0};
-  sn_errors errors = {0};
-  int count = truth->frames.frame_count;
-  sn_status status = sn_keys_parse(e->ctx, "all", count, 0, &keys, NULL);
-  if (status == SN_OK && sn_model_frame_count(model, input) != count)
-    status = sn_fail(e->ctx, SN_BAD_INPUT, "%d frames of input, but %d true ones", sn_model_frame_count(model, input),
-                     count);
-  if (status == SN_OK) status = sn_assess_evaluate(e->ctx, model, input, &keys, &positions, &normals);
-  if (status == SN_OK) status = sn_errors_measure(e->ctx, truth, &keys, &positions, &normals, &errors);
-  double diagonal = sn_points_diagonal((const float(*)[3])truth->rest.positions, truth->rest.vertex_count);
-  if (status == SN_OK) status = sn_metrics_of(e->ctx, &errors, diagonal, out);
-  sn_keys_free(&keys);
-  sn_frames_free(&positions);
-  sn_frames_free(&normals);
-  sn_errors_free(&errors);
+  int frames = sn_model_frame_count(e->model, &e->input), count = truth->frames.frame_count;
+  sn_figures figures;
+  if (frames != count) return sn_fail(e->ctx, SN_BAD_INPUT, "%d frames of input, but %d true ones", frames, count);
+  sn_status status = sn_assess_all(e->ctx, e->model, &e->input, truth, &e->memory, &figures);
+  *out = figures.error;
   return status;
 }
 
-// Frames of the whole mesh become those of the control vertices alone.
-static sn_status pick_controls(evaluation *e, sn_frames *frames) {
-  const sn_rt_model *model = e->model;
-  const uint32_t *points = sn_rt_find_section(model, "control.points", NULL);
-  int count = (int)model->info.control_count;
-  sn_frames picked;
-  sn_status status = sn_frames_new(e->ctx, count, frames->frame_count, &picked);
-  if (status != SN_OK) return status;
-  for (int f = 0; f < frames->frame_count; f++)
-    for (int k = 0; k < count; k++)
-      memcpy(sn_frame_mutable(&picked, f)[k], sn_frame(frames, f)[points[k]], sizeof(float[3]));
-  picked.rate = frames->rate;
-  sn_frames_free(frames);
-  *frames = picked;
-  return SN_OK;
-}
-
-// Positions of the control points, as separate frames.
+// Positions of the control points, or of the whole mesh, which has them.
 static sn_status load_controls(evaluation *e) {
   const char *path = e->job->inputs->load.controls;
   int points = (int)e->model->info.control_count;
@@ -228,11 +198,12 @@ static sn_status load_controls(evaluation *e) {
                    e->job->name, points);
   sn_choice choice = {.adjust = e->job->inputs->load.adjust[SN_FILE_FRAMES]};
   sn_status status = sn_frames_read(e->ctx, path, &choice, frames);
-  if (status == SN_OK && frames->vertex_count == (int)e->model->info.vertex_count) status = pick_controls(e, frames);
-  if (status == SN_OK && frames->vertex_count != points) {
+  if (status != SN_OK) return status;
+  if (frames->vertex_count == (int)e->model->info.vertex_count)
+    status = sn_model_mesh(e->ctx, e->model, &e->input.rest);
+  else if (frames->vertex_count != points)
     status = sn_fail(e->ctx, SN_BAD_INPUT, "%s has %d points, the model's control points are %d", path,
                      frames->vertex_count, points);
-  }
   return status == SN_OK ? sn_frames_check(e->ctx, frames) : status;
 }
 
@@ -286,34 +257,18 @@ static sn_status load_input(evaluation *e) {
                  sn_rt_drive_name(info->drive));
 }
 
-// An input of the model that the training had within a range.
-typedef struct ranged {
-  const char *kind, *name; // "torque of " or "value ", and whose
-  float range[2];
-  int count, frames; // at so many it is outside
-} ranged;
-
-static void report_range(const sn_inputs *in, const char *model, const ranged *r, json_t *out) {
-  sn_inputs_note(in,
-                 "note: %s: the %s%s is outside %g to %g, the range of the training, at %d of %d frames; there the "
-                 "nearest %.*s within is used",
-                 model, r->kind, r->name, (double)r->range[0], (double)r->range[1], r->count, r->frames,
-                 (int)strcspn(r->kind, " "), r->kind);
-  sn_report_put(out, r->name, json_integer(r->count));
-}
-
 json_t *sn_report_clamped(const sn_inputs *in, const char *name, const sn_rt_model *model,
                           const sn_examples *examples) {
   json_t *out = json_object();
-  for (uint32_t j = 0; j < model->info.torque_count; j++) {
-    ranged r = {"torque of ", sn_rt_joint_name(model, j), .frames = examples->torques.frame_count};
-    r.count = sn_assess_clamped(model, examples, j);
-    if (r.count > 0 && sn_rt_torque_range(model, j, r.range)) report_range(in, name, &r, out);
-  }
-  for (uint32_t v = 0; v < model->info.value_count; v++) {
-    ranged r = {"value ", sn_rt_value_name(model, v), .frames = examples->values.frame_count};
-    r.count = sn_assess_values_clamped(model, examples, v);
-    if (r.count > 0 && sn_rt_value_range(model, v, r.range)) report_range(in, name, &r, out);
+  for (uint32_t k = 0; k < model->info.torque_count + model->info.value_count; k++) {
+    sn_clamped c = sn_assess_clamped(model, examples, k);
+    if (c.outside == 0) continue;
+    sn_inputs_note(in,
+                   "note: %s: the %s%s is outside %g to %g, the range of the training, at %d of %d frames; there the "
+                   "nearest %.*s within is used",
+                   name, c.kind, c.name, (double)c.range[0], (double)c.range[1], c.outside, c.frames,
+                   (int)strcspn(c.kind, " "), c.kind);
+    sn_report_put(out, c.name, json_integer(c.outside));
   }
   return out;
 }

@@ -107,8 +107,8 @@ static json_t *describe_candidate(const sn_choice_table *table, const sn_candida
   json_t *out = json_object();
   bool refused = candidate->refused[0];
   sn_report_add(out, "spec:s left_out:o parts:o bytes:I ratio_lbs:f seconds:f chosen:b", candidate->spec.text,
-                refused ? json_null() : sn_report_metrics(&candidate->left_out),
-                json_integer(refused ? 0 : candidate->parts), (json_int_t)candidate->bytes, candidate->ratio,
+                refused ? json_null() : sn_report_metrics(&candidate->held_out),
+                json_integer(refused ? 0 : candidate->folds), (json_int_t)candidate->bytes, candidate->ratio,
                 candidate->seconds, candidate == table->chosen);
   if (refused) json_object_set_new(out, "refused", sn_report_text(candidate->refused));
   return out;

@@ -88,22 +88,14 @@ sn_status sn_session_compare(sn_session *s, int methods, const char *const *spec
 
 sn_status sn_session_errors(sn_session *s, const void *bytes, size_t size) {
   sn_rt_model model;
-  sn_keys all = {0}, none = {0};
-  sn_scores scores;
-  double *vertex_rms = SN_NEW(&s->ctx, &s->memory, double, s->examples.rest.vertex_count);
-  double *frame_rms = SN_NEW(&s->ctx, &s->memory, double, s->examples.frames.frame_count);
-  sn_status status = vertex_rms && frame_rms ? SN_OK : s->ctx.error.status;
-  if (status == SN_OK) status = sn_model_open(&s->ctx, "model", bytes, size, &model);
+  sn_figures figures;
+  sn_status status = sn_model_open(&s->ctx, "model", bytes, size, &model);
   if (status == SN_OK) status = sn_inputs_retarget(&s->ctx, &s->inputs, &model, &s->examples);
-  if (status == SN_OK) status = sn_keys_parse(&s->ctx, "all", s->examples.frames.frame_count, 1, &all, NULL);
-  if (status == SN_OK)
-    status = sn_assess(&s->ctx, &model, &s->examples, &(sn_scored_frames){&all, &none, frame_rms}, &scores);
-  if (status == SN_OK) status = sn_assess_vertices(&s->ctx, &model, &s->examples, &all, vertex_rms);
-  if (status == SN_OK) s->vertex_rms = vertex_rms, s->frame_rms = frame_rms;
-  sn_keys_free(&all);
+  if (status == SN_OK) status = sn_assess_all(&s->ctx, &model, &s->examples, &s->examples, &s->memory, &figures);
   status = sn_session_end(s, status);
   if (status != SN_OK) return status;
-  return sn_session_tell(s, "errors", json_pack("{so}", "all", sn_report_metrics(&scores.all)));
+  s->vertex_rms = figures.vertex_rms, s->frame_rms = figures.frame_rms;
+  return sn_session_tell(s, "errors", json_pack("{so}", "all", sn_report_metrics(&figures.error)));
 }
 
 // ---- files ---------------------------------------------------------------------------------------------------------------------

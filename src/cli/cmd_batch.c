@@ -188,10 +188,10 @@ static json_t *describe(const batch *b) {
     const batch_job *job = &b->jobs[k];
     if (!job->chosen) continue;
     json_t *out = json_object();
-    sn_report_add(out, "name:s state:s", job->name, state_names[job->state]);
-    if (job->process > 0) json_object_set_new(out, "seconds", json_real(job->seconds));
-    if (*job->message) json_object_set_new(out, "message", sn_report_text(job->message));
-    if (job->process > 0) json_object_set_new(out, "log", sn_report_text(sn_batch_path(b, job, "txt", path)));
+    bool ran = job->process > 0;
+    sn_report_add(out, "name:s state:s seconds:o? message:s? log:s?", job->name, state_names[job->state],
+                  ran ? json_real(job->seconds) : NULL, job->message,
+                  ran ? sn_batch_path(b, job, "txt", path) : NULL);
     json_array_append_new(jobs, out);
   }
   for (int s = batch_done; s <= batch_blocked; s++)

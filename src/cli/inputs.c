@@ -27,12 +27,9 @@ sn_status sn_cli_inputs(cli *c, sn_inputs *out) {
 void sn_cli_say_keys(cli *c, const sn_keys *keys) {
   const char *spec = sn_cli_text(c, "--keys");
   if (!spec || strncmp(spec, "auto:", 5) != 0) return;
-  c->keys = json_array();
+  c->keys = sn_report_integers(keys->frames, keys->count);
   sn_cli_say(c, "frames chosen:");
-  for (int k = 0; k < keys->count; k++) {
-    sn_cli_say(c, "%s%d", k > 0 ? "," : " ", keys->frames[k]);
-    json_array_append_new(c->keys, json_integer(keys->frames[k]));
-  }
+  for (int k = 0; k < keys->count; k++) sn_cli_say(c, "%s%d", k > 0 ? "," : " ", keys->frames[k]);
   sn_cli_say(c, "\n");
 }
 

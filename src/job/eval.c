@@ -349,9 +349,8 @@ sn_status sn_job_eval(sn_context *ctx, const sn_eval_job *job, sn_eval_result *o
 json_t *sn_report_eval(const sn_eval_job *job, sn_eval_result *result) {
   json_t *out = json_object();
   if (result->clamped)
-    sn_report_add(out, "frames:i vertices:i clamped:o", result->frames, job->model->info.vertex_count,
-                  result->clamped);
-  if (result->outside) json_object_set_new(out, "outside", result->outside);
-  if (result->error.frame_count > 0) json_object_set_new(out, "all", sn_report_metrics(&result->error));
+    sn_report_add(out, "frames:i vertices:i clamped:o outside:o? all:o?", result->frames,
+                  job->model->info.vertex_count, result->clamped, result->outside,
+                  result->error.frame_count > 0 ? sn_report_metrics(&result->error) : NULL);
   return out;
 }

@@ -93,12 +93,11 @@ static json_t *object_json(const sn_abc_object *o) {
   json_t *out =
     json_pack("{ss ss sb sb}", "path", o->path, "kind", o->kind, "animated", o->animated, "instance", o->instance);
   if (!out) out = json_pack("{ss}", "kind", o->kind); // a path that is not UTF-8
-  if (o->mesh) json_object_set_new(out, "points", json_integer(o->points));
-  if (o->mesh || o->faces) json_object_set_new(out, "faces", json_integer(o->faces));
-  json_object_set_new(out, "samples", json_integer(o->samples));
-  if (o->samples > 0) sn_report_add(out, "start:f end:f", o->start, o->end);
-  if (o->changes_at >= 0) json_object_set_new(out, "changes_at", json_integer(o->changes_at));
-  json_object_set_new(out, "hidden_samples", json_integer(o->hidden_samples));
+  sn_report_add(out, "points:o? faces:o? samples:i start:o? end:o? changes_at:o? hidden_samples:i",
+                o->mesh ? json_integer(o->points) : NULL, o->mesh || o->faces ? json_integer(o->faces) : NULL,
+                o->samples, o->samples > 0 ? sn_report_number(o->start) : NULL,
+                o->samples > 0 ? sn_report_number(o->end) : NULL,
+                o->changes_at >= 0 ? json_integer(o->changes_at) : NULL, o->hidden_samples);
   return out;
 }
 

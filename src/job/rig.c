@@ -467,18 +467,17 @@ static json_t *report_result(const sn_rig_job *job, const sn_rig_done *done) {
   const sn_rig_figures *g = &done->figures;
   const sn_examples *e = job->examples;
   int influences = job->options.influences, rest_frame = done->rest_frame;
-  json_t *out = sn_report_metrics(&g->error), *histogram = json_array();
-  for (int k = 0; k <= influences; k++) json_array_append_new(histogram, json_integer(g->influences[k]));
+  json_t *out = sn_report_metrics(&g->error);
   sn_report_add(out,
                 "bones:i bones_wanted:o rest_frame:o pruned:i reason:o influences:i influences_histogram:o "
                 "joint_gap_pct_diag:f p99_pct_diag:f roughness:f symmetric:b joints_inside_pct:f "
                 "joint_outside_pct_diag:f pieces:i iterations:i seconds:f frame_rms:o vertex_rms:o",
                 r->bones, r->bones_wanted ? json_integer(r->bones_wanted) : json_null(),
                 rest_frame < 0 ? json_null() : json_integer(rest_frame), r->pruned,
-                *r->reason ? sn_report_text(r->reason) : json_null(), influences, histogram, g->joint_gap_pct_diag,
-                g->visible.p99_pct_diag, g->visible.roughness, r->symmetric, g->joints_inside_pct,
-                g->joint_outside_pct_diag, g->pieces, r->iterations, done->seconds,
-                sn_report_numbers(g->frame_rms, e->frames.frame_count),
+                *r->reason ? sn_report_text(r->reason) : json_null(), influences,
+                sn_report_integers(g->influences, influences + 1), g->joint_gap_pct_diag, g->visible.p99_pct_diag,
+                g->visible.roughness, r->symmetric, g->joints_inside_pct, g->joint_outside_pct_diag, g->pieces,
+                r->iterations, done->seconds, sn_report_numbers(g->frame_rms, e->frames.frame_count),
                 sn_report_numbers(g->vertex_rms, e->rest.vertex_count));
   if (r->curve_count > 0)
     sn_report_add(out, "cross_validated_pct_diag:o cross_validated_choice:i",
@@ -487,13 +486,11 @@ static json_t *report_result(const sn_rig_job *job, const sn_rig_done *done) {
 }
 
 json_t *sn_report_rigging(const sn_rig_job *job, const sn_rig_done *done) {
-  json_t *out = report_result(job, done);
-  if (*done->poor) json_object_set_new(out, "poor", json_string(done->poor));
-  if (job->options.given != SN_RIG_NOTHING) return out;
-  json_t *noise = json_object(), *wrong = json_array();
-  for (int k = 0; k < done->noise.wrong_count; k++) json_array_append_new(wrong, json_integer(done->noise.wrong[k]));
-  sn_report_add(noise, "frames_pct_diag:f rest_pct_diag:f wrong_frames:o", done->noise.frames_pct_diag,
-                done->noise.rest_pct_diag, wrong);
-  json_object_set_new(out, "noise", noise);
+  const sn_rig_noise *n = &done->noise;
+  json_t *out = report_result(job, done), *noise = job->options.given == SN_RIG_NOTHING ? json_object() : NULL;
+  if (noise)
+    sn_report_add(noise, "frames_pct_diag:f rest_pct_diag:f wrong_frames:o", n->frames_pct_diag, n->rest_pct_diag,
+                  sn_report_integers(n->wrong, n->wrong_count));
+  sn_report_add(out, "poor:s? noise:o?", done->poor, noise);
   return out;
 }

@@ -279,11 +279,8 @@ static sn_status describe_set(view *v, json_t *out) {
   sn_report_add(out, "version:s frame_count:i fps:f", SN_VERSION, frames, sn_inputs_rate(v->job->inputs, &e->frames));
   if (status == SN_OK)
     status = sn_keys_parse(v->ctx, v->job->inputs->keys, frames, v->job->inputs->seed, &v->keys, &v->others);
-  if (status == SN_OK && v->others.count > 0) {
-    json_t *list = json_array();
-    for (int k = 0; k < v->keys.count; k++) json_array_append_new(list, json_integer(v->keys.frames[k]));
-    json_object_set_new(out, "training", list);
-  }
+  if (status == SN_OK && v->others.count > 0)
+    json_object_set_new(out, "training", sn_report_integers(v->keys.frames, v->keys.count));
   if (status == SN_OK) status = put_mesh(v, e, out);
   if (status == SN_OK) status = put_look(v, e, out);
   if (status == SN_OK) status = put_skeleton(v, e, out);

@@ -8,15 +8,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-static json_t *next_text(const char *text) { return text ? sn_report_text(text) : json_null(); }
-
-static json_t *next_value(char kind, va_list *args) {
-  if (kind == 'i') return json_integer(va_arg(*args, int));
-  if (kind == 'I') return json_integer(va_arg(*args, json_int_t));
-  if (kind == 'f') return sn_report_number(va_arg(*args, double));
-  if (kind == 'b') return json_boolean(va_arg(*args, int));
-  if (kind == 's') return next_text(va_arg(*args, const char *));
-  return va_arg(*args, json_t *);
+static json_t *next_value(char kind, va_list *args, bool *empty) {
+  json_int_t whole = kind == 'i' || kind == 'b' ? va_arg(*args, int) : kind == 'I' ? va_arg(*args, json_int_t) : 0;
+  double real = kind == 'f' ? va_arg(*args, double) : 0;
+  const char *text = kind == 's' ? va_arg(*args, const char *) : NULL;
+  json_t *value = kind == 'o' ? va_arg(*args, json_t *) : NULL;
+  *empty = whole == 0 && real == 0 && (!text || !*text) && !value;
+  if (kind == 'i' || kind == 'I') return json_integer(whole);
+  if (kind == 'f') return sn_report_number(real);
+  if (kind == 'b') return json_boolean(whole);
+  return kind == 'o' ? value : text ? sn_report_text(text) : json_null();
 }
 
 void sn_report_add(json_t *object, const char *members, ...) {
@@ -24,10 +25,16 @@ void sn_report_add(json_t *object, const char *members, ...) {
   va_start(args, members);
   for (const char *at = members; *at; at += strspn(at, " ")) {
     char name[64];
+    bool empty;
     size_t length = strcspn(at, ":");
     snprintf(name, sizeof name, "%.*s", (int)length, at);
-    json_object_set_new(object, name, next_value(at[length + 1], &args));
-    at += length + 2;
+    json_t *value = next_value(at[length + 1], &args, &empty);
+    bool optional = at[length + 2] == '?';
+    if (optional && empty)
+      json_decref(value);
+    else
+      json_object_set_new(object, name, value);
+    at += length + 2 + optional;
   }
   va_end(args);
 }
@@ -37,6 +44,12 @@ json_t *sn_report_number(double value) { return isfinite(value) ? json_real(valu
 json_t *sn_report_numbers(const double *values, int count) {
   json_t *out = json_array();
   for (int k = 0; k < count; k++) json_array_append_new(out, sn_report_number(values[k]));
+  return out;
+}
+
+json_t *sn_report_integers(const int *values, int count) {
+  json_t *out = json_array();
+  for (int k = 0; k < count; k++) json_array_append_new(out, json_integer(values[k]));
   return out;
 }
 
@@ -80,22 +93,14 @@ json_t *sn_report_methods(void) {
   return out;
 }
 
-json_t *sn_report_examples(const sn_examples *examples) {
-  json_t *out = json_object();
-  sn_report_add(out, "vertices:i triangles:i frames:i joints:i clips:i", examples->rest.vertex_count,
-                examples->rest.triangle_count, examples->frames.frame_count, examples->skeleton.joint_count,
-                examples->clip_count);
-  if (examples->test_frame_count > 0)
-    json_object_set_new(out, "test_frames", json_integer(examples->test_frame_count));
-  if (examples->source) json_object_set_new(out, "file_vertices", json_integer(examples->source_count));
-  if (examples->note_count > 0) {
-    json_t *notes = json_array();
-    for (int k = 0; k < examples->note_count; k++) json_array_append_new(notes, sn_report_text(examples->notes[k]));
-    json_object_set_new(out, "notes", notes);
-  }
-  json_object_set_new(
-    out, "diagonal",
-    json_real(sn_points_diagonal((const float(*)[3])examples->rest.positions, examples->rest.vertex_count)));
+json_t *sn_report_examples(const sn_examples *e) {
+  json_t *out = json_object(), *notes = e->note_count > 0 ? json_array() : NULL;
+  for (int k = 0; k < e->note_count; k++) json_array_append_new(notes, sn_report_text(e->notes[k]));
+  sn_report_add(
+    out, "vertices:i triangles:i frames:i joints:i clips:i test_frames:i? file_vertices:i? notes:o? diagonal:f",
+    e->rest.vertex_count, e->rest.triangle_count, e->frames.frame_count, e->skeleton.joint_count, e->clip_count,
+    e->test_frame_count, e->source ? e->source_count : 0, notes,
+    sn_points_diagonal((const float(*)[3])e->rest.positions, e->rest.vertex_count));
   return out;
 }
 
@@ -109,13 +114,14 @@ json_t *sn_report_metrics(const sn_metrics *m) {
 }
 
 void sn_report_scores(json_t *out, const sn_scores *scores) {
-  sn_report_add(out, "train:o test:o", sn_report_metrics(&scores->train), sn_report_metrics(&scores->test));
-  if (scores->between.frame_count > 0) json_object_set_new(out, "between", sn_report_metrics(&scores->between));
-  json_object_set_new(out, "all", sn_report_metrics(&scores->all));
+  bool between = scores->between.frame_count > 0;
+  sn_report_add(out, "train:o test:o between:o? all:o", sn_report_metrics(&scores->train),
+                sn_report_metrics(&scores->test), between ? sn_report_metrics(&scores->between) : NULL,
+                sn_report_metrics(&scores->all));
 }
 
 static json_t *describe_scored(const sn_train_report *report) {
-  json_t *out = json_array();
+  json_t *out = report->candidate_count > 0 ? json_array() : NULL;
   for (int k = 0; k < report->candidate_count; k++) {
     const sn_scored *c = &report->candidates[k];
     json_t *one = json_object();
@@ -126,7 +132,7 @@ static json_t *describe_scored(const sn_train_report *report) {
 }
 
 static json_t *describe_rates(const sn_train_report *report) {
-  json_t *out = json_array();
+  json_t *out = report->rate_count > 0 ? json_array() : NULL;
   for (const sn_rate *r = report->rates; r < report->rates + report->rate_count; r++)
     json_array_append_new(out, json_pack("{sI si sf sf sf sb}", "bytes", (json_int_t)r->bytes, "fields", r->fields,
                                          "cross_validated", r->cross_validated, "rms_pct_diag", r->rms_pct_diag,
@@ -135,7 +141,7 @@ static json_t *describe_rates(const sn_train_report *report) {
 }
 
 static json_t *describe_lacks(const sn_train_report *report) {
-  json_t *out = json_array();
+  json_t *out = report->lack_count > 0 ? json_array() : NULL;
   for (const sn_lack *l = report->lacks; l < report->lacks + report->lack_count; l++)
     json_array_append_new(out, json_pack("{si sf sf so}", "joint", l->joint, "trained_deg", l->trained, "reached_deg",
                                          l->reached, "advice", sn_report_text(l->advice)));
@@ -145,12 +151,9 @@ static json_t *describe_lacks(const sn_train_report *report) {
 json_t *sn_report_train(const sn_scores *scores, const sn_rt_info *info, const sn_train_report *report) {
   json_t *out = json_object();
   sn_report_scores(out, scores);
-  sn_report_add(out, "bytes:I flops:I seconds:f", (json_int_t)info->bytes, (json_int_t)info->flops, report->seconds);
-  if (report->cross_validated > 0) json_object_set_new(out, "cross_validated", json_real(report->cross_validated));
-  if (report->candidate_count > 0) json_object_set_new(out, "candidates", describe_scored(report));
-  if (report->rate_count > 0) json_object_set_new(out, "rates", describe_rates(report));
-  if (report->lack_count > 0) json_object_set_new(out, "lacks", describe_lacks(report));
-  if (report->learned[0]) json_object_set_new(out, "learned", sn_report_text(report->learned));
-  if (report->note[0]) json_object_set_new(out, "note", sn_report_text(report->note));
+  sn_report_add(
+    out, "bytes:I flops:I seconds:f cross_validated:f? candidates:o? rates:o? lacks:o? learned:s? note:s?",
+    (json_int_t)info->bytes, (json_int_t)info->flops, report->seconds, report->cross_validated,
+    describe_scored(report), describe_rates(report), describe_lacks(report), report->learned, report->note);
   return out;
 }

@@ -15,10 +15,11 @@ int sn_report_character(const unsigned char *text);
 json_t *sn_report_text(const char *text);
 void sn_report_put(json_t *object, const char *name, json_t *value);
 // Members by their names and kinds, "name:kind name:kind ...": i int, I json_int_t, f double, b int as a boolean, s text that
-// others chose (NULL: null), o a value that is taken.
+// others chose (NULL: null), o a value that is taken. "name:kind?" leaves out 0, false, empty texts and NULL.
 void sn_report_add(json_t *object, const char *members, ...);
 json_t *sn_report_number(double value); // null where it is not finite
 json_t *sn_report_numbers(const double *values, int count);
+json_t *sn_report_integers(const int *values, int count);
 
 // An option's value as it was written: numbers as numbers, NULL (a switch) as true.
 json_t *sn_report_value(const char *text);

@@ -23,21 +23,6 @@ static void sort_ints(int *values, int count) {
   }
 }
 
-// The three edges of every triangle, first < second. A triangle that names a vertex twice has none: its neighbours meet
-// directly. Returns how many.
-static int collect_edges(const sn_mesh *mesh, int (*edges)[2]) {
-  int count = 0;
-  for (int t = 0; t < mesh->triangle_count; t++)
-    for (int c = 0; c < 3; c++) {
-      const int *corner = mesh->triangles[t];
-      int a = corner[c], b = corner[(c + 1) % 3];
-      if (corner[0] == corner[1] || corner[1] == corner[2] || corner[2] == corner[0]) break;
-      edges[count][0] = a < b ? a : b;
-      edges[count++][1] = a < b ? b : a;
-    }
-  return count;
-}
-
 // Turns counts in start[1..n] into offsets.
 static void accumulate(int *start, int n) {
   for (int i = 0; i < n; i++) start[i + 1] += start[i];
@@ -49,57 +34,45 @@ static void rewind_rows(int *start, int n) {
   start[0] = 0;
 }
 
-// By first, then by second vertex: first into rows, in what the rings will be in, then every row by itself.
-static void sort_edges(sn_topology *topology, int count) {
-  int(*edges)[2] = topology->edges, n = topology->vertex_count, *start = topology->ring_start, *row = topology->ring;
-  for (int e = 0; e < count; e++) start[edges[e][0] + 1]++;
-  accumulate(start, n);
-  for (int e = 0; e < count; e++) row[start[edges[e][0]]++] = edges[e][1];
-  rewind_rows(start, n);
-  for (int i = 0; i < n; i++) {
-    sort_ints(row + start[i], start[i + 1] - start[i]);
-    for (int k = start[i]; k < start[i + 1]; k++) edges[k][0] = i, edges[k][1] = row[k];
-  }
-  memset(start, 0, ((size_t)n + 1) * sizeof *start);
-}
+static void append(const sn_topology *t, int of, int at) { t->ring[t->ring_start[of]++] = at; }
 
-// Merges equal edges in place and counts how many triangles meet at each.
-static void merge_edges(sn_topology *topology, int count) {
-  int(*edges)[2] = topology->edges;
-  sort_edges(topology, count);
-  for (int e = 0; e < count; e++) {
-    int last = topology->edge_count - 1;
-    if (last >= 0 && edges[last][0] == edges[e][0] && edges[last][1] == edges[e][1]) {
-      topology->edge_faces[last]++;
-      continue;
+// A row of neighbours for every vertex, each as often as triangles meet at the edge. A triangle that names a vertex twice has no
+// edges: its neighbours meet directly.
+static void fill_rows(const sn_topology *t, const sn_mesh *mesh) {
+  for (int fill = 0; fill < 2; fill++) {
+    for (int k = 0; k < mesh->triangle_count; k++) {
+      const int *v = mesh->triangles[k];
+      if (v[0] == v[1] || v[1] == v[2] || v[2] == v[0]) continue;
+      for (int c = 0; c < 3; c++)
+        if (fill)
+          append(t, v[c], v[(c + 1) % 3]), append(t, v[(c + 1) % 3], v[c]);
+        else
+          t->ring_start[v[c] + 1] += 2;
     }
-    memcpy(edges[++last], edges[e], sizeof *edges);
-    topology->edge_faces[last] = 1;
-    topology->edge_count++;
+    if (!fill) accumulate(t->ring_start, t->vertex_count);
   }
-  for (int e = 0; e < topology->edge_count; e++) {
-    topology->boundary_edges += topology->edge_faces[e] == 1;
-    topology->nonmanifold_edges += topology->edge_faces[e] > 2;
-  }
+  rewind_rows(t->ring_start, t->vertex_count);
 }
 
-// Sorted edges give ascending rings: first all smaller neighbours are appended, in order, then all larger ones.
-static void build_rings(sn_topology *topology) {
-  int n = topology->vertex_count;
-  for (int e = 0; e < topology->edge_count; e++) {
-    topology->ring_start[topology->edges[e][0] + 1]++;
-    topology->ring_start[topology->edges[e][1] + 1]++;
+// Rows become ascending rings; every neighbour with a higher number is an edge.
+static void build_edges(sn_topology *t) {
+  int begin = 0, kept = 0;
+  for (int i = 0; i < t->vertex_count; i++) {
+    int end = t->ring_start[i + 1];
+    sort_ints(t->ring + begin, end - begin);
+    t->ring_start[i] = kept;
+    for (int k = begin; k < end;) {
+      int next = t->ring[k], faces = 0;
+      for (; k < end && t->ring[k] == next; k++) faces++;
+      t->ring[kept++] = next;
+      if (next < i) continue;
+      t->edges[t->edge_count][0] = i, t->edges[t->edge_count][1] = next;
+      t->edge_faces[t->edge_count++] = faces;
+      t->boundary_edges += faces == 1, t->nonmanifold_edges += faces > 2;
+    }
+    begin = end;
   }
-  accumulate(topology->ring_start, n);
-  for (int e = 0; e < topology->edge_count; e++) {
-    int high = topology->edges[e][1];
-    topology->ring[topology->ring_start[high]++] = topology->edges[e][0];
-  }
-  for (int e = 0; e < topology->edge_count; e++) {
-    int low = topology->edges[e][0];
-    topology->ring[topology->ring_start[low]++] = topology->edges[e][1];
-  }
-  rewind_rows(topology->ring_start, n);
+  t->ring_start[t->vertex_count] = kept;
 }
 
 static bool is_first_mention(const int *corner, int c) {
@@ -161,8 +134,8 @@ sn_status sn_topology_build(sn_context *ctx, const sn_mesh *mesh, sn_topology *o
     sn_topology_free(out);
     return ctx->error.status;
   }
-  merge_edges(out, collect_edges(mesh, out->edges));
-  build_rings(out);
+  fill_rows(out, mesh);
+  build_edges(out);
   build_faces(out, mesh);
   find_components(out, stack);
   return SN_OK;

@@ -202,6 +202,7 @@ typedef struct sn_writer {
 
 sn_status sn_writer_open(sn_context *ctx, const char *path, sn_writer *out);
 void sn_write(sn_writer *writer, const void *bytes, size_t size);
+void sn_write_escaped(sn_writer *writer, const char *text); // for HTML and SVG
 void sn_writef(sn_writer *writer, const char *format, ...) __attribute__((format(printf, 2, 3)));
 sn_status sn_writer_commit(sn_context *ctx, sn_writer *writer);
 void sn_writer_abort(sn_context *ctx, sn_writer *writer);

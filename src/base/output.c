@@ -317,6 +317,13 @@ void sn_write(sn_writer *writer, const void *bytes, size_t size) {
   if (size > 0 && fwrite(bytes, 1, size, writer->stream) < size && !writer->failure) writer->failure = errno;
 }
 
+void sn_write_escaped(sn_writer *writer, const char *text) {
+  for (; *text; text++) {
+    const char *entity = *text == '<' ? "&lt;" : *text == '>' ? "&gt;" : *text == '&' ? "&amp;" : NULL;
+    sn_write(writer, entity ? entity : text, entity ? strlen(entity) : 1);
+  }
+}
+
 void sn_writef(sn_writer *writer, const char *format, ...) {
   va_list args;
   va_start(args, format);

@@ -171,23 +171,29 @@ static const char *method_with(const char *name) {
   return NULL;
 }
 
+// `where`: how the right names are listed.
+static int unknown(const char *what, const char *word, const char *const *names, const char *where) {
+  const char *meant = sn_suggest(word, names);
+  if (meant) return sn_cli_misuse("%s %s; did you mean %s?", what, word, meant);
+  return sn_cli_misuse("%s %s; `sinew %s` lists them", what, word, where);
+}
+
 static int unknown_option(const cli *c, const char *word) {
   const char *names[80] = {0}, *command = c->command->name;
   const char *method = c->command->takes_method && strncmp(word, "--", 2) == 0 ? method_with(word + 2) : NULL;
   if (method)
     return sn_cli_misuse("%s: %s is an option of methods: --method %s:%s=...", command, word, method, word + 2);
   for (int k = 0; c->options[k].name && k < 79; k++) names[k] = c->options[k].name;
-  const char *meant = sn_suggest(word, names);
-  if (meant) return sn_cli_misuse("%s: unknown option %s; did you mean %s?", command, word, meant);
-  return sn_cli_misuse("%s: unknown option %s; `sinew %s --help all` lists them", command, word, command);
+  char what[64], where[64];
+  snprintf(what, sizeof what, "%s: unknown option", command);
+  snprintf(where, sizeof where, "%s --help all", command);
+  return unknown(what, word, names, where);
 }
 
 static int unknown_command(const cli_command *const *commands, const char *word) {
   const char *names[32] = {0};
   for (int k = 0; commands[k] && k < 31; k++) names[k] = commands[k]->name;
-  const char *meant = sn_suggest(word, names);
-  if (meant) return sn_cli_misuse("unknown command %s; did you mean %s?", word, meant);
-  return sn_cli_misuse("unknown command %s; `sinew --help` lists them", word);
+  return unknown("unknown command", word, names, "--help");
 }
 
 // One word that begins with a dash, and its value (behind = or the next word).

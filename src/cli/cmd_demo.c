@@ -31,28 +31,20 @@ static void add_word(demo *d, const char *word, size_t length) {
   d->words[d->count++] = text;
 }
 
-static void add_method(demo *d, const char *spec) {
-  add_word(d, "--method", strlen("--method"));
-  add_word(d, spec, strlen(spec));
-}
-
-static void add_model(demo *d, const char *spec) {
-  char name[256], path[300];
-  sn_spec_name(spec, name, sizeof name);
-  snprintf(path, sizeof path, "DIR/models/%s.sinew", name);
-  add_word(d, path, strlen(path));
-}
-
-// Every method of the table, and the forms with a separate row.
-static void each_spec(demo *d, void (*add)(demo *, const char *spec)) {
-  static const char *const variants[] = {"lbs:extra=halfway", "rotreg:psd=1", NULL};
-  for (const sn_method *const *m = sn_methods(); *m; m++) {
-    size_t length = strlen((*m)->name);
-    if (!(*m)->train) continue; // rows of `compare` alone
-    add(d, (*m)->name);
-    for (const char *const *v = variants; *v; v++)
-      if (strncmp(*v, (*m)->name, length) == 0 && (*v)[length] == ':') add(d, *v);
-  }
+// Every method of the table, and the forms with a separate row: as options of `compare`, or as the models that it wrote.
+static void add_specs(demo *d, bool models) {
+  static const char *const variants[] = {"", "lbs:extra=halfway", "rotreg:psd=1", NULL};
+  for (const sn_method *const *m = sn_methods(); *m; m++)
+    for (const char *const *v = variants; *v; v++) {
+      const char *spec = **v ? *v : (*m)->name;
+      char name[256], path[300];
+      size_t length = strlen((*m)->name);
+      if (!(*m)->train || (**v && (strncmp(spec, (*m)->name, length) != 0 || spec[length] != ':'))) continue;
+      sn_spec_name(spec, name, sizeof name);
+      snprintf(path, sizeof path, "DIR/models/%s.sinew", name);
+      if (!models) add_word(d, "--method", strlen("--method"));
+      add_word(d, models ? path : spec, strlen(models ? path : spec));
+    }
 }
 
 // Words between spaces or in quotes. METHODS and MODELS stand for the options and files of every method.
@@ -61,10 +53,8 @@ static void add_words(demo *d, const char *line) {
     bool quoted = *line == '\'';
     line += quoted;
     size_t length = strcspn(line, quoted ? "'" : " ");
-    if (strncmp(line, "METHODS", length) == 0)
-      each_spec(d, add_method);
-    else if (strncmp(line, "MODELS", length) == 0)
-      each_spec(d, add_model);
+    if (strncmp(line, "METHODS", length) == 0 || strncmp(line, "MODELS", length) == 0)
+      add_specs(d, length == strlen("MODELS"));
     else
       add_word(d, line, length);
     line += length + quoted;

@@ -14,28 +14,21 @@
    cli_repeats | cli_input}
 #define CLI_OPTION_SKELETON \
   {"--skeleton", "FILE", NULL, "skeleton with a pose per frame: .glb, .gltf, .fbx, .dae, .bvh", cli_repeats | cli_input}
-#define CLI_OPTION_TEST_FRAMES \
-  {"--test-frames", "FILE", NULL, "frames of a clip to test on; read as --frames", cli_repeats | cli_input}
-#define CLI_OPTION_TEST_SKELETON \
-  {"--test-skeleton", "FILE", NULL, "its poses; pairs up with --test-frames", cli_repeats | cli_input}
-#define CLI_OPTION_CLIP \
-  {"--clip", "NAME|INDEX|all", NULL, "animation of a glTF or FBX file; the first by default. FILE#NAME works too", cli_listed}
 #define CLI_OPTION_ONE_CLIP \
   {"--clip", "NAME|INDEX", NULL, "animation of a glTF or FBX file; the first by default. FILE#NAME works too", cli_files}
 #define CLI_OPTION_FPS {"--fps", "N", "30", "frames per second of the poses; an .abc has its own rate", cli_advanced | cli_files}
-#define CLI_OPTION_SCALE \
-  {"--scale", "X", NULL, "multiply positions by X; frames=X, rest=X or skeleton=X: of one kind of file", cli_listed}
-#define CLI_OPTION_AXES \
-  {"--axes", "XYZ", NULL, "file axes that become x, y and z, as xz-y; z-up is short for that. frames= and so on as for --scale", \
-   cli_listed}
-#define CLI_OPTION_OFFSET \
-  {"--offset", "SECONDS", NULL, "start this long after the first key or sample; frames= or skeleton=: of one kind of file", \
-   cli_listed}
-#define CLI_OPTIONS_ADJUST CLI_OPTION_SCALE, CLI_OPTION_AXES, CLI_OPTION_OFFSET
-// How files are read.
-#define CLI_OPTIONS_FILES CLI_OPTION_CLIP, CLI_OPTION_FPS, CLI_OPTIONS_ADJUST, CLI_OPTION_OBJECT
 #define CLI_OPTION_OBJECT \
   {"--object", "PATH", NULL, "mesh of an .abc, or all meshes below this path; all of them by default", cli_listed}
+// How files are read.
+#define CLI_OPTIONS_FILES \
+  {"--clip", "NAME|INDEX|all", NULL, "animation of a glTF or FBX file; the first by default. FILE#NAME works too", cli_listed}, \
+  CLI_OPTION_FPS, \
+  {"--scale", "X", NULL, "multiply positions by X; frames=X, rest=X or skeleton=X: of one kind of file", cli_listed}, \
+  {"--axes", "XYZ", NULL, "file axes that become x, y and z, as xz-y; z-up is short for that. frames= and so on as for --scale", \
+   cli_listed}, \
+  {"--offset", "SECONDS", NULL, "start this long after the first key or sample; frames= or skeleton=: of one kind of file", \
+   cli_listed}, \
+  CLI_OPTION_OBJECT
 #define CLI_OPTION_MAP \
   {"--map", "FILE", NULL, "joint names of another skeleton: a joint of the model and one of the clip per line", \
   cli_advanced | cli_files}
@@ -45,13 +38,14 @@
 #define CLI_OPTION_KEYS \
   {"--keys", "SPEC", "all", "training frames: all, every:N, 0,5,10-20, random:N or auto:N; the rest are test frames", cli_input}
 #define CLI_OPTION_MATCH {"--match", "FILE", NULL, "mesh in the frames' vertex order, in the rest pose", cli_advanced | cli_files}
-#define CLI_OPTION_POSE \
-  {"--pose", "FRAME=MESH", NULL, "sculpted mesh for a frame; MESH@SIGMA sets its width", cli_repeats | cli_input}
 // What drives a model.
 #define CLI_OPTIONS_DRIVE CLI_OPTION_SKELETON, CLI_OPTIONS_FILES, CLI_OPTION_MAP, CLI_OPTION_TORQUE, CLI_OPTION_VALUES
 #define CLI_OPTIONS_TRAINING \
-  CLI_OPTION_REST, CLI_OPTION_FRAMES, CLI_OPTION_SKELETON, CLI_OPTION_KEYS, CLI_OPTION_TEST_FRAMES, CLI_OPTION_TEST_SKELETON, \
-  CLI_OPTION_POSE, CLI_OPTION_TORQUE, CLI_OPTION_VALUES, CLI_OPTION_CONTROLS, CLI_OPTIONS_FILES
+  CLI_OPTION_REST, CLI_OPTION_FRAMES, CLI_OPTION_SKELETON, CLI_OPTION_KEYS, \
+  {"--test-frames", "FILE", NULL, "frames of a clip to test on; read as --frames", cli_repeats | cli_input}, \
+  {"--test-skeleton", "FILE", NULL, "its poses; pairs up with --test-frames", cli_repeats | cli_input}, \
+  {"--pose", "FRAME=MESH", NULL, "sculpted mesh for a frame; MESH@SIGMA sets its width", cli_repeats | cli_input}, \
+  CLI_OPTION_TORQUE, CLI_OPTION_VALUES, CLI_OPTION_CONTROLS, CLI_OPTIONS_FILES
 
 // How an example of the help comes by a model.
 #define CLI_EXAMPLE_MODEL \

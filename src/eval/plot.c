@@ -3,7 +3,6 @@
 #include "sinew/eval.h"
 
 #include <math.h>
-#include <string.h>
 
 enum { width = 760, height = 420, left = 70, right = 190, top = 40, bottom = 50 };
 
@@ -30,16 +29,9 @@ static double to_y(range r, double y) {
   return height - bottom - (y - r.low) / (r.high - r.low) * (height - top - bottom);
 }
 
-static void write_escaped(sn_writer *w, const char *text) {
-  for (; *text; text++) {
-    const char *entity = *text == '<' ? "&lt;" : *text == '>' ? "&gt;" : *text == '&' ? "&amp;" : NULL;
-    sn_write(w, entity ? entity : text, entity ? strlen(entity) : 1);
-  }
-}
-
 static void write_text(sn_writer *w, double x, double y, const char *attributes, const char *text) {
   sn_writef(w, "<text x=\"%.1f\" y=\"%.1f\" %s>", x, y, attributes);
-  write_escaped(w, text);
+  sn_write_escaped(w, text);
   sn_writef(w, "</text>\n");
 }
 

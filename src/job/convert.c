@@ -48,37 +48,33 @@ static sn_status read_clips(conversion *c, const sn_gltf *gltf, double fps, sn_p
 // What a document holds, through our own description of it: mesh, skin and every clip; no morph targets, which is said.
 static sn_status convert_scene(conversion *c) {
   sn_gltf *gltf;
-  sn_mesh mesh = {0};
-  sn_skeleton skeleton = {0};
-  sn_skin skin = {0};
+  sn_examples scene = {0}; // mesh, skeleton and skin
   sn_status status = sn_gltf_read(c->ctx, c->from, &gltf);
   if (status != SN_OK) return status;
   sn_arena scratch = sn_arena_new(c->ctx);
   int count = sn_gltf_clip_count(gltf), morphs = sn_gltf_morph_count(gltf);
   sn_poses *poses = SN_NEW(c->ctx, &scratch, sn_poses, count);
   sn_gltf_clip_out *clips = SN_NEW(c->ctx, &scratch, sn_gltf_clip_out, count);
-  sn_gltf_out out = {.mesh = &mesh, .clips = clips, .fps = sn_inputs_rate(c->inputs, &(sn_frames){0})};
-  status = poses && clips ? sn_gltf_mesh(c->ctx, gltf, &mesh) : c->ctx->error.status;
+  sn_gltf_out out = {.mesh = &scene.rest, .clips = clips, .fps = sn_inputs_rate(c->inputs, &(sn_frames){0})};
+  status = poses && clips ? sn_gltf_mesh(c->ctx, gltf, &scene.rest) : c->ctx->error.status;
   if (status == SN_OK && sn_gltf_count(gltf).joints > 0) {
-    status = sn_gltf_skeleton(c->ctx, gltf, &skeleton, &skin);
-    out.skeleton = &skeleton, out.skin = &skin, out.clip_count = count;
+    status = sn_gltf_skeleton(c->ctx, gltf, &scene.skeleton, &scene.skin);
+    out.skeleton = &scene.skeleton, out.skin = &scene.skin, out.clip_count = count;
     if (is_gltf(c->to) && !sn_adjust_moves(&c->choice.adjust)) out.base = gltf; // its materials
     if (status == SN_OK) status = read_clips(c, gltf, out.fps, poses, clips);
   }
-  sn_adjust_rig(&c->choice.adjust, &mesh, &skeleton);
+  sn_adjust_rig(&c->choice.adjust, &scene.rest, &scene.skeleton);
   if (status == SN_OK) status = sn_gltf_write(c->ctx, c->to, &out);
   if (status == SN_OK) {
-    int used = snprintf(c->what, SN_WHAT_SIZE, "%d vertices, %d joints, %d clips", mesh.vertex_count,
-                        skeleton.joint_count, out.clip_count);
+    int used = snprintf(c->what, SN_WHAT_SIZE, "%d vertices, %d joints, %d clips", scene.rest.vertex_count,
+                        scene.skeleton.joint_count, out.clip_count);
     if (morphs > 0 && !out.base)
       snprintf(c->what + used, SN_WHAT_SIZE - (size_t)used,
                "; morph targets (%d) are left out: .pc2 keeps their motion", morphs);
   }
   for (int k = 0; poses && k < count; k++) sn_poses_free(&poses[k]);
   sn_arena_free(&scratch);
-  sn_skeleton_free(&skeleton);
-  sn_skin_free(&skin);
-  sn_mesh_free(&mesh);
+  sn_examples_free(&scene);
   sn_gltf_free(gltf);
   return status;
 }

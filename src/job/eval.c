@@ -112,32 +112,29 @@ static sn_status write_scene(evaluation *e) {
   if (model->info.blend != SN_RT_BLEND_LINEAR)
     return sn_fail(e->ctx, SN_UNSUPPORTED,
                    "%s: glTF has linear skins only; write the deformed vertices instead: -o out.pc2", path);
-  sn_mesh mesh = {0};
-  sn_skin skin = {0};
-  sn_skeleton skeleton = {0};
-  sn_poses poses = {0};
+  sn_examples scene = {0}; // mesh, skin, skeleton and poses
   sn_displacements fields = {0};
   float *weights = NULL, (*tangents)[4] = NULL, (*normals)[3] = NULL;
   sn_gltf *base = NULL;
   const char *const *names = NULL;
   sn_status status = morph_targets(e, &fields, &weights, &names);
-  if (status == SN_OK) status = sn_model_mesh(e->ctx, model, &mesh);
-  if (status == SN_OK) status = sn_model_skin(e->ctx, model, &skin);
-  if (status == SN_OK) status = make_skeleton(e, &skeleton, &poses);
+  if (status == SN_OK) status = sn_model_mesh(e->ctx, model, &scene.rest);
+  if (status == SN_OK) status = sn_model_skin(e->ctx, model, &scene.skin);
+  if (status == SN_OK) status = make_skeleton(e, &scene.skeleton, &scene.poses);
   if (status == SN_OK) status = read_base(e, &base, &normals);
   if (status == SN_OK) status = rest_tangents(e, &tangents);
   int clip_count = examples->clip_count > 0 ? examples->clip_count : 1;
   sn_gltf_clip_out *clips = SN_NEW(e->ctx, &e->memory, sn_gltf_clip_out, clip_count);
   if (status == SN_OK && !clips) status = e->ctx->error.status;
   if (status == SN_OK) {
-    describe_clips(examples, &poses, weights, fields.count, clips);
+    describe_clips(examples, &scene.poses, weights, fields.count, clips);
     sn_gltf_out out = {.base = base,
-                       .mesh = &mesh,
+                       .mesh = &scene.rest,
                        .normals = (const float(*)[3])normals,
                        .posed = normals,
                        .tangents = (const float(*)[4])tangents,
-                       .skeleton = &skeleton,
-                       .skin = &skin,
+                       .skeleton = &scene.skeleton,
+                       .skin = &scene.skin,
                        .clip_count = clip_count,
                        .clips = clips,
                        .fps = sn_inputs_rate(e->job->inputs, &examples->frames),
@@ -149,10 +146,7 @@ static sn_status write_scene(evaluation *e) {
   }
   sn_gltf_free(base);
   sn_displacements_free(&fields);
-  sn_mesh_free(&mesh);
-  sn_skin_free(&skin);
-  sn_skeleton_free(&skeleton);
-  sn_poses_free(&poses);
+  sn_examples_free(&scene);
   return status;
 }
 

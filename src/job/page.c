@@ -179,14 +179,6 @@ json_t *sn_page_frames(sn_context *ctx, const sn_mesh *mesh, const sn_frames *fr
 
 static void write_text(sn_writer *writer, const char *text) { sn_write(writer, text, strlen(text)); }
 
-static void write_escaped(sn_writer *writer, const char *text) {
-  for (; *text; text++)
-    if (*text == '<' || *text == '&')
-      write_text(writer, *text == '<' ? "&lt;" : "&amp;");
-    else
-      sn_write(writer, text, 1);
-}
-
 // JSON inside HTML: '<' occurs in strings only, where it may be written as an escape.
 static int dump_piece(const char *buffer, size_t size, void *user) {
   size_t from = 0;
@@ -249,7 +241,7 @@ sn_status sn_page_write(sn_context *ctx, const sn_view_job *job, const char *tit
   sn_status status = sn_writer_open(ctx, path, &writer);
   if (status != SN_OK) return status;
   sn_write(&writer, text, (size_t)(title_at - text));
-  write_escaped(&writer, title);
+  sn_write_escaped(&writer, title);
   title_at += strlen(title_mark);
   sn_write(&writer, title_at, (size_t)(sets_at - title_at));
   for (int k = 0; status == SN_OK && k < job->page_count; k++) status = copy_sets(ctx, job->pages[k], &writer);

@@ -200,6 +200,12 @@ typedef struct file_order {
   sn_arena memory;
 } file_order;
 
+static void free_order(file_order *order) {
+  sn_mesh_free(&order->mesh);
+  sn_skin_free(&order->skin);
+  sn_arena_free(&order->memory);
+}
+
 static sn_status to_file_order(rigging *r, file_order *out) {
   const sn_examples *e = r->job->examples;
   const double *rms = r->job->inputs->heat ? r->out->figures.vertex_rms : NULL;
@@ -283,9 +289,7 @@ static sn_status write_rig(rigging *r, const char *path) {
     status = sn_gltf_write(r->ctx, path, &out);
   }
   sn_gltf_free(base);
-  sn_mesh_free(&order.mesh);
-  sn_skin_free(&order.skin);
-  sn_arena_free(&order.memory);
+  free_order(&order);
   return status;
 }
 
@@ -339,14 +343,11 @@ static sn_status measure(rigging *r, const sn_examples *rigged, const sn_mesh *m
 
 static sn_status measure_result(rigging *r) {
   sn_examples rigged = *r->job->examples; // the same rest mesh and frames
-  sn_mesh mesh = {0};
-  sn_skin skin = {0};
+  file_order order;
   rigged.skeleton = r->out->rig.skeleton, rigged.poses = r->out->rig.poses;
-  sn_status status = sn_examples_file_mesh(r->ctx, &rigged, &mesh);
-  if (status == SN_OK) status = sn_examples_file_skin(r->ctx, &rigged, &r->out->rig.skin, &skin);
-  if (status == SN_OK) status = measure(r, &rigged, &mesh, &skin);
-  sn_mesh_free(&mesh);
-  sn_skin_free(&skin);
+  sn_status status = to_file_order(r, &order);
+  if (status == SN_OK) status = measure(r, &rigged, &order.mesh, &order.skin);
+  free_order(&order);
   return status;
 }
 
@@ -371,11 +372,6 @@ static sn_status measure_file(rigging *r) {
   return status == SN_OK ? check_gap(r) : status;
 }
 
-static int by_size(const void *a, const void *b) {
-  float x = *(const float *)a, y = *(const float *)b;
-  return (x > y) - (x < y);
-}
-
 // Stray vertices lie outside the box of the others by many times its size, and make the diagonal worthless as a measure.
 typedef struct strays {
   int count, farthest;
@@ -386,16 +382,17 @@ static sn_status find_strays(sn_context *ctx, const sn_mesh *rest, strays *out) 
   static const double far = 5; // diagonals
   sn_arena scratch = sn_arena_new(ctx);
   int n = rest->vertex_count, cut = n / 100;
-  float *sorted = SN_NEW(ctx, &scratch, float, n), low[3], high[3];
+  double *sorted = SN_NEW(ctx, &scratch, double, n), low[3], high[3];
   if (!sorted) return ctx->error.status;
   for (int a = 0; a < 3; a++) {
     for (int i = 0; i < n; i++) sorted[i] = rest->positions[i][a];
-    qsort(sorted, (size_t)n, sizeof *sorted, by_size);
+    sn_sort_doubles(sorted, (size_t)n);
     low[a] = sorted[cut], high[a] = sorted[n - 1 - cut];
   }
-  sn_vec3 centre = sn_vec3_scale(sn_vec3_add(sn_vec3_from(low), sn_vec3_from(high)), 0.5);
+  sn_vec3 least = {low[0], low[1], low[2]}, most = {high[0], high[1], high[2]};
+  sn_vec3 centre = sn_vec3_scale(sn_vec3_add(least, most), 0.5);
   double largest = 0;
-  *out = (strays){.diagonal = sn_vec3_distance(sn_vec3_from(low), sn_vec3_from(high))};
+  *out = (strays){.diagonal = sn_vec3_distance(least, most)};
   for (int i = 0; i < n; i++) {
     double distance = sn_vec3_distance(sn_vec3_from(rest->positions[i]), centre);
     out->count += distance > far * out->diagonal;

@@ -76,9 +76,9 @@ expect 2 "give K/N" "$SINEW" batch jobs.json --part 4/3
 # Lists that cannot be: refused before anything runs.
 list() { echo "$1" > wrong.json; expect 1 "$2" "$SINEW" batch wrong.json; check test ! -e wrong.json.log; }
 job() { echo "{\"name\": \"$1\", \"command\": \"gen bar -o x\", \"inputs\": [$2], \"outputs\": [$3]}"; }
-list "[$(job a '"c"' '"a"'), $(job b '"a"' '"b"'), $(job c '"./b"' '"c"')]" 'in a circle: "c" needs "b", "b" needs "a", "a" needs "c"'
+list "[$(job a '"c"' '"a"'), $(job b '"a"' '"b"'), $(job c '"./b"' '"c"')]" 'in a cycle: "c" needs "b", "b" needs "a", "a" needs "c"'
 list "[$(job a '"a"' '"a"')]" '"a" needs "a"'
-list "[$(job tail '"a"' '"t"'), $(job a '"b"' '"a"'), $(job b '"a"' '"b"')]" 'in a circle'
+list "[$(job tail '"a"' '"t"'), $(job a '"b"' '"a"'), $(job b '"a"' '"b"')]" 'in a cycle'
 list "[$(job a '' '"x"'), $(job b '' '"./y/../x"')]" 'is written by "a" and "b"'
 list "[$(job a '' '"x"'), $(job b '' '"x/y"')]" 'within x of "a"'
 list "[$(job a '' '"x"'), $(job a '' '"y"')]" 'two jobs have the name'

@@ -10,7 +10,7 @@
 
 #include "base/output.h"
 
-// O_NONBLOCK: a pipe that nobody writes to does not keep us.
+// O_NONBLOCK: opening a pipe without a writer does not block.
 static int open_for_reading(sn_context *ctx, const char *path) {
   int fd;
   return sn_outputs_read(ctx, path, &fd) ? fd : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A list of jobs that read and write files: who waits for whom, and what is up to date.
+// A list of jobs that read and write files: their dependencies, and which are up to date.
 #ifndef SINEW_CLI_BATCH_H
 #define SINEW_CLI_BATCH_H
 
@@ -42,7 +42,7 @@ typedef struct batch {
   batch_job *jobs;
   int output_count;
   batch_file *outputs; // of all jobs, sorted by path
-  char *folder;        // of records and of what the jobs say
+  char *folder;        // of records and logs
   json_t *json;
   sn_arena memory;
 } batch;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Reading a list of jobs; who waits for whom.
+// Reading a list of jobs; their dependencies.
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -168,7 +168,7 @@ static sn_status check_names(cli *c, const batch *b, const char *list) {
   return status;
 }
 
-// ---- who waits for whom -------------------------------------------------------------------------------------------------
+// ---- dependencies ----------------------------------------------------------------------------------------------------------
 
 // In this order a folder is followed by all that is within it: the end of a path, '/', any other character.
 static int by_path(const void *a, const void *b) {
@@ -257,7 +257,7 @@ static sn_status find_needs(cli *c, batch *b) {
   return SN_OK;
 }
 
-// The first job that job k waits for in vain.
+// The first dependency of job k that is on a cycle or behind one.
 static int blocking_need(const batch *b, const bool *free_of, int k) {
   const int *need = b->jobs[k].needs;
   while (free_of[*need]) need++;
@@ -279,7 +279,7 @@ static sn_status tell_cycle(cli *c, const batch *b, const char *list, const bool
     used = strlen(text);
     at = need;
   } while (at != start && used < sizeof text - 1);
-  return sn_fail(&c->ctx, SN_BAD_FILE, "%s: jobs wait for each other in a circle: %s", list, text);
+  return sn_fail(&c->ctx, SN_BAD_FILE, "%s: jobs depend on each other in a cycle: %s", list, text);
 }
 
 static sn_status check_cycles(cli *c, batch *b, const char *list) {

@@ -15,8 +15,8 @@
 static const char *const state_names[] = {"waiting", "running", "done", "up to date", "failed", "not run"};
 
 typedef struct batch_limits {
-  int at_once, threads; // threads of a job that does not say
-  size_t memory;        // of a job that does not say; 0: none
+  int at_once, threads; // threads of a job without the option
+  size_t memory;        // of a job without the option; 0: none
 } batch_limits;
 
 // ---- one job ------------------------------------------------------------------------------------------------------------

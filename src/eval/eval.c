@@ -230,13 +230,13 @@ static sn_status measure_part(sn_context *ctx, const sn_examples *examples, cons
 static sn_status measure_predictions(sn_context *ctx, const sn_method_spec *spec, const sn_examples *examples,
                                      parts *p, sn_train_report *report) {
   sn_arena scratch = sn_arena_new(ctx);
-  sn_keys wanted = {.frames = SN_NEW(ctx, &scratch, int, p->keys[0].count + p->keys[1].count + p->keys[2].count)};
+  sn_keys predicted = {.frames = SN_NEW(ctx, &scratch, int, p->keys[0].count + p->keys[1].count + p->keys[2].count)};
   sn_frames all[2] = {{0}, {0}}; // positions and normals
-  sn_status status = wanted.frames ? SN_OK : ctx->error.status;
+  sn_status status = predicted.frames ? SN_OK : ctx->error.status;
   for (int k = 0; status == SN_OK && k < 3; k++)
-    for (int n = 0; n < p->keys[k].count; n++) wanted.frames[wanted.count++] = p->keys[k].frames[n];
+    for (int n = 0; n < p->keys[k].count; n++) predicted.frames[predicted.count++] = p->keys[k].frames[n];
   double start = sn_seconds();
-  if (status == SN_OK) status = sn_train_predict(ctx, spec, examples, &p->keys[0], &wanted, &all[0]);
+  if (status == SN_OK) status = sn_train_predict(ctx, spec, examples, &p->keys[0], &predicted, &all[0]);
   *report = (sn_train_report){.seconds = sn_seconds() - start};
   if (status == SN_OK) status = predicted_normals(ctx, examples, &all[0], &all[1]);
   for (int k = 0, first = 0; status == SN_OK && k < 3; first += p->keys[k++].count)

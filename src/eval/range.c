@@ -6,8 +6,9 @@
 #include "sinew/eval.h"
 #include "train/pose_space.h"
 
-// The ranges as turns of the examples' joints; fails on a section that is none.
-static sn_status read_turns(sn_context *ctx, const sn_model_input *input, const sn_rt_range *ranges, sn_turn *turns) {
+// The local rotations that the ranges are of, as joints of the examples; fails on a malformed section.
+static sn_status read_rotations(sn_context *ctx, const sn_model_input *input, const sn_rt_range *ranges,
+                                sn_turn *turns) {
   uint32_t joint_count = input->model->info.joint_count;
   for (uint32_t n = 0; n < joint_count; n++) {
     const sn_rt_reference *r = &ranges[n].reference;
@@ -49,7 +50,7 @@ sn_status sn_assess_outside(sn_context *ctx, const sn_rt_model *model, const sn_
   double *vector = SN_NEW(ctx, memory, double, 3 * examples->skeleton.joint_count);
   double *degrees = SN_NEW(ctx, memory, double, (size_t)frames *(size_t)joint_count);
   if (status != SN_OK || !turns || !vector || !degrees) return ctx->error.status;
-  status = read_turns(ctx, &input, ranges, turns);
+  status = read_rotations(ctx, &input, ranges, turns);
   for (int f = 0; status == SN_OK && f < frames; f++) {
     sn_pose_vector(turns, joint_count, sn_pose(&examples->poses, f), vector);
     for (int n = 0; n < joint_count; n++)

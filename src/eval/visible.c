@@ -29,18 +29,18 @@ static sn_status far_vertices(sn_context *ctx, const sn_rt_model *model, const s
   return status;
 }
 
-typedef struct turned {
-  sn_examples examples; // with three poses: a joint turned about each axis
+typedef struct rotated {
+  sn_examples examples; // with three poses: a joint rotated about each axis
   sn_topology topology;
   sn_vec3 *x; // of the examples' vertices
   double *bumps;
-} turned;
+} rotated;
 
-static void turn_joint(const sn_skeleton *s, int j, sn_poses *poses, bool *below) {
+static void rotate_joint(const sn_skeleton *s, int j, sn_poses *poses, bool *below) {
   for (int axis = 0; axis < 3; axis++) {
     double angle = SN_PI / 6;
-    sn_vec3 turn = {axis == 0 ? angle : 0, axis == 1 ? angle : 0, axis == 2 ? angle : 0};
-    sn_affine about = sn_affine_about(sn_rotation_exp(turn), sn_affine_translation(s->rest[j]));
+    sn_vec3 rotation = {axis == 0 ? angle : 0, axis == 1 ? angle : 0, axis == 2 ? angle : 0};
+    sn_affine about = sn_affine_about(sn_rotation_exp(rotation), sn_affine_translation(s->rest[j]));
     for (int q = 0; q < s->joint_count; q++) {
       int k = s->order[q];
       below[k] = k == j || (s->parents[k] >= 0 && below[s->parents[k]]);
@@ -49,7 +49,7 @@ static void turn_joint(const sn_skeleton *s, int j, sn_poses *poses, bool *below
   }
 }
 
-static double squared_change(const turned *t, const float (*file)[3]) {
+static double squared_change(const rotated *t, const float (*file)[3]) {
   double sum = 0;
   for (int s = 0; s < sn_examples_file_vertices(&t->examples); s++)
     t->x[t->examples.source ? t->examples.source[s] : s] = sn_vec3_from(file[s]);
@@ -60,13 +60,13 @@ static double squared_change(const turned *t, const float (*file)[3]) {
   return sum;
 }
 
-static sn_status turn_all(sn_context *ctx, const sn_rt_model *model, turned *t, bool *below, double *sum) {
+static sn_status rotate_all(sn_context *ctx, const sn_rt_model *model, rotated *t, bool *below, double *sum) {
   int numbers[3] = {0, 1, 2};
   sn_keys keys = {.count = 3, .frames = numbers};
   sn_status status = SN_OK;
   for (int j = 0; j < t->examples.skeleton.joint_count && status == SN_OK; j++) {
     sn_frames positions;
-    turn_joint(&t->examples.skeleton, j, &t->examples.poses, below);
+    rotate_joint(&t->examples.skeleton, j, &t->examples.poses, below);
     status = sn_assess_evaluate(ctx, model, &t->examples, &keys, &positions, NULL);
     for (int axis = 0; axis < 3 && status == SN_OK; axis++) *sum += squared_change(t, sn_frame(&positions, axis));
     if (status == SN_OK) sn_frames_free(&positions);
@@ -77,7 +77,7 @@ static sn_status turn_all(sn_context *ctx, const sn_rt_model *model, turned *t, 
 static sn_status roughness(sn_context *ctx, const sn_rt_model *model, const sn_examples *e, double *out) {
   sn_arena scratch = sn_arena_new(ctx);
   int n = e->rest.vertex_count, joint_count = e->skeleton.joint_count;
-  turned t = {.examples = *e, .x = SN_NEW(ctx, &scratch, sn_vec3, n), .bumps = SN_NEW(ctx, &scratch, double, n)};
+  rotated t = {.examples = *e, .x = SN_NEW(ctx, &scratch, sn_vec3, n), .bumps = SN_NEW(ctx, &scratch, double, n)};
   bool *below = SN_NEW(ctx, &scratch, bool, joint_count);
   t.examples.frames = (sn_frames){0}, t.examples.poses = (sn_poses){0}, t.examples.motion = false;
   sn_status status = t.x && t.bumps && below ? SN_OK : ctx->error.status;
@@ -88,7 +88,7 @@ static sn_status roughness(sn_context *ctx, const sn_rt_model *model, const sn_e
     for (int i = 0; i < n; i++) t.x[i] = sn_vec3_from(e->rest.positions[i]);
     double edge = sn_topology_mean_edge(&t.topology, t.x);
     for (int i = 0; i < n; i++) t.bumps[i] = sn_topology_bump(&t.topology, t.x, i);
-    status = turn_all(ctx, model, &t, below, &sum);
+    status = rotate_all(ctx, model, &t, below, &sum);
     *out = edge > 0 ? 100 * sqrt(sum / (3.0 * n * joint_count)) / edge : 0;
     sn_topology_free(&t.topology);
   }

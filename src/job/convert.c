@@ -25,8 +25,8 @@ static sn_status convert_document(conversion *c) {
   sn_gltf *gltf;
   sn_status status = sn_gltf_read(c->ctx, c->from, &gltf);
   if (status != SN_OK) return status;
-  sn_mat3 turn = sn_adjust_linear(&c->choice.adjust);
-  sn_gltf_out out = {.base = gltf, .turn = sn_adjust_moves(&c->choice.adjust) ? &turn : NULL};
+  sn_mat3 linear = sn_adjust_linear(&c->choice.adjust);
+  sn_gltf_out out = {.base = gltf, .turn = sn_adjust_moves(&c->choice.adjust) ? &linear : NULL};
   status = sn_gltf_write(c->ctx, c->to, &out);
   sn_gltf_free(gltf);
   return status;
@@ -145,12 +145,12 @@ sn_status sn_job_convert(sn_context *ctx, const char *from, const char *to, cons
 
 // ---- models -----------------------------------------------------------------------------------------------------------
 
-// Packed unless it is already, where that is what was asked for; then renumbered.
+// Packs the model, unless it is packed and only its order is to change; then renumbers its vertices.
 sn_status sn_job_pack(sn_context *ctx, const sn_rt_model *model, const char *order, sn_model *out) {
-  sn_vertex_order wanted = order && strcmp(order, "blocks") == 0 ? SN_VERTEX_ORDER_BLOCKS : SN_VERTEX_ORDER_FILE;
+  sn_vertex_order target = order && strcmp(order, "blocks") == 0 ? SN_VERTEX_ORDER_BLOCKS : SN_VERTEX_ORDER_FILE;
   if (order && strcmp(order, "blocks") != 0 && strcmp(order, "file") != 0)
     return sn_fail(ctx, SN_BAD_INPUT, "`order` %s: choose blocks or file", order);
-  if (order && model->info.weight_bits == 12) return sn_model_reorder(ctx, model, wanted, out);
+  if (order && model->info.weight_bits == 12) return sn_model_reorder(ctx, model, target, out);
   sn_status status = sn_model_pack(ctx, model, out);
-  return status == SN_OK && order ? sn_model_set_order(ctx, out, wanted) : status;
+  return status == SN_OK && order ? sn_model_set_order(ctx, out, target) : status;
 }

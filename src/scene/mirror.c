@@ -151,11 +151,12 @@ static sn_status mirror_poses(sn_context *ctx, const mirror *m, sn_poses *poses)
   sn_poses both;
   sn_status status = sn_poses_new(ctx, joint_count, 2 * count, &both);
   if (status != SN_OK) return status;
-  sn_affine turned = reflection(&m->plane);
+  sn_affine mirror_image = reflection(&m->plane);
   for (int f = 0; f < count; f++)
     for (int j = 0; j < joint_count; j++) {
       sn_pose(&both, f)[j] = sn_pose(poses, f)[j];
-      sn_pose(&both, count + f)[j] = sn_affine_mul(turned, sn_affine_mul(sn_pose(poses, f)[m->joints[j]], turned));
+      sn_pose(&both, count + f)[j] =
+        sn_affine_mul(mirror_image, sn_affine_mul(sn_pose(poses, f)[m->joints[j]], mirror_image));
     }
   sn_poses_free(poses);
   *poses = both;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Motion of one skeleton on another: every joint turns from its bind pose as its partner does from its own, whatever the
-// frames of the two; lengths stay those of the skeleton that is moved.
+// Motion of one skeleton on another: every joint rotates from its bind pose as its partner does, whatever the local
+// axes of the two; lengths stay those of the skeleton that is moved.
 #include "sinew/scene.h"
 
 #include <math.h>
@@ -45,15 +45,15 @@ static void retarget_pose(const sn_skeleton *ours, const sn_skeleton *theirs, co
   for (int n = 0; n < ours->joint_count; n++) {
     int j = ours->order[n], p = ours->parents[j], k = partners[j];
     sn_vec3 rest = place(ours, j), at = rest;
-    sn_mat3 turn = p >= 0 ? sn_affine_linear(out[p]) : sn_mat3_identity();
-    if (k >= 0) sn_mat3_polar(sn_affine_linear(pose[k]), &turn, NULL);
+    sn_mat3 rotation = p >= 0 ? sn_affine_linear(out[p]) : sn_mat3_identity();
+    if (k >= 0) sn_mat3_polar(sn_affine_linear(pose[k]), &rotation, NULL);
     if (p >= 0) {
       at = sn_affine_apply(out[p], rest);
     } else if (k >= 0) { // a root goes where its partner goes, in proportion
       sn_vec3 from = place(theirs, k), to = sn_affine_apply(pose[k], from);
       at = sn_vec3_mad(rest, sn_vec3_sub(to, from), scale);
     }
-    out[j] = sn_affine_make(turn, sn_vec3_sub(at, sn_mat3_apply(turn, rest)));
+    out[j] = sn_affine_make(rotation, sn_vec3_sub(at, sn_mat3_apply(rotation, rest)));
   }
 }
 

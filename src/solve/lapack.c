@@ -69,15 +69,15 @@ sn_status sn_lapack_posv(sn_context *ctx, char uplo, int n, int columns, double 
   size_t count = (size_t)n * (size_t)columns;
   if (!all_finite(a, (size_t)n * (size_t)n) || !all_finite(b, count)) return SN_NOT_CONVERGED;
   sn_arena scratch = sn_arena_new(ctx);
-  double *turned = SN_NEW(ctx, &scratch, double, count);
+  double *transposed = SN_NEW(ctx, &scratch, double, count);
   lapack_int info = 0;
-  if (turned) {
+  if (transposed) {
     transpose_square(n, a);
-    transpose(n, columns, b, turned);
-    info = LAPACKE_dposv_work(LAPACK_COL_MAJOR, uplo, n, columns, a, n, turned, n);
-    transpose(columns, n, turned, b);
+    transpose(n, columns, b, transposed);
+    info = LAPACKE_dposv_work(LAPACK_COL_MAJOR, uplo, n, columns, a, n, transposed, n);
+    transpose(columns, n, transposed, b);
   }
-  return finish(ctx, &scratch, turned != NULL, info);
+  return finish(ctx, &scratch, transposed != NULL, info);
 }
 
 sn_status sn_lapack_potrf(sn_context *ctx, int n, double *a) {
@@ -126,15 +126,15 @@ sn_status sn_lapack_gesvd(sn_context *ctx, const sn_svd *svd) {
     return SN_NOT_CONVERGED;
   sn_arena scratch = sn_arena_new(ctx);
   double *work = SN_NEW(ctx, &scratch, double, size),
-         *turned = SN_NEW(ctx, &scratch, double, (size_t)rows *(size_t)columns);
-  double *turned_u = SN_NEW(ctx, &scratch, double, left), *turned_vt = SN_NEW(ctx, &scratch, double, right);
-  sn_status status = work && turned && turned_u && turned_vt ? SN_OK : ctx->error.status;
+         *transposed = SN_NEW(ctx, &scratch, double, (size_t)rows *(size_t)columns);
+  double *transposed_u = SN_NEW(ctx, &scratch, double, left), *transposed_vt = SN_NEW(ctx, &scratch, double, right);
+  sn_status status = work && transposed && transposed_u && transposed_vt ? SN_OK : ctx->error.status;
   if (status == SN_OK) {
-    transpose(rows, columns, svd->a, turned);
-    lapack_int info = LAPACKE_dgesvd_work(LAPACK_COL_MAJOR, 'S', 'S', rows, columns, turned, rows, svd->s, turned_u,
-                                          rows, turned_vt, least, work, (int)size);
-    transpose(least, rows, turned_u, svd->u);
-    transpose(columns, least, turned_vt, svd->vt);
+    transpose(rows, columns, svd->a, transposed);
+    lapack_int info = LAPACKE_dgesvd_work(LAPACK_COL_MAJOR, 'S', 'S', rows, columns, transposed, rows, svd->s,
+                                          transposed_u, rows, transposed_vt, least, work, (int)size);
+    transpose(least, rows, transposed_u, svd->u);
+    transpose(columns, least, transposed_vt, svd->vt);
     if (info != 0) status = SN_NOT_CONVERGED;
   }
   sn_arena_free(&scratch);

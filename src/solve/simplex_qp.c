@@ -215,7 +215,7 @@ void sn_simplex_improve(sn_simplex *q, int limit, int exchanges, double least_ga
   while (exchanges-- > 0 && exchange(q, limit, 1, least_gain)) continue;
 }
 
-void sn_simplex_thin(sn_simplex *q, double worth) {
+void sn_simplex_thin(sn_simplex *q, double price) {
   factor f;
   double before[SN_SIMPLEX_MAX];
   passive_set p = support(q);
@@ -224,7 +224,7 @@ void sn_simplex_thin(sn_simplex *q, double worth) {
     memcpy(before, q->w, sizeof before);
     drop_to(q, &p, &f, p.count - 1);
     least = sn_simplex_energy(q);
-    if (least > energy + worth) {
+    if (least > energy + price) {
       memcpy(q->w, before, sizeof before);
       return;
     }

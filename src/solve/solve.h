@@ -38,9 +38,9 @@ void sn_simplex_solve_sparse(sn_simplex *q, int limit);
 // entries outside, each only if it lowers the energy. Entries that promise less than `least_gain` are not tried.
 void sn_simplex_improve(sn_simplex *q, int limit, int exchanges, double least_gain);
 
-// Goes on without the entry that is missed least, the others adapted, as long as that raises the energy by at most `worth`: at a
-// price per entry, the fewest that pay.
-void sn_simplex_thin(sn_simplex *q, double worth);
+// Drops the entry that raises the energy least, the others adapted, as long as it rises by at most `price`:
+// the fewest entries at a price per entry.
+void sn_simplex_thin(sn_simplex *q, double price);
 
 // ---- small systems ---------------------------------------------------------------------------------------------------
 

@@ -317,9 +317,6 @@ json_t *sn_report_clamped(const sn_inputs *in, const char *name, const sn_rt_mod
   return out;
 }
 
-// Smaller angles are not noted.
-static const double least_outside = 1; // degrees
-
 // A note per joint, or of many one: on the joint that is farthest outside.
 static void note_outside(const sn_inputs *in, json_t *joints, double farthest, int frames) {
   static const int most_notes = 6;
@@ -341,6 +338,7 @@ static void note_outside(const sn_inputs *in, json_t *joints, double farthest, i
 
 // Which joints leave the range of the training, in which frames and by how far. NULL where that failed.
 static json_t *report_outside(evaluation *e) {
+  static const double least = 1; // degrees; smaller angles are not noted
   const sn_rt_model *model = e->model;
   const sn_examples *examples = &e->input;
   sn_arena scratch = sn_arena_new(e->ctx);
@@ -352,7 +350,7 @@ static json_t *report_outside(evaluation *e) {
     json_t *list = json_array();
     int worst = j;
     for (int f = 0, at = j; f < frames; f++, at += joint_count) {
-      if (degrees[at] > least_outside) json_array_append_new(list, json_integer(f));
+      if (degrees[at] > least) json_array_append_new(list, json_integer(f));
       if (degrees[at] > degrees[worst]) worst = at;
     }
     farthest = fmax(farthest, degrees[worst]);

@@ -27,6 +27,7 @@ expect "400 frames at 24 per second" "$tool" info "$bone"
 expect "no such object; its meshes: /Bone/BoneShape" "$tool" convert "$bone" "$work/x.pc2" --object /nothing
 expect "8 vertices, 12 triangles" "$tool" convert "$abc/cubes_normals.abc" "$work/x.obj" --object face_normal_grid
 expect "799 frames of 754" "$tool" convert "$bone" "$work/x.pc2" --fps 48
+expect "first frame only" "$tool" convert "$bone" "$work/x.glb"
 expect "2 materials, texture coordinates, normals" "$tool" convert "$abc/twoTriangles_facesetOrder_1f_24fps.abc" "$work/two.obj"
 [ "$(grep -c '^usemtl fs_' "$work/two.obj")" -eq 2 ] || { echo "face sets are not materials"; cat "$work/two.obj"; exit 1; }
 expect "0 materials, normals" "$tool" convert "$abc/cubes_normals.abc" "$work/cubes.obj"

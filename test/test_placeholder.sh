@@ -22,7 +22,7 @@ for method in lbs dqs cor; do
   holds "r[0].candidates.every(c => r[0].cross_validated <= 1.011 * c.cross_validated) && r[0].candidates[0].name === \"the file's weights\"" $method.json
 done
 expect 0 "(* chosen): the file's weights 0." "$SINEW" train --method lbs "${a[@]}" --skeleton own/skeleton.glb -o m.sinew
-expect 0 "cross-validated error: ee 0." "$SINEW" train --method lbs:weights=given "${a[@]}" --skeleton own/skeleton.glb -o m.sinew
+expect 0 "cross-validated enveloping error 0." "$SINEW" train --method lbs:weights=given "${a[@]}" --skeleton own/skeleton.glb -o m.sinew
 
 "$SINEW" train --method rigid "${a[@]}" --skeleton placeholder.glb -o m.sinew --json rigid.json --quiet || fail "rigid"
 for method in lbs dqs cor psd psd:blend=dualquat rotreg; do

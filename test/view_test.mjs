@@ -23,6 +23,7 @@ async function withPage(name, options, body) {
   page.on('request', r => r.url().split('#')[0] !== `file://${join(dir, file)}` && !/^(data|blob):/.test(r.url()) && complaints.push(`request of ${r.url()}`));
   await page.goto(`file://${join(dir, name)}`);
   await page.evaluate(() => window.sinew.ready);
+  if (!options.asOpened && !name.includes('#')) await page.evaluate(() => window.sinew.viewer.show({ colour: 'plain', bones: true }));
   await body(page);
   assert.deepEqual(complaints, [], `${name}: console or network`);
   await context.close();
@@ -164,6 +165,12 @@ await test('positions of every model are the native ones, on both paths', () => 
     }
   }
   for (const [name, [wasm, gpu]] of Object.entries(worst)) console.log(`  ${name}: WebAssembly ${wasm.toExponential(1)}, GPU ${Number.isNaN(gpu) ? 'not used' : gpu.toExponential(1)} diagonals off`);
+}));
+
+await test('several models open in error colours; a picked joint shows the bones', () => withPage('arm.html', { ...desktop, asOpened: true }, async page => {
+  assert.deepEqual(await state(page).then(({ view, colour, bones }) => [view, colour, bones]), ['all', 'error', false]);
+  await page.selectOption('#joint', '1');
+  assert.ok((await state(page)).bones && await page.isChecked('#check-bones'), 'bones');
 }));
 
 await test('example frames are as near as the page says', () => withPage('arm.html', desktop, async page => {

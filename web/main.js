@@ -108,6 +108,7 @@ window.sinew.start = async bytes => {
     gpu.device.lost.then(info => info.reason !== 'destroyed' && tell('The GPU was lost: reload the page, or open it with ?gpu=webgl.'));
   }
   await viewer.openSet(0);
+  if (viewer.truth && viewer.state.view === 'all') viewer.show({ colour: 'error', bones: false }); // several models: what tells them apart
   const panel = new Panel(viewer);
   new Touch(viewer, $('canvas'));
   listen(viewer);

@@ -179,9 +179,10 @@ export class Viewer {
     this.stage.fill(this.crowd.extent());
   }
 
-  // Picks a joint (-1: none) and its weights.
+  // Picks a joint (-1: none) and its weights, and shows the bones.
   pick(joint) {
     this.state.joint = joint;
+    if (joint >= 0) this.state.bones = true;
     const bone = this.chosen?.jointMap.indexOf(joint) ?? -1;
     if (bone >= 0) this.state.bone = bone;
     this.refresh();

@@ -20,7 +20,7 @@ static void say_scores(const cli *c, const char *name, const sn_metrics *m) {
 // One line: the error on held-out poses, and what was chosen by it.
 static void say_cross_validation(const cli *c, const sn_train_report *report) {
   if (report->cross_validated > 0)
-    sn_cli_say(c, "  cross-validated error: ee %s\n", sn_cli_figure(report->cross_validated, 4).text);
+    sn_cli_say(c, "  cross-validated enveloping error %s\n", sn_cli_figure(report->cross_validated, 4).text);
   if (report->learned[0]) sn_cli_say(c, "  %s\n", report->learned);
   for (int k = 0; k < report->lack_count; k++) sn_cli_say(c, "  %s\n", report->lacks[k].advice);
   if (report->candidate_count < 2) return;
@@ -34,7 +34,8 @@ static void say_cross_validation(const cli *c, const sn_train_report *report) {
 }
 
 static void say_result(cli *c, const char *path, const sn_train_result *r) {
-  sn_cli_say(c, "%s: %.0f bytes, trained in %.3f s\n", path, (double)r->model.size, r->report.seconds);
+  sn_cli_say(c, "%s: %s%s%.0f bytes, trained in %.3f s\n", path, r->spec.text, *r->spec.text ? ", " : "",
+             (double)r->model.size, r->report.seconds);
   if (r->report.note[0]) sn_cli_say(c, "  note: %s\n", r->report.note);
   if (r->scores.all.frame_count > 0) {
     say_scores(c, "training", &r->scores.train);

@@ -263,8 +263,8 @@ static sn_status check_motion(fit_job *job) {
   enum { fewest_frames = 6 };
   likeness l = compare_motion(job);
   double least = pow(wrong * job->diagonal, 2) * l.count * l.vertices;
-  if (job->status != SN_OK || l.count < fewest_frames || l.frames < least || l.poses < least) return job->status;
-  double correlation = l.together / sqrt(l.frames * l.poses);
+  if (job->status != SN_OK || l.count < fewest_frames || l.poses < least) return job->status;
+  double correlation = l.together / sqrt(fmax(l.frames, least) * l.poses); // frames that stand still: 0
   if (correlation < unrelated) {
     return sn_fail(
       job->ctx, SN_BAD_INPUT,

@@ -69,10 +69,20 @@ static sn_status carry_over(sn_context *ctx, sn_skeleton *ours, const carrying *
 // The same skeleton bound in another pose: its poses from our rest pose on. That is what the rest matrices of both say, if they
 // take every joint's children to where they are.
 static sn_status rebind(sn_context *ctx, const sn_skeleton *ours, const carrying *c, sn_examples *examples) {
-  static const double tolerance = 0.01; // of the longest bone
+  static const double tolerance = 0.01; // of the longest bone; radians
   const sn_skeleton *theirs = &examples->skeleton;
   double longest = 0;
-  if (sn_load_between(ours, theirs, c->partners, c->maps)) return SN_OK;
+  bool in_place = sn_load_between(ours, theirs, c->partners, c->maps);
+  for (int j = 0; in_place && j < ours->joint_count; j++) {
+    sn_mat3 a = sn_affine_linear(theirs->rest[c->partners[j]]), b = sn_affine_linear(ours->rest[j]), rotation, scale;
+    sn_mat3_polar(sn_mat3_mul(a, sn_mat3_transpose(b)), &rotation, &scale);
+    if (sn_vec3_length(sn_rotation_log(rotation)) > tolerance)
+      snprintf(c->report, c->size,
+               "'%s' has another rest rotation than in the model, taken as other axes of the joint; if its bind pose "
+               "differs, export the clip with that of the training",
+               ours->names[j]);
+  }
+  if (in_place) return SN_OK;
   for (int pass = 0; pass < 2; pass++)
     for (int j = 0; j < ours->joint_count; j++) {
       int p = ours->parents[j];

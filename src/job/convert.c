@@ -85,16 +85,18 @@ static sn_status convert_mesh(conversion *c) {
   sn_mesh mesh;
   sn_surface surface = {0};
   sn_status status = sn_mesh_read_surface(c->ctx, c->from, &c->choice, &mesh, lies ? &surface : NULL);
-  if (status == SN_OK && sn_is_scene(c->to)) {
+  if (status == SN_OK && sn_is_scene(c->to))
     status = sn_gltf_write(c->ctx, c->to, &(sn_gltf_out){.mesh = &mesh});
-  } else if (status == SN_OK) {
+  else if (status == SN_OK)
     status = sn_obj_write_surface(c->ctx, c->to, &mesh, (const float(*)[3])mesh.positions, lies ? &surface : NULL);
-  }
   if (status == SN_OK) {
     int used = snprintf(c->what, SN_WHAT_SIZE, "%d vertices, %d triangles", mesh.vertex_count, mesh.triangle_count);
     if (lies)
-      snprintf(c->what + used, SN_WHAT_SIZE - (size_t)used, ", %d materials%s%s", surface.material_count,
-               surface.has_uvs ? ", texture coordinates" : "", surface.has_normals ? ", normals" : "");
+      used += snprintf(c->what + used, SN_WHAT_SIZE - (size_t)used, ", %d materials%s%s", surface.material_count,
+                       surface.has_uvs ? ", texture coordinates" : "", surface.has_normals ? ", normals" : "");
+    if (is_alembic(c->from))
+      snprintf(c->what + used, SN_WHAT_SIZE - (size_t)used,
+               "; first frame only: .pc2, .mdd, a folder of .obj and `sinew rig` take all of them");
   }
   sn_surface_free(&surface);
   sn_mesh_free(&mesh);
@@ -112,10 +114,9 @@ static sn_status convert_frames(conversion *c) {
                    is_alembic(c->to) ? "Alembic" : "OBJ");
   sn_status status = sn_stream_open(c->ctx, c->from, &c->choice, &frames);
   if (status == SN_OK && rest) status = sn_mesh_read(c->ctx, rest, &c->choice, &mesh);
-  if (status == SN_OK && rest && mesh.vertex_count != frames.vertex_count) {
+  if (status == SN_OK && rest && mesh.vertex_count != frames.vertex_count)
     status = sn_fail(c->ctx, SN_BAD_INPUT, "%s has %d vertices, but %s has %d", c->from, frames.vertex_count, rest,
                      mesh.vertex_count);
-  }
   if (frames.rate == 0) frames.rate = sn_inputs_rate(c->inputs, &(sn_frames){0});
   if (status == SN_OK) status = sn_stream_write(c->ctx, c->to, &frames, &mesh);
   if (status == SN_OK)
@@ -140,7 +141,9 @@ sn_status sn_job_convert(sn_context *ctx, const char *from, const char *to, cons
   if (sn_is_document(from) && sn_is_scene(to)) return convert_scene(&c);
   if (mesh && !sn_is_sequence(from) && (has_faces(from) || sn_has_extension(from, ".obj"))) return convert_mesh(&c);
   if (!mesh) return convert_frames(&c);
-  return sn_fail(ctx, SN_UNSUPPORTED, "%s: a sequence is written as .pc2, .mdd, .abc or a folder of .obj", to);
+  return sn_fail(
+    ctx, SN_UNSUPPORTED,
+    "%s: a sequence is written as .pc2, .mdd, .abc or a folder of .obj; `sinew rig` makes a moving .glb of it", to);
 }
 
 // ---- models -----------------------------------------------------------------------------------------------------------

@@ -267,54 +267,50 @@ json_t *sn_report_clamped(const sn_inputs *in, const char *name, const sn_rt_mod
   return out;
 }
 
-// Smaller angles are not noted.
-static const double least_outside = 1; // degrees
-
-// "3-9, 20": the frames where a joint is outside, and into `list` each of them.
-static int list_frames(const double *degrees, int frames, int stride, char *text, size_t size, json_t *list) {
-  int count = 0;
-  size_t used = 0;
-  text[0] = '\0';
-  for (int f = 0; f < frames; f++) {
-    if (!(degrees[(size_t)f * (size_t)stride] > least_outside)) continue;
-    int last = f;
-    while (last + 1 < frames && degrees[(size_t)(last + 1) * (size_t)stride] > least_outside) last++;
-    for (int n = f; n <= last; n++) json_array_append_new(list, json_integer(n)), count++;
-    if (used < size) used += (size_t)snprintf(text + used, size - used, used ? ", %d" : "%d", f);
-    if (used < size && last > f) used += (size_t)snprintf(text + used, size - used, "-%d", last);
-    f = last;
+// A note per joint, or of many one: on the joint that is farthest outside.
+static void note_outside(const sn_inputs *in, json_t *joints, double farthest, int frames) {
+  static const int most_notes = 6;
+  const char *name;
+  json_t *joint;
+  char others[80] = "";
+  int count = (int)json_object_size(joints);
+  if (count > most_notes)
+    snprintf(others, sizeof others, "; %d other joints do by less (`eval --json` lists them)", count - 1);
+  json_object_foreach(joints, name, joint) {
+    double degrees = json_real_value(json_object_get(joint, "degrees"));
+    if (count <= most_notes || degrees == farthest)
+      sn_inputs_note(
+        in, "note: %s leaves the range of the training at %d of %d frames, by up to %.1f degrees at frame %d%s", name,
+        (int)json_array_size(json_object_get(joint, "frames")), frames, degrees,
+        (int)json_integer_value(json_object_get(joint, "worst")), others);
   }
-  if (used >= size) memcpy(text + size - 4, "...", 4);
-  return count;
 }
 
-// Notes which joints leave the range of the training, in which frames and by how far. NULL where that failed.
+// Which joints leave the range of the training, in which frames and by how far. NULL where that failed.
 static json_t *report_outside(evaluation *e) {
+  static const double least = 1; // degrees; smaller angles are not noted
   const sn_rt_model *model = e->model;
   const sn_examples *examples = &e->input;
   sn_arena scratch = sn_arena_new(e->ctx);
-  double *degrees;
+  double *degrees, farthest = 0;
   sn_status status = sn_assess_outside(e->ctx, model, examples, &scratch, &degrees);
   int frames = examples->poses.frame_count, joint_count = (int)model->info.joint_count;
   json_t *out = status == SN_OK ? json_object() : NULL;
   for (int j = 0; out && degrees && j < joint_count; j++) {
     json_t *list = json_array();
-    char text[200];
-    int worst = 0, count = list_frames(degrees + j, frames, joint_count, text, sizeof text, list);
-    for (int f = 1; f < frames; f++)
-      if (degrees[f * joint_count + j] > degrees[worst * joint_count + j]) worst = f;
-    double most = degrees[worst * joint_count + j];
-    const char *name = sn_rt_joint_name(model, (uint32_t)j);
-    if (count == 0) {
-      json_decref(list);
-      continue;
+    int worst = j;
+    for (int f = 0, at = j; f < frames; f++, at += joint_count) {
+      if (degrees[at] > least) json_array_append_new(list, json_integer(f));
+      if (degrees[at] > degrees[worst]) worst = at;
     }
-    sn_inputs_note(
-      e->job->inputs,
-      "note: %s leaves the range of the training at %d of %d frames (%s), by up to %.1f degrees at frame %d", name,
-      count, frames, text, most, worst);
-    sn_report_put(out, name, json_pack("{so, sf, si}", "frames", list, "degrees", most, "worst", worst));
+    farthest = fmax(farthest, degrees[worst]);
+    if (json_array_size(list) > 0)
+      sn_report_put(
+        out, sn_rt_joint_name(model, (uint32_t)j),
+        json_pack("{sO, sf, si}", "frames", list, "degrees", degrees[worst], "worst", worst / joint_count));
+    json_decref(list);
   }
+  if (out) note_outside(e->job->inputs, out, farthest, frames);
   sn_arena_free(&scratch);
   return out;
 }

@@ -214,7 +214,7 @@ typedef struct sn_info_result {
 sn_status sn_job_info(sn_context *ctx, const char *path, sn_info_result *out);
 void sn_info_result_free(sn_info_result *result);
 
-enum { SN_WHAT_SIZE = 160 };
+enum { SN_WHAT_SIZE = 200 };
 
 // One file as another; `inputs` have the rest mesh, the clip, the objects, the rate and adjustments. `what` (SN_WHAT_SIZE) is what
 // was written; "" where a document was copied whole.

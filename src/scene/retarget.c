@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Motion of one skeleton on another: every joint rotates from its bind pose as its partner does, whatever the local
-// axes of the two; lengths stay those of the skeleton that is moved.
+// axes of the two and whichever way they face; lengths stay those of the skeleton that is moved.
 #include "sinew/scene.h"
 
 #include <math.h>
@@ -28,30 +28,56 @@ bool sn_skeletons_alike(const sn_skeleton *a, const sn_skeleton *b) {
   return true;
 }
 
-// Size of a skeleton: mean length of the bones between joints that have partners.
-static double size_of(const sn_skeleton *skeleton, const sn_skeleton *ours, const int *partners, bool own) {
-  double sum = 0;
-  for (int j = 0; j < ours->joint_count; j++) {
-    int p = ours->parents[j];
-    if (p < 0 || partners[j] < 0 || partners[p] < 0) continue;
-    sum += own ? sn_vec3_distance(place(skeleton, j), place(skeleton, p))
-               : sn_vec3_distance(place(skeleton, partners[j]), place(skeleton, partners[p]));
+typedef struct fitting {
+  const sn_skeleton *ours, *theirs;
+  const int *partners;
+  double scale; // of their translations to ours
+  sn_mat3 axes; // quarter turns from our rest pose to theirs, where the characters face different ways
+} fitting;
+
+static sn_status fit(sn_context *ctx, fitting *f) {
+  static const double clearly = 1.01; // straight chains fit as well when turned about themselves
+  const sn_skeleton *ours = f->ours, *theirs = f->theirs;
+  sn_arena scratch = sn_arena_new(ctx);
+  sn_vec3 *x = SN_NEW(ctx, &scratch, sn_vec3, ours->joint_count),
+          *y = SN_NEW(ctx, &scratch, sn_vec3, ours->joint_count);
+  double own = 0, other = 0, straight = 0, turned = 0;
+  int count = 0;
+  for (int j = 0; x && y && j < ours->joint_count; j++) {
+    int p = ours->parents[j], k = f->partners[j];
+    if (k < 0) continue;
+    x[count] = place(ours, j), y[count++] = place(theirs, k);
+    if (p < 0 || f->partners[p] < 0) continue;
+    own += length_of(ours, j), other += sn_vec3_distance(place(theirs, k), place(theirs, f->partners[p]));
   }
-  return sum;
+  f->scale = own > 0 && other > 0 ? own / other : 1;
+  if (x && y) f->axes = sn_affine_linear(sn_procrustes(count, x, y, NULL));
+  for (int e = 0; e < 9; e++) f->axes.m[e / 3][e % 3] = nearbyint(f->axes.m[e / 3][e % 3]);
+  for (int n = 1; n < count; n++) {
+    sn_vec3 from = sn_vec3_sub(x[n], x[0]), to = sn_vec3_sub(y[n], y[0]);
+    straight += sn_vec3_dot(from, to), turned += sn_vec3_dot(sn_mat3_apply(f->axes, from), to);
+  }
+  if (sn_mat3_determinant(f->axes) != 1 || turned <= clearly * straight) f->axes = sn_mat3_identity();
+  sn_arena_free(&scratch);
+  return x && y ? SN_OK : ctx->error.status;
 }
 
-static void retarget_pose(const sn_skeleton *ours, const sn_skeleton *theirs, const int *partners, double scale,
-                          const sn_affine *pose, sn_affine *out) {
+static void retarget_pose(const fitting *fit, const sn_affine *pose, sn_affine *out) {
+  const sn_skeleton *ours = fit->ours;
+  sn_mat3 back = sn_mat3_transpose(fit->axes);
   for (int n = 0; n < ours->joint_count; n++) {
-    int j = ours->order[n], p = ours->parents[j], k = partners[j];
+    int j = ours->order[n], p = ours->parents[j], k = fit->partners[j];
     sn_vec3 rest = place(ours, j), at = rest;
     sn_mat3 rotation = p >= 0 ? sn_affine_linear(out[p]) : sn_mat3_identity();
-    if (k >= 0) sn_mat3_polar(sn_affine_linear(pose[k]), &rotation, NULL);
+    if (k >= 0) {
+      sn_mat3_polar(sn_affine_linear(pose[k]), &rotation, NULL);
+      rotation = sn_mat3_mul(back, sn_mat3_mul(rotation, fit->axes));
+    }
     if (p >= 0) {
       at = sn_affine_apply(out[p], rest);
     } else if (k >= 0) { // a root goes where its partner goes, in proportion
-      sn_vec3 from = place(theirs, k), to = sn_affine_apply(pose[k], from);
-      at = sn_vec3_mad(rest, sn_vec3_sub(to, from), scale);
+      sn_vec3 from = place(fit->theirs, k), to = sn_affine_apply(pose[k], from);
+      at = sn_vec3_mad(rest, sn_mat3_apply(back, sn_vec3_sub(to, from)), fit->scale);
     }
     out[j] = sn_affine_make(rotation, sn_vec3_sub(at, sn_mat3_apply(rotation, rest)));
   }
@@ -59,10 +85,10 @@ static void retarget_pose(const sn_skeleton *ours, const sn_skeleton *theirs, co
 
 sn_status sn_retarget(sn_context *ctx, const sn_skeleton *ours, const sn_skeleton *theirs, const int *partners,
                       const sn_poses *poses, sn_poses *out) {
-  double own = size_of(ours, ours, partners, true), other = size_of(theirs, ours, partners, false);
-  double scale = own > 0 && other > 0 ? own / other : 1;
-  sn_status status = sn_poses_new(ctx, ours->joint_count, poses->frame_count, out);
+  fitting between = {.ours = ours, .theirs = theirs, .partners = partners};
+  sn_status status = fit(ctx, &between);
+  if (status == SN_OK) status = sn_poses_new(ctx, ours->joint_count, poses->frame_count, out);
   for (int f = 0; status == SN_OK && f < poses->frame_count; f++)
-    retarget_pose(ours, theirs, partners, scale, sn_pose(poses, f), sn_pose(out, f));
+    retarget_pose(&between, sn_pose(poses, f), sn_pose(out, f));
   return status;
 }

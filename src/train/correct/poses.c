@@ -75,8 +75,8 @@ sn_status sn_controls_choose(sn_corrector *c) {
   if (status != SN_OK || c->joint_count > 0) return status;
   return sn_fail(
     c->ctx, SN_BAD_INPUT,
-    "no joint turns against its parent in the training poses, so there is no pose space; a root that turns "
-    "can be named with joints=NAME");
+    "no joint rotates relative to its parent in the training poses, so there is no pose space; name a root that "
+    "rotates with joints=NAME, or give `values` FILE");
 }
 
 static void average_into(float (*sum)[6], const float (*next)[6], int vertex_count, int count) {

@@ -27,6 +27,8 @@ void sn_load_clip_names(sn_loading *l);
 sn_status sn_load_match(sn_context *ctx, const sn_load_options *options, const sn_mesh *rest, sn_arena *memory,
                         int **pick, int *count);
 void sn_load_frames(sn_loading *l);
+// The chosen vertices (NULL: all) of `from` behind the `done` frames of `to`.
+void sn_load_gather(const sn_frames *from, const int *pick, int done, sn_frames *to);
 void sn_load_skeletons(sn_loading *l);
 // The joints of `theirs` with the names of ours (-1: none), and the maps from our rest pose of a joint to theirs, for a file with
 // another bind pose (another scale or rotation of the armature, say). True where all joints are in the same places: rest matrices

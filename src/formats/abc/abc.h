@@ -68,15 +68,6 @@ typedef struct abc_object {
   int first_vertex; // in the joined mesh, of chosen ones
 } abc_object;
 
-typedef struct abc_map {
-  const uint8_t *bytes;
-  size_t size;
-  void *mapped;  // NULL: the bytes are in memory
-  sn_file file;  // that of a small archive
-  uint64_t used; // bytes read since pages were last given back
-  int fd;
-} abc_map;
-
 // After a failure nothing more is read, so that `status` need be looked at only once.
 struct sn_abc {
   sn_context *ctx; // of the call that is at work
@@ -84,28 +75,18 @@ struct sn_abc {
   const char *name; // in messages
   const uint8_t *bytes;
   uint64_t size;
-  int timing_count, object_count, object_room;
+  int timing_count, object_count;
   abc_timing *timings;
   int meta_count;
   abc_span *metas;
   abc_object *objects;
-  uint64_t root; // group of the top object
+  sn_growing object_list; // which they are
+  uint64_t root;          // group of the top object
   int vertex_count, triangle_count, frame_count;
   double *times; // of the frames
-  abc_map map;
+  sn_file file;  // of an archive that was opened: a large one is mapped
   sn_arena memory;
 };
-
-// ---- the file's bytes (map.c) --------------------------------------------------------------------------------------------
-
-sn_status sn_abc_map(sn_context *ctx, const char *path, abc_map *out);
-void sn_abc_unmap(abc_map *map);
-// False where the file has been cut since: reading the map would end the program.
-bool sn_abc_map_whole(const abc_map *map);
-// Bytes of the archive into memory; false where the file has been cut.
-bool sn_abc_map_copy(const abc_map *map, const uint8_t *from, size_t size, void *out);
-// Samples go by once: pages are given back now and then.
-void sn_abc_map_used(abc_map *map, uint64_t bytes);
 
 // ---- container (ogawa.c) -----------------------------------------------------------------------------------------
 

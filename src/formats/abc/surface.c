@@ -101,7 +101,7 @@ static int read_part(sn_abc *abc, int k, double t, int first, sn_surface *out) {
   abc_faces faces = sn_abc_faces(abc, object);
   surface_part part = {.faces = &faces, .first_triangle = first, .out = out};
   sn_mat3 inverse;
-  sn_arena scratch = sn_arena_new(abc->ctx);
+  SN_SCRATCH(scratch, abc->ctx);
   part.uv = read_parameter(abc, object, &faces, &object->uvs, 2);
   part.normal = read_parameter(abc, object, &faces, &object->normals, 3);
   sn_affine world = sn_abc_world(abc, k, t);
@@ -115,7 +115,6 @@ static int read_part(sn_abc *abc, int k, double t, int first, sn_surface *out) {
   out->has_normals = out->has_normals || part.normal.found;
   if (part.missing)
     sn_abc_fail(abc, SN_BAD_FILE, "%s: damaged: texture coordinates or normals are missing", object->info.path);
-  sn_arena_free(&scratch);
   return (int)faces.triangle_count;
 }
 

@@ -45,7 +45,7 @@ static void put_material_layer(fbx *f, const sn_surface *surface, size_t triangl
 }
 
 void sn_fbx_put_geometry(fbx *f, int64_t id, const sn_mesh *mesh, const sn_surface *surface) {
-  sn_arena scratch = sn_arena_new(f->ctx);
+  SN_SCRATCH(scratch, f->ctx);
   size_t n = (size_t)mesh->vertex_count, m = (size_t)mesh->triangle_count;
   double *positions = SN_ROOM(f, &scratch, 3 * n, sizeof *positions);
   int32_t *corners = SN_ROOM(f, &scratch, 3 * m, sizeof *corners);
@@ -61,5 +61,4 @@ void sn_fbx_put_geometry(fbx *f, int64_t id, const sn_mesh *mesh, const sn_surfa
   sn_fbx_put(f, "Layer: 0 { Version: 100 LayerElement: { Type: 'LayerElementMaterial' TypedIndex: 0 }");
   if (surface->has_uvs) sn_fbx_put(f, "LayerElement: { Type: 'LayerElementUV' TypedIndex: 0 }");
   sn_fbx_put(f, "} }");
-  sn_arena_free(&scratch);
 }

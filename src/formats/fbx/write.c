@@ -220,14 +220,13 @@ static void put_cluster(fbx_job *job, int j, int32_t *indices, double *weights) 
 
 static void put_skin(fbx_job *job) {
   fbx *f = &job->f;
-  sn_arena scratch = sn_arena_new(f->ctx);
+  SN_SCRATCH(scratch, f->ctx);
   size_t vertices = (size_t)job->what->skin->vertex_count;
   int32_t *indices = SN_ROOM(f, &scratch, vertices, sizeof *indices);
   double *weights = SN_ROOM(f, &scratch, vertices, sizeof *weights);
   sn_fbx_put(f, "Deformer: %L, %N, 'Skin' { Version: 101 Link_DeformAcuracy: %D }", (int64_t)id_skin, "skin",
              "Deformer", 50.0);
   for (int j = 0; f->status == SN_OK && j < job->joint_count; j++) put_cluster(job, j, indices, weights);
-  sn_arena_free(&scratch);
 }
 
 // The mesh stands at the origin.
@@ -286,7 +285,7 @@ static void put_clip(fbx_job *job, int c) {
   fbx *f = &job->f;
   const sn_gltf_clip_out *clip = &job->what->clips[c];
   size_t count = (size_t)clip->frame_count;
-  sn_arena scratch = sn_arena_new(f->ctx);
+  SN_SCRATCH(scratch, f->ctx);
   int64_t *times = SN_ROOM(f, &scratch, count, sizeof *times);
   float *values = SN_ROOM(f, &scratch, 9 * (size_t)job->joint_count * count, sizeof *values);
   sample_clip(job, clip, values);
@@ -305,7 +304,6 @@ static void put_clip(fbx_job *job, int c) {
       for (int k = 0; k < 9; k++) put_curve(f, curve_id(job, c, j, 3 + k), times, first + (size_t)k * count, count);
     }
   }
-  sn_arena_free(&scratch);
 }
 
 // ---- connections ----------------------------------------------------------------------------------------------------------
@@ -369,7 +367,7 @@ static void put_objects(fbx_job *job) {
 }
 
 sn_status sn_fbx_write(sn_context *ctx, const char *path, const sn_gltf_out *what) {
-  fbx_job job = {.f = sn_fbx_new(ctx), .what = what, .path = path};
+  fbx_job job = {.f = {.ctx = ctx}, .what = what, .path = path};
   if (!what->mesh) return sn_fail(ctx, SN_UNSUPPORTED, "%s: without a mesh only .glb is copied", path);
   if (what->morph_count > 0) {
     return sn_fail(ctx, SN_UNSUPPORTED, "%s: corrections as morph targets are written to .glb, not to .fbx", path);

@@ -77,7 +77,7 @@ static void append_joints(sn_gltf *gltf, const carry_job *job, int count, json_t
 void sn_gltf_add_carriers(sn_gltf *gltf) {
   enum { most_joints = 65535 };
   sn_reader *r = &gltf->reader;
-  sn_arena scratch = sn_arena_new(r->ctx);
+  SN_SCRATCH(scratch, r->ctx);
   int n = gltf->node_count, count = 0;
   carry_job job = {SN_TAKE(r, &scratch, int, n),  SN_TAKE(r, &scratch, int, n),       SN_TAKE(r, &scratch, bool, n),
                    SN_TAKE(r, &scratch, bool, n), SN_TAKE(r, &scratch, sn_affine, n), -1};
@@ -92,7 +92,6 @@ void sn_gltf_add_carriers(sn_gltf *gltf) {
   json_t *seen = json_object();
   if (count > 0) append_joints(gltf, &job, count, seen);
   json_decref(seen);
-  sn_arena_free(&scratch);
 }
 
 // ---- where they are at rest ------------------------------------------------------------------------------------------------

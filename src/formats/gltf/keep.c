@@ -22,7 +22,7 @@ static void transformed(gltf_builder *b, const sn_gltf *base, json_t *object, co
   const gltf_accessor *accessor = &base->accessors[index];
   size_t width = (size_t)accessor->width, count = (size_t)accessor->count;
   if (width < 3 || width > 4) b->status = sn_fail(b->ctx, SN_BAD_FILE, "%s: %s is no vector", base->name, key);
-  sn_arena scratch = sn_arena_new(b->ctx);
+  SN_SCRATCH(scratch, b->ctx);
   float *values = SN_TAKE(b, &scratch, float, count *width);
   if (values) sn_gltf_floats(&r, base, index, false, values), b->status = r.status;
   for (size_t i = 0; i < count && b->status == SN_OK; i++) {
@@ -30,7 +30,6 @@ static void transformed(gltf_builder *b, const sn_gltf *base, json_t *object, co
     sn_vec3_store(unit ? sn_vec3_normalize(v, sn_vec3_make(0, 0, 1)) : v, values + i * width);
   }
   if (b->status == SN_OK) sn_gltf_put_floats(b, object, key, values, (int)count, (int)width);
-  sn_arena_free(&scratch);
 }
 
 static bool is_identity(const sn_affine *map) {
@@ -79,11 +78,10 @@ static void attach_rest(gltf_builder *b, const sn_gltf *base, json_t *primitive)
   int64_t index = json_integer_value(json_object_get(attributes, "POSITION"));
   if (!json_object_get(attributes, "POSITION") || index < 0 || index >= base->accessor_count) return;
   int count = base->accessors[index].count;
-  sn_arena scratch = sn_arena_new(b->ctx);
+  SN_SCRATCH(scratch, b->ctx);
   gltf_influences *rows = SN_TAKE(b, &scratch, gltf_influences, count);
   for (int i = 0; rows && i < count; i++) rows[i].weights[0] = 1;
   if (rows) sn_gltf_put_influences(b, attributes, rows, count, false);
-  sn_arena_free(&scratch);
 }
 
 // ---- meshes and nodes ------------------------------------------------------------------------------------------------
@@ -285,7 +283,7 @@ static void move_accessor(gltf_builder *b, const gltf_accessor *accessor, json_t
   size_t count = (size_t)accessor->count, stride = accessor->stride;
   int64_t target = json_integer_value(json_object_get(old_view, "target"));
   if (target == GLTF_INDICES || !json_object_get(old_view, "byteStride")) step = size;
-  sn_arena scratch = sn_arena_new(b->ctx);
+  SN_SCRATCH(scratch, b->ctx);
   uint8_t *bytes = SN_TAKE(b, &scratch, uint8_t, count * step);
   for (size_t k = 0; bytes && k < count; k++) memcpy(bytes + k * step, accessor->bytes + k * stride, size);
   if (bytes) {
@@ -296,7 +294,6 @@ static void move_accessor(gltf_builder *b, const gltf_accessor *accessor, json_t
     sn_gltf_set(b, json, "bufferView", json_integer(view));
     json_object_del(json, "byteOffset");
   }
-  sn_arena_free(&scratch);
 }
 
 // Views that hold live accessors among dead ones: the live ones move out.
@@ -360,7 +357,7 @@ static void keep_image(gltf_builder *b, const sn_gltf *base, json_t *image) {
   const char *uri = json_string_value(json_object_get(image, "uri"));
   if (!uri || strncasecmp(uri, "data:", 5) == 0 || !image_type(uri)) return;
   sn_error before = b->ctx->error;
-  sn_arena scratch = sn_arena_new(b->ctx);
+  SN_SCRATCH(scratch, b->ctx);
   gltf_buffer data;
   sn_status status = sn_gltf_uri(b->ctx, uri, base->folder, &scratch, &data);
   if (status == SN_NO_MEMORY) sn_gltf_out_of_memory(b);
@@ -371,7 +368,6 @@ static void keep_image(gltf_builder *b, const sn_gltf *base, json_t *image) {
   }
   if (status != SN_OK && status != SN_NO_MEMORY) b->ctx->error = before;
   sn_file_close(&data.file);
-  sn_arena_free(&scratch);
 }
 
 void sn_gltf_keep_data(gltf_builder *b, const sn_gltf *base) {

@@ -10,9 +10,8 @@
 typedef struct gltf_builder {
   sn_context *ctx;
   json_t *root;
-  uint8_t *bytes;
-  size_t size, room;
-  sn_arena byte_memory, memory; // the bytes; whatever lives as long as the builder
+  sn_growing data; // the buffer
+  sn_arena memory; // whatever lives as long as the builder
   sn_status status;
 } gltf_builder;
 

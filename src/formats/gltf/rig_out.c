@@ -32,22 +32,32 @@ static sn_affine round_affine(sn_affine a) {
 
 // ---- nodes -----------------------------------------------------------------------------------------------------
 
-static void set_floats(gltf_builder *b, json_t *node, const char *key, const float *values, int count,
-                       const float *usual) {
-  double wide[4];
-  bool needed = false;
-  for (int k = 0; k < count; k++) wide[k] = values[k], needed = needed || values[k] != usual[k];
-  json_object_del(node, key);
-  if (needed) sn_gltf_set(b, node, key, sn_gltf_reals(b, wide, count));
+// The three properties of a node, and what they are where it does not say.
+enum { property_count = 3 };
+static const struct {
+  const char *path;
+  size_t offset;
+  int width;
+  float usual[4];
+} properties[property_count] = {{"translation", offsetof(trs, translation), 3, {0, 0, 0}},
+                                {"rotation", offsetof(trs, rotation), 4, {0, 0, 0, 1}},
+                                {"scale", offsetof(trs, scale), 3, {1, 1, 1}}};
+
+static const float *numbers_of(const trs *a, int property) {
+  return (const float *)((const char *)a + properties[property].offset);
 }
 
 static void set_trs(gltf_builder *b, int node_index, const trs *a) {
-  static const trs identity = {{0, 0, 0}, {0, 0, 0, 1}, {1, 1, 1}};
   json_t *node = sn_gltf_entry(b, "nodes", node_index);
   json_object_del(node, "matrix");
-  set_floats(b, node, "translation", a->translation, 3, identity.translation);
-  set_floats(b, node, "rotation", a->rotation, 4, identity.rotation);
-  set_floats(b, node, "scale", a->scale, 3, identity.scale);
+  for (int p = 0; p < property_count; p++) {
+    double wide[4];
+    bool needed = false;
+    for (int k = 0; k < properties[p].width; k++)
+      wide[k] = numbers_of(a, p)[k], needed = needed || numbers_of(a, p)[k] != properties[p].usual[k];
+    json_object_del(node, properties[p].path);
+    if (needed) sn_gltf_set(b, node, properties[p].path, sn_gltf_reals(b, wide, properties[p].width));
+  }
 }
 
 static int add_node(gltf_builder *b, const char *name, const char *suffix, int parent) {
@@ -268,23 +278,15 @@ static void add_channel(clip_builder *c, int node, const char *path, int width) 
 // Channels of the properties of a node, its samples `stride` apart, where they leave what the node says anyway. The rotation is
 // there `always`.
 static void add_node_channels(clip_builder *c, int node, const trs *samples, size_t stride, bool always) {
-  static const struct {
-    const char *path;
-    size_t offset;
-    int width;
-    float usual; // but for the fourth number, which is 1
-  } properties[] = {{"translation", offsetof(trs, translation), 3, 0},
-                    {"rotation", offsetof(trs, rotation), 4, 0},
-                    {"scale", offsetof(trs, scale), 3, 1}};
   const json_t *json = sn_gltf_entry(c->b, "nodes", node);
-  for (int p = 0; p < 3; p++) {
+  for (int p = 0; p < property_count; p++) {
     const json_t *still = json_object_get(json, properties[p].path);
     bool moves = always && p == 1;
     int width = properties[p].width;
     for (int f = 0; f < c->clip->frame_count; f++) {
-      const float *sample = (const float *)((const char *)(samples + (size_t)f * stride) + properties[p].offset);
+      const float *sample = numbers_of(samples + (size_t)f * stride, p);
       for (int k = 0; k < width; k++) {
-        float rest = k == 3 ? 1 : properties[p].usual;
+        float rest = properties[p].usual[k];
         if (still) rest = (float)json_number_value(json_array_get(still, (size_t)k));
         c->values[f * width + k] = sample[k];
         moves = moves || sample[k] != rest;

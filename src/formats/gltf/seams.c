@@ -128,13 +128,12 @@ void sn_gltf_split_seams(gltf_builder *b, const sn_gltf *base, bool apart) {
       json_object_del(primitive, "extras");
       continue;
     }
-    sn_arena scratch = sn_arena_new(b->ctx);
+    SN_SCRATCH(scratch, b->ctx);
     json_t *old = json_deep_copy(primitive), *primitives = json_array();
     seam_job job = {.b = b, .base = base, .primitive = old};
     if (!old) sn_gltf_out_of_memory(b);
     if (old) split(&job, primitives, &scratch);
     sn_gltf_set(b, mesh, "primitives", primitives);
     json_decref(old);
-    sn_arena_free(&scratch);
   }
 }

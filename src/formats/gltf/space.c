@@ -192,7 +192,7 @@ static sn_affine place_part(const sn_gltf *gltf, const gltf_part *part, const in
 
 void sn_gltf_place(sn_gltf *gltf) {
   sn_reader *r = &gltf->reader;
-  sn_arena scratch = sn_arena_new(r->ctx);
+  SN_SCRATCH(scratch, r->ctx);
   space_job job = {0};
   bool *done = SN_TAKE(r, &scratch, bool, gltf->joint_count), *moved = SN_TAKE(r, &scratch, bool, gltf->joint_count);
   for (int s = 0; moved && s < gltf->skin_count; s++) gltf->skins[s].place = sn_affine_identity();
@@ -207,7 +207,6 @@ void sn_gltf_place(sn_gltf *gltf) {
       gltf->parts[k].place = place_part(gltf, &gltf->parts[k], job.skin_joint, job.globals);
     }
   }
-  sn_arena_free(&scratch);
 }
 
 // ---- words -----------------------------------------------------------------------------------------------------------

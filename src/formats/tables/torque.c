@@ -22,17 +22,15 @@ static sn_status take_joint(sn_context *ctx, const sn_values *table, int column,
 
 sn_status sn_torques_parse(sn_context *ctx, const char *name, const char *text, size_t size,
                            const sn_skeleton *skeleton, sn_torques *out) {
-  sn_values table;
+  SN_FREED_BY(sn_values_free) sn_values table;
   *out = (sn_torques){0};
-  sn_status status = sn_table_parse(ctx, name, text, size, &table);
-  if (status != SN_OK) return status;
+  SN_TRY(sn_table_parse(ctx, name, text, size, &table));
   *out =
     (sn_torques){.joint_count = skeleton->joint_count, .frame_count = table.frame_count, .memory = sn_arena_new(ctx)};
   out->has = SN_NEW(ctx, &out->memory, bool, skeleton->joint_count);
   out->values = SN_NEW(ctx, &out->memory, double, (size_t)out->frame_count *(size_t)out->joint_count);
-  if (!out->has || !out->values) status = ctx->error.status;
+  sn_status status = out->has && out->values ? SN_OK : ctx->error.status;
   for (int c = 0; status == SN_OK && c < table.count; c++) status = take_joint(ctx, &table, c, skeleton, out);
-  sn_values_free(&table);
   if (status == SN_OK) return SN_OK;
   sn_torques_free(out);
   return sn_fail_prefix(ctx, "%s:1: ", name);
@@ -40,10 +38,7 @@ sn_status sn_torques_parse(sn_context *ctx, const char *name, const char *text, 
 
 sn_status sn_torques_read(sn_context *ctx, const char *path, const sn_skeleton *skeleton, sn_torques *out) {
   *out = (sn_torques){0};
-  sn_file file;
-  sn_status status = sn_file_open(ctx, path, &file);
-  if (status != SN_OK) return status;
-  status = sn_torques_parse(ctx, path, (const char *)file.bytes, file.size, skeleton, out);
-  sn_file_close(&file);
-  return status;
+  SN_FREED_BY(sn_file_close) sn_file file;
+  SN_TRY(sn_file_open(ctx, path, &file));
+  return sn_torques_parse(ctx, path, (const char *)file.bytes, file.size, skeleton, out);
 }

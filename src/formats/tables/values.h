@@ -3,6 +3,7 @@
 #ifndef SINEW_FORMATS_TABLES_VALUES_H
 #define SINEW_FORMATS_TABLES_VALUES_H
 
+#include "formats/common/reader.h"
 #include "sinew/formats.h"
 
 // CSV: `frame` and a column per value; a row per frame and, where the rest mesh has other values than 0, one called `rest`.

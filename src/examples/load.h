@@ -40,9 +40,6 @@ void sn_load_explain_place(sn_loading *l, const sn_mesh *bind, char *words, size
 void sn_load_check_fits(sn_loading *l);
 // Named values: those of options->values; without, and without a skeleton, the weights of the frames' morph targets.
 void sn_load_values(sn_loading *l);
-// Texture coordinates of the rest mesh, where there are any.
-void sn_load_document_uvs(sn_loading *l, const sn_gltf *gltf);
-void sn_load_mesh(sn_loading *l, const char *path, const sn_choice *choice); // with it
 void sn_load_controls(sn_loading *l, const char *spec);
 
 #endif

@@ -126,7 +126,6 @@ abc_property sn_abc_find(sn_abc *abc, uint64_t compound, const char *name);
 // Numbers of a sample, without the digest in front: elements of extent numbers.
 abc_span sn_abc_sample(sn_abc *abc, const abc_property *property, uint32_t sample);
 bool sn_abc_has_samples(const abc_property *property); // found, no compound, and not without any
-int sn_abc_pod_size(int pod);                          // 0 for text
 double sn_abc_time(const sn_abc *abc, const abc_property *property, uint32_t sample);
 // The sample at or before time t and how far t is on the way to the next one.
 uint32_t sn_abc_sample_at(const sn_abc *abc, const abc_property *property, double t, double *fraction);
@@ -139,8 +138,6 @@ typedef struct abc_faces {
   const uint8_t *counts, *indices;
 } abc_faces;
 abc_faces sn_abc_faces(sn_abc *abc, const abc_object *object);
-typedef void (*abc_triangle_fn)(void *user, int triangle, uint64_t face, const uint64_t corners[3]);
-void sn_abc_triangles(const abc_faces *faces, abc_triangle_fn call, void *user);
 sn_affine sn_abc_world(sn_abc *abc, int object, double t);
 void sn_abc_place(sn_abc *abc, double t, float (*out)[3]); // positions of what is chosen
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Lists that grow.
+// Lists that grow, and rows that are equal.
 #include "formats/common/reader.h"
 
 #include <string.h>
@@ -16,4 +16,28 @@ void *sn_grow(sn_context *ctx, sn_growing *list, size_t more) {
   }
   list->size += more;
   return list->bytes + list->size - more;
+}
+
+uint64_t sn_hash(const void *bytes, size_t size) {
+  uint64_t hash = 0xcbf29ce484222325;
+  for (size_t k = 0; k < size; k++) hash = (hash ^ ((const uint8_t *)bytes)[k]) * 0x100000001b3;
+  return hash;
+}
+
+int sn_number_rows(sn_context *ctx, const void *rows, size_t size, int count, int *numbers, int *first) {
+  const uint8_t *bytes = rows;
+  size_t slot_count = 2 * (size_t)count + 1;
+  SN_SCRATCH(scratch, ctx);
+  int used = 0, *slots = SN_NEW(ctx, &scratch, int, slot_count); // number + 1; 0: free
+  if (!slots) return -1;
+  for (int i = 0; i < count; i++) {
+    const uint8_t *row = bytes + (size_t)i * size;
+    uint64_t hash = sn_hash(row, size);
+    size_t at = (size_t)(hash ^ hash >> 29) % slot_count;
+    while (slots[at] && memcmp(bytes + (size_t)first[slots[at] - 1] * size, row, size) != 0)
+      at = (at + 1) % slot_count;
+    if (!slots[at]) first[used] = i, slots[at] = ++used;
+    numbers[i] = slots[at] - 1;
+  }
+  return used;
 }

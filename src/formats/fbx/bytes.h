@@ -22,11 +22,4 @@ typedef struct fbx {
 void sn_fbx_put(fbx *f, const char *text, ...);
 sn_status sn_fbx_save(fbx *f, const char *path); // with header and footer; frees
 
-// ---- mesh.c: the mesh with what lies on it ---------------------------------------------------------------------------
-
-void sn_fbx_put_geometry(fbx *f, int64_t id, const sn_mesh *mesh, const sn_surface *surface);
-// Numbered from `id` on. A mesh without materials gets one.
-int sn_fbx_material_count(const sn_surface *surface);
-void sn_fbx_put_materials(fbx *f, int64_t id, const sn_surface *surface);
-
 #endif

@@ -255,13 +255,6 @@ static sn_status write_glb(gltf_builder *b, const char *path, const char *text) 
   return sn_writer_commit(b->ctx, &writer);
 }
 
-// FNV-1a, folded to 32 bits.
-static uint32_t contents_hash(const uint8_t *bytes, size_t size) {
-  uint64_t hash = 0xcbf29ce484222325;
-  for (size_t k = 0; k < size; k++) hash = (hash ^ bytes[k]) * 0x100000001b3;
-  return (uint32_t)(hash ^ hash >> 32);
-}
-
 // "walk.0123abcd.bin" of "out/walk.gltf", as a URI and as a path. The digits are those of its contents: a document never
 // stands beside a binary that is not its own, also where a process dies between the two or two processes write both.
 static bool binary_name(gltf_builder *b, const char *path, char **uri, char **bin_path) {
@@ -271,7 +264,8 @@ static bool binary_name(gltf_builder *b, const char *path, char **uri, char **bi
   if (stem > most) stem = most;
   *bin_path = SN_TAKE(b, &b->memory, char, size);
   if (!*bin_path) return false;
-  snprintf(*bin_path, size, "%.*s.%08x.bin", (int)stem, path, (unsigned)contents_hash(b->data.bytes, b->data.size));
+  uint64_t hash = sn_hash(b->data.bytes, b->data.size);
+  snprintf(*bin_path, size, "%.*s.%08x.bin", (int)stem, path, (unsigned)(hash ^ hash >> 32));
   char *slash = strrchr(*bin_path, '/');
   *uri = sn_gltf_uri_encode(b->ctx, &b->memory, slash ? slash + 1 : *bin_path);
   return *uri != NULL;

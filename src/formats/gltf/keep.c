@@ -147,7 +147,7 @@ void sn_gltf_keep_meshes(gltf_builder *b, const sn_gltf_out *what, gltf_mesh_nod
     out->nodes[out->count++] = node;
     keep_node(b, what, node, taken);
   }
-  sn_gltf_remove_name(b->root, "extensionsUsed", "KHR_draco_mesh_compression");
+  sn_gltf_forget_extension(b->root, "KHR_draco_mesh_compression");
 }
 
 // ---- scenes -------------------------------------------------------------------------------------------------------------
@@ -177,6 +177,7 @@ void sn_gltf_join_scenes(gltf_builder *b, const sn_gltf *base, const gltf_mesh_n
 typedef struct live_set {
   int accessor_count, view_count;
   bool *accessors, *views;
+  bool *pinned; // views that something else than an accessor of known kind refers to
 } live_set;
 
 // What the numbers at and below `json` name.
@@ -190,14 +191,8 @@ static void mark(bool *set, int count, const json_t *json) {
   json_array_foreach(json, k, value) mark(set, count, value);
 }
 
-static void mark_view(live_set *live, const json_t *object) {
-  mark(live->views, live->view_count, json_object_get(object, "bufferView"));
-}
-
-static void mark_sparse(live_set *live, const json_t *accessor) {
-  const json_t *sparse = json_object_get(accessor, "sparse");
-  mark_view(live, json_object_get(sparse, "indices"));
-  mark_view(live, json_object_get(sparse, "values"));
+static void mark_view(bool *views, const live_set *live, const json_t *object) {
+  mark(views, live->view_count, json_object_get(object, "bufferView"));
 }
 
 // Extensions may refer to anything by number: whatever a number in one could mean stays.
@@ -207,7 +202,7 @@ static void mark_unknown(live_set *live, const json_t *json) {
   size_t k;
   json_object_foreach((json_t *)json, key, value) {
     bool unknown = strcmp(key, "extensions") == 0 || strcmp(key, "extras") == 0;
-    if (unknown) mark(live->accessors, live->accessor_count, value), mark(live->views, live->view_count, value);
+    if (unknown) mark(live->accessors, live->accessor_count, value), mark(live->pinned, live->view_count, value);
     if (!unknown) mark_unknown(live, value);
   }
   json_array_foreach(json, k, value) mark_unknown(live, value);
@@ -231,13 +226,16 @@ static void mark_used(live_set *live, const json_t *root) {
   }
   mark_accessors(live, json_object_get(root, "skins"), (const char *[]){"inverseBindMatrices", NULL});
   mark_accessors(live, json_object_get(root, "animations"), (const char *[]){"samplers", NULL});
-  json_array_foreach(json_object_get(root, "images"), k, json) mark_view(live, json);
+  json_array_foreach(json_object_get(root, "images"), k, json) mark_view(live->pinned, live, json);
   mark_unknown(live, root);
   json_array_foreach(json_object_get(root, "accessors"), k, json) {
+    const json_t *sparse = json_object_get(json, "sparse");
     if (k >= (size_t)live->accessor_count || !live->accessors[k]) continue;
-    mark_view(live, json);
-    mark_sparse(live, json);
+    mark_view(sparse ? live->pinned : live->views, live, json);
+    mark_view(live->pinned, live, json_object_get(sparse, "indices"));
+    mark_view(live->pinned, live, json_object_get(sparse, "values"));
   }
+  for (int v = 0; v < live->view_count; v++) live->views[v] = live->views[v] || live->pinned[v];
 }
 
 // What nothing refers to keeps its number, but shrinks to a single zero.
@@ -264,19 +262,6 @@ static void keep_views(gltf_builder *b, const sn_gltf *base, const bool *live) {
   }
 }
 
-// Views that something else than an accessor of known kind refers to.
-static void mark_pinned(bool *pinned, int count, const json_t *root) {
-  live_set all = {.view_count = count, .views = pinned};
-  size_t k;
-  json_t *json;
-  mark_unknown(&all, root);
-  json_array_foreach(json_object_get(root, "images"), k, json) mark_view(&all, json);
-  json_array_foreach(json_object_get(root, "accessors"), k, json) {
-    mark_sparse(&all, json);
-    if (json_object_get(json, "sparse")) mark_view(&all, json);
-  }
-}
-
 // An accessor's elements into a view of their own.
 static void move_accessor(gltf_builder *b, const gltf_accessor *accessor, json_t *json, const json_t *old_view) {
   size_t size = (size_t)accessor->width * sn_gltf_component_size(accessor->component), step = (size + 3) / 4 * 4;
@@ -298,17 +283,15 @@ static void move_accessor(gltf_builder *b, const gltf_accessor *accessor, json_t
 
 // Views that hold live accessors among dead ones: the live ones move out.
 static void split_views(gltf_builder *b, const sn_gltf *base, live_set *live) {
-  bool *pinned = SN_TAKE(b, &b->memory, bool, base->view_count);
   bool *mixed = SN_TAKE(b, &b->memory, bool, base->view_count);
   if (!mixed) return;
-  mark_pinned(pinned, base->view_count, b->root);
   const json_t *old = json_object_get(base->json, "accessors"),
                *old_views = json_object_get(base->json, "bufferViews");
   for (int pass = 0; pass < 2; pass++)
     for (int k = 0; k < base->accessor_count; k++) {
       const json_t *index = json_object_get(json_array_get(old, (size_t)k), "bufferView");
       int view = index ? (int)json_integer_value(index) : -1;
-      if (view < 0 || !live->views[view] || pinned[view]) continue;
+      if (view < 0 || !live->views[view] || live->pinned[view]) continue;
       if (pass == 0) mixed[view] = mixed[view] || !live->accessors[k];
       if (pass == 1 && mixed[view] && live->accessors[k]) {
         move_accessor(b, &base->accessors[k], sn_gltf_entry(b, "accessors", k),
@@ -374,7 +357,8 @@ void sn_gltf_keep_data(gltf_builder *b, const sn_gltf *base) {
   live_set live = {.accessor_count = base->accessor_count,
                    .view_count = base->view_count,
                    .accessors = SN_TAKE(b, &b->memory, bool, base->accessor_count),
-                   .views = SN_TAKE(b, &b->memory, bool, base->view_count)};
+                   .views = SN_TAKE(b, &b->memory, bool, base->view_count),
+                   .pinned = SN_TAKE(b, &b->memory, bool, base->view_count)};
   if (b->status != SN_OK) return;
   mark_used(&live, b->root);
   for (int k = 0; k < base->accessor_count; k++) {
@@ -386,7 +370,7 @@ void sn_gltf_keep_data(gltf_builder *b, const sn_gltf *base) {
     split_views(b, base, &live);
     keep_views(b, base, live.views);
   }
-  sn_gltf_remove_name(b->root, "extensionsUsed", "EXT_meshopt_compression");
+  sn_gltf_forget_extension(b->root, "EXT_meshopt_compression");
   size_t k;
   json_t *image;
   json_array_foreach(json_object_get(b->root, "images"), k, image) keep_image(b, base, image);

@@ -80,8 +80,7 @@ static void sort_nodes(sn_gltf *gltf, const int *parents) {
 
 // KHR_node_visibility: it and what is below it are not shown.
 static bool is_hidden(const json_t *node) {
-  const json_t *extension = json_object_get(json_object_get(node, "extensions"), "KHR_node_visibility");
-  return json_is_false(json_object_get(extension, "visible"));
+  return json_is_false(json_object_get(sn_gltf_extension(node, "KHR_node_visibility"), "visible"));
 }
 
 // The default scene's nodes; all of them where the document names no default.

@@ -351,7 +351,8 @@ static void add_morph_channels(clip_builder *c) {
   }
 }
 
-static void add_clip(clip_builder *c) {
+// What is new comes first, from `place` on: that is what players show.
+static void add_clip(clip_builder *c, size_t place) {
   gltf_builder *b = c->b;
   const sn_gltf_clip_out *clip = c->clip;
   size_t frames = (size_t)clip->frame_count, widest = 4;
@@ -372,7 +373,7 @@ static void add_clip(clip_builder *c) {
   if (!clip->name || *clip->name) sn_gltf_set_text(b, c->json, "name", clip->name ? clip->name : "clip", "clip");
   sn_gltf_list(b, c->json, "channels");
   sn_gltf_list(b, c->json, "samplers");
-  sn_gltf_append(b, "animations", c->json);
+  if (json_array_insert_new(sn_gltf_list(b, b->root, "animations"), place, c->json) != 0) sn_gltf_out_of_memory(b);
   if (clip->poses) (c->what->affine ? add_affine_clip : add_tree_clip)(c);
   if (b->status == SN_OK && clip->morph_weights) add_morph_channels(c);
 }
@@ -407,23 +408,11 @@ void sn_gltf_keep_clips(gltf_builder *b, const sn_gltf_out *what) {
   if (animations && json_array_size(animations) == 0) json_object_del(b->root, "animations");
 }
 
-// What is new comes first: that is what players show.
-static void put_first(gltf_builder *b, size_t old_count) {
-  json_t *animations = json_object_get(b->root, "animations");
-  for (size_t k = 0; k < old_count; k++) {
-    json_t *first = json_incref(json_array_get(animations, 0));
-    if (json_array_remove(animations, 0) != 0 || json_array_append_new(animations, first) != 0)
-      sn_gltf_out_of_memory(b);
-  }
-}
-
 void sn_gltf_add_clips(gltf_builder *b, const sn_gltf_out *what, const gltf_rig *rig, const gltf_mesh_nodes *meshes) {
-  size_t old_count = json_array_size(json_object_get(b->root, "animations"));
   for (int k = 0; k < what->clip_count && b->status == SN_OK; k++) {
     clip_builder c = {.b = b, .what = what, .rig = rig, .meshes = meshes, .clip = &what->clips[k]};
     c.scratch = sn_arena_new(b->ctx);
-    add_clip(&c);
+    add_clip(&c, (size_t)k);
     sn_arena_free(&c.scratch);
   }
-  put_first(b, old_count);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Named values of frames: frame,NAME,NAME,... and a row per frame, one of them perhaps called rest; or the weights of a glTF
-// document's morph targets.
+// Tables: frame,NAME,NAME,... and a row per frame, one of them perhaps called rest. The names are of values, or of joints, whose
+// torques they are.
 #include "formats/tables/values.h"
 
 #include <math.h>
@@ -95,7 +95,7 @@ static sn_status read_names(table *t) {
   return SN_OK;
 }
 
-sn_status sn_table_parse(sn_context *ctx, const char *name, const char *text, size_t size, sn_values *out) {
+static sn_status parse_table(sn_context *ctx, const char *name, const char *text, size_t size, sn_values *out) {
   *out = (sn_values){0};
   table t = {.csv = sn_csv_new(ctx, name, text, size), .out = out};
   int count;
@@ -115,7 +115,7 @@ sn_status sn_table_parse(sn_context *ctx, const char *name, const char *text, si
 }
 
 sn_status sn_values_parse(sn_context *ctx, const char *name, const char *text, size_t size, sn_values *out) {
-  SN_TRY(sn_table_parse(ctx, name, text, size, out));
+  SN_TRY(parse_table(ctx, name, text, size, out));
   if (out->count > 0) return SN_OK;
   sn_values_free(out);
   return sn_fail(ctx, SN_BAD_FILE, "%s:1: no columns beside frame: frame,NAME,NAME,...", name);
@@ -126,4 +126,43 @@ sn_status sn_values_read(sn_context *ctx, const char *path, sn_values *out) {
   SN_FREED_BY(sn_file_close) sn_file file;
   SN_TRY(sn_file_open(ctx, path, &file));
   return sn_values_parse(ctx, path, (const char *)file.bytes, file.size, out);
+}
+
+// ---- torques -----------------------------------------------------------------------------------------------------------
+
+static sn_status take_joint(sn_context *ctx, const sn_values *columns, int column, const sn_skeleton *skeleton,
+                            sn_torques *out) {
+  int joint = sn_skeleton_find(skeleton, columns->names[column]);
+  if (joint < 0) return sn_fail(ctx, SN_BAD_FILE, "the skeleton has no joint called '%s'", columns->names[column]);
+  if (columns->rest[column] != 0)
+    return sn_fail(ctx, SN_BAD_FILE, "joint '%s' has a torque in the rest pose, which must be 0",
+                   columns->names[column]);
+  out->has[joint] = true;
+  for (int f = 0; f < out->frame_count; f++)
+    out->values[f * (size_t)out->joint_count + (size_t)joint] =
+      columns->values[f * (size_t)columns->count + (size_t)column];
+  return SN_OK;
+}
+
+sn_status sn_torques_parse(sn_context *ctx, const char *name, const char *text, size_t size,
+                           const sn_skeleton *skeleton, sn_torques *out) {
+  SN_FREED_BY(sn_values_free) sn_values columns;
+  *out = (sn_torques){0};
+  SN_TRY(parse_table(ctx, name, text, size, &columns));
+  *out = (sn_torques){
+    .joint_count = skeleton->joint_count, .frame_count = columns.frame_count, .memory = sn_arena_new(ctx)};
+  out->has = SN_NEW(ctx, &out->memory, bool, skeleton->joint_count);
+  out->values = SN_NEW(ctx, &out->memory, double, (size_t)out->frame_count *(size_t)out->joint_count);
+  sn_status status = out->has && out->values ? SN_OK : ctx->error.status;
+  for (int c = 0; status == SN_OK && c < columns.count; c++) status = take_joint(ctx, &columns, c, skeleton, out);
+  if (status == SN_OK) return SN_OK;
+  sn_torques_free(out);
+  return sn_fail_prefix(ctx, "%s:1: ", name);
+}
+
+sn_status sn_torques_read(sn_context *ctx, const char *path, const sn_skeleton *skeleton, sn_torques *out) {
+  *out = (sn_torques){0};
+  SN_FREED_BY(sn_file_close) sn_file file;
+  SN_TRY(sn_file_open(ctx, path, &file));
+  return sn_torques_parse(ctx, path, (const char *)file.bytes, file.size, skeleton, out);
 }

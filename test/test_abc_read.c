@@ -239,39 +239,42 @@ static void test_damage(void **state) {
   }
 }
 
-// An archive too large to be read whole is mapped; its positions are the same, and one that is cut meanwhile is a message.
+// An archive that is too large to be read whole is mapped; its positions are the same. One that was read whole does not mind
+// being cut afterwards.
 static void test_large(void **state) {
   (void)state;
-  enum { n = 60000, frame_count = 100 };
-  sn_context ctx = sn_context_default();
+  enum { n = 6000, frame_count = 100 };
   char path[4200];
   snprintf(path, sizeof path, "%s/frames.abc", scratch_folder());
-  sn_mesh mesh;
-  sn_frames frames;
-  sn_abc *abc;
-  assert_ok(&ctx, sn_mesh_new(&ctx, n, 1, &mesh));
-  for (int c = 0; c < 3; c++) mesh.triangles[0][c] = c;
-  assert_ok(&ctx, sn_frames_new(&ctx, n, frame_count, &frames));
-  for (int k = 0; k < 3 * n * frame_count; k++) sn_frame_mutable(&frames, 0)[k / 3][k % 3] = (float)k;
-  frames.rate = 24;
-  assert_ok(&ctx, sn_frames_write(&ctx, path, &frames, &mesh));
-  float(*read)[3] = calloc(n, sizeof *read);
-  assert_ok(&ctx, sn_abc_open(&ctx, path, &abc));
-  assert_ok(&ctx, sn_abc_choose(&ctx, abc, NULL, 0));
-  for (int f = 0; f < frame_count; f += 33) {
-    assert_ok(&ctx, sn_abc_positions(&ctx, abc, sn_abc_frame_time(abc, f), read));
-    assert_memory_equal(read, sn_frame(&frames, f), n * sizeof *read);
+  for (int mapped = 0; mapped < 2; mapped++) {
+    sn_context ctx = sn_context_default();
+    sn_mesh mesh;
+    sn_frames frames;
+    sn_abc *abc;
+    if (mapped) ctx.large = 1 << 20;
+    assert_ok(&ctx, sn_mesh_new(&ctx, n, 1, &mesh));
+    for (int c = 0; c < 3; c++) mesh.triangles[0][c] = c;
+    assert_ok(&ctx, sn_frames_new(&ctx, n, frame_count, &frames));
+    for (int k = 0; k < 3 * n * frame_count; k++) sn_frame_mutable(&frames, 0)[k / 3][k % 3] = (float)k;
+    frames.rate = 24;
+    assert_ok(&ctx, sn_frames_write(&ctx, path, &frames, &mesh));
+    float(*read)[3] = calloc(n, sizeof *read);
+    assert_ok(&ctx, sn_abc_open(&ctx, path, &abc));
+    assert_ok(&ctx, sn_abc_choose(&ctx, abc, NULL, 0));
+    if (!mapped) assert_int_equal(truncate(path, 4 << 20), 0);
+    for (int f = 0; f < frame_count; f += 33) {
+      assert_ok(&ctx, sn_abc_positions(&ctx, abc, sn_abc_frame_time(abc, f), read));
+      assert_memory_equal(read, sn_frame(&frames, f), n * sizeof *read);
+    }
+    double between = 0.5 * (sn_abc_frame_time(abc, 1) + sn_abc_frame_time(abc, 2));
+    assert_ok(&ctx, sn_abc_positions(&ctx, abc, between, read));
+    assert_near(read[7][0], 0.5 * (sn_frame(&frames, 1)[7][0] + sn_frame(&frames, 2)[7][0]), 1);
+    sn_abc_free(abc);
+    free(read);
+    sn_mesh_free(&mesh);
+    sn_frames_free(&frames);
   }
-  assert_ok(&ctx, sn_abc_positions(&ctx, abc, 0.5 * (sn_abc_frame_time(abc, 1) + sn_abc_frame_time(abc, 2)), read));
-  assert_near(read[7][0], 0.5 * (sn_frame(&frames, 1)[7][0] + sn_frame(&frames, 2)[7][0]), 1);
-  assert_int_equal(truncate(path, 40 << 20), 0);
-  assert_fails(&ctx, sn_abc_positions(&ctx, abc, sn_abc_frame_time(abc, 99), read),
-               "became shorter while it was read");
-  sn_abc_free(abc);
   unlink(path);
-  free(read);
-  sn_mesh_free(&mesh);
-  sn_frames_free(&frames);
 }
 
 // What is written comes back with the same bits, the same faces and rate.

@@ -57,9 +57,7 @@ void sn_load_controls(sn_loading *l, const char *spec) {
                        spec, spec, spec);
     return;
   }
-  sn_file file;
+  SN_FREED_BY(sn_file_close) sn_file file;
   l->status = sn_file_open(l->ctx, spec, &file);
-  if (l->status != SN_OK) return;
-  parse_controls(l, spec, (const char *)file.bytes, file.size);
-  sn_file_close(&file);
+  if (l->status == SN_OK) parse_controls(l, spec, (const char *)file.bytes, file.size);
 }

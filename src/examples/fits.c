@@ -310,20 +310,18 @@ static sn_status check_readings(fit_job *job) {
 // Joints of the file by the names of ours, and the maps between the rest poses.
 static sn_status prepare(fit_job *job) {
   const sn_skeleton *ours = &job->examples->skeleton;
-  sn_skeleton theirs;
-  sn_status status = sn_gltf_skeleton(job->ctx, job->gltf, &theirs, NULL);
-  if (status != SN_OK) return status;
+  SN_FREED_BY(sn_skeleton_free) sn_skeleton theirs;
+  SN_TRY(sn_gltf_skeleton(job->ctx, job->gltf, &theirs, NULL));
   job->matrices = SN_NEW(job->ctx, &job->scratch, sn_affine, theirs.joint_count);
   job->between = SN_NEW(job->ctx, &job->scratch, sn_affine, ours->joint_count);
   job->joint_of = SN_NEW(job->ctx, &job->scratch, int, ours->joint_count);
   job->joint_count = theirs.joint_count;
   sn_adjust_rig(&job->adjust[SN_FILE_SKELETON], NULL, &theirs);
-  if (!job->matrices || !job->between || !job->joint_of) status = job->ctx->error.status;
-  if (status == SN_OK) sn_load_between(ours, &theirs, job->joint_of, job->between);
-  for (int j = 0; status == SN_OK && j < ours->joint_count; j++)
+  if (!job->matrices || !job->between || !job->joint_of) return job->ctx->error.status;
+  sn_load_between(ours, &theirs, job->joint_of, job->between);
+  for (int j = 0; j < ours->joint_count; j++)
     if (job->joint_of[j] < 0) job->joint_of[j] = 0;
-  sn_skeleton_free(&theirs);
-  return status;
+  return SN_OK;
 }
 
 static bool same_source(const sn_load_options *options, int c) {

@@ -10,7 +10,7 @@
 // which. NULL where they do not.
 static int *match_faces(sn_loading *l, int found, sn_arena *memory) {
   const sn_mesh *rest = &l->out->rest;
-  sn_mesh mesh = {0};
+  SN_FREED_BY(sn_mesh_free) sn_mesh mesh = {0};
   sn_choice choice = sn_load_choice(&l->options, SN_FILE_FRAMES);
   if (l->status == SN_OK) l->status = sn_mesh_read(l->ctx, l->options.frames[0], &choice, &mesh);
   bool same = mesh.triangle_count == rest->triangle_count && mesh.vertex_count == found;
@@ -23,32 +23,28 @@ static int *match_faces(sn_loading *l, int found, sn_arena *memory) {
       *vertex = mesh.triangles[t][c];
     }
   for (int i = 0; order && i < rest->vertex_count; i++) same = same && order[i] >= 0;
-  sn_mesh_free(&mesh);
   return same ? order : NULL;
 }
 
 sn_status sn_load_match(sn_context *ctx, const sn_load_options *options, const sn_mesh *mesh, sn_arena *memory,
                         int **pick, int *count) {
-  sn_mesh match;
+  SN_FREED_BY(sn_mesh_free) sn_mesh match;
   sn_choice choice = sn_load_choice(options, SN_FILE_FRAMES); // it comes with them
-  sn_status status = sn_mesh_read(ctx, options->match, &choice, &match);
-  if (status != SN_OK) return status;
+  SN_TRY(sn_mesh_read(ctx, options->match, &choice, &match));
   int n = mesh->vertex_count;
   double *distance = SN_NEW(ctx, memory, double, n);
   double limit = 1e-3 * sn_points_diagonal((const float(*)[3])mesh->positions, n);
   *pick = SN_NEW(ctx, memory, int, n);
   *count = match.vertex_count;
-  status = *pick && distance ? sn_nearest_vertices(ctx, sn_mesh_points(&match), sn_mesh_points(mesh), *pick, distance)
-                             : ctx->error.status;
-  for (int i = 0; status == SN_OK && i < n; i++) {
-    if (distance[i] <= limit) continue;
-    status = sn_fail(ctx, SN_BAD_INPUT,
+  if (!*pick || !distance) return ctx->error.status;
+  SN_TRY(sn_nearest_vertices(ctx, sn_mesh_points(&match), sn_mesh_points(mesh), *pick, distance));
+  for (int i = 0; i < n; i++)
+    if (distance[i] > limit)
+      return sn_fail(ctx, SN_BAD_INPUT,
                      "%s: no vertex within 0.1 %% of the diagonal of vertex %d of %s (the nearest is %.3g away); "
                      "`match` must be in the same rest pose",
                      options->match, i, options->rest, distance[i]);
-  }
-  sn_mesh_free(&match);
-  return status;
+  return SN_OK;
 }
 
 // Which vertex of a frames file is vertex i of the rest file (NULL: the same), how many a file must have, and how many the
@@ -73,8 +69,7 @@ static void mismatch(sn_loading *l, const char *path, int count, const vertex_or
   }
 }
 
-// Moves the chosen vertices of `from` behind the `done` frames of `to`.
-static void gather_frames(const sn_frames *from, const int *pick, int done, sn_frames *to) {
+void sn_load_gather(const sn_frames *from, const int *pick, int done, sn_frames *to) {
   for (int f = 0; f < from->frame_count; f++) {
     const float(*source)[3] = sn_frame(from, f);
     float(*target)[3] = sn_frame_mutable(to, done + f);
@@ -128,11 +123,10 @@ static double relative_edge(sn_loading *l, const int *piece, const float (*posit
 static void check_order(sn_loading *l) {
   const sn_mesh *rest = &l->out->rest;
   if (rest->triangle_count < 100) return;
-  sn_arena scratch = sn_arena_new(l->ctx);
+  SN_SCRATCH(scratch, l->ctx);
   int *piece = find_pieces(l, &scratch);
   double expected = piece ? relative_edge(l, piece, (const float(*)[3])rest->positions, &scratch) : 0,
          found = piece ? relative_edge(l, piece, sn_frame(&l->out->frames, 0), &scratch) : 0;
-  sn_arena_free(&scratch);
   if (found > 5 * expected)
     sn_fail_once(l, SN_BAD_INPUT,
                  "%s: edges of the mesh are %.0f times as long as in %s: the vertices seem to be in another order; "
@@ -183,13 +177,13 @@ static void join_frames(sn_loading *l, sn_frames *parts, sn_arena *scratch) {
   l->status = sn_frames_new(l->ctx, out->rest.vertex_count, total, &out->frames);
   out->frames.rate = parts[0].rate;
   for (int c = 0; l->status == SN_OK && c < options->frames_count; c++)
-    gather_frames(&parts[c], order.pick, out->clip_start[c], &out->frames);
+    sn_load_gather(&parts[c], order.pick, out->clip_start[c], &out->frames);
 }
 
 void sn_load_frames(sn_loading *l) {
   int count = l->options.frames_count;
   sn_choice choice = sn_load_choice(&l->options, SN_FILE_FRAMES);
-  sn_arena scratch = sn_arena_new(l->ctx);
+  SN_SCRATCH(scratch, l->ctx);
   sn_frames *parts = SN_TAKE(l, &scratch, sn_frames, count); // each as its file has it
   for (int c = 0; l->status == SN_OK && c < count; c++) {
     choice.clip = l->options.frame_clips[c];
@@ -198,5 +192,4 @@ void sn_load_frames(sn_loading *l) {
   if (l->status == SN_OK) join_frames(l, parts, &scratch);
   if (l->status == SN_OK) check_order(l);
   for (int c = 0; parts && c < count; c++) sn_frames_free(&parts[c]);
-  sn_arena_free(&scratch);
 }

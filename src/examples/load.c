@@ -30,7 +30,37 @@ double sn_load_rate(const sn_load_options *options, const sn_examples *examples)
   return examples->frames.rate > 0 ? examples->frames.rate : SN_DEFAULT_FPS;
 }
 
-// ---- the rest mesh --------------------------------------------------------------------------------------------------
+// ---- the rest mesh, with texture coordinates and tangents: malformed ones are dropped, only tangents need them -------------
+
+// Copies the surface's texture coordinates, v upwards, and frees it. Of failures (`status`) only a lack of memory counts.
+static void take_uvs(sn_loading *l, sn_status status, sn_surface *surface, bool downwards) {
+  size_t corners = status == SN_OK && surface->has_uvs ? 3 * (size_t)l->out->rest.triangle_count : 0;
+  if (status == SN_NO_MEMORY) l->status = status;
+  if (corners > 0) l->out->uvs = SN_ROOM(l, &l->out->memory, corners, sizeof *l->out->uvs);
+  for (size_t c = 0; l->out->uvs && c < corners; c++) {
+    l->out->uvs[c][0] = surface->uvs[c][0];
+    l->out->uvs[c][1] = downwards ? 1 - surface->uvs[c][1] : surface->uvs[c][1];
+  }
+  sn_surface_free(surface);
+}
+
+static void load_document_uvs(sn_loading *l, const sn_gltf *gltf) {
+  sn_surface surface = {0};
+  sn_error before = l->ctx->error;
+  sn_status status = sn_gltf_tangents(l->ctx, gltf, &l->out->memory, &l->out->tangents);
+  if (status != SN_NO_MEMORY) status = sn_gltf_surface(l->ctx, gltf, &surface);
+  if (status != SN_OK && status != SN_NO_MEMORY) l->ctx->error = before;
+  take_uvs(l, status, &surface, true);
+}
+
+static void load_mesh(sn_loading *l, const char *path, const sn_choice *choice) {
+  sn_surface surface;
+  sn_error before = l->ctx->error;
+  sn_status status = sn_mesh_read_surface(l->ctx, path, choice, &l->out->rest, &surface);
+  if (l->out->rest.vertex_count == 0) l->status = status;
+  if (status != SN_OK && status != SN_NO_MEMORY && l->status == SN_OK) l->ctx->error = before;
+  take_uvs(l, status, &surface, false);
+}
 
 // The mesh of a document with its normals (NULL: it has none), and a note where its bind pose is not where the file has it.
 static void read_rest_document(sn_loading *l, float (**normals)[3]) {
@@ -39,7 +69,7 @@ static void read_rest_document(sn_loading *l, float (**normals)[3]) {
   if (!gltf) return;
   l->status = sn_gltf_mesh(l->ctx, gltf, &l->out->rest);
   if (l->status == SN_OK) l->status = sn_gltf_normals(l->ctx, gltf, &l->out->memory, normals);
-  if (l->status == SN_OK) sn_load_document_uvs(l, gltf);
+  if (l->status == SN_OK) load_document_uvs(l, gltf);
   if (sn_gltf_place_text(gltf, text, sizeof text)) sn_examples_note(l->ctx, l->out, "%s: %s", l->options.rest, text);
   sn_gltf_free(gltf);
 }
@@ -52,7 +82,7 @@ static void load_rest(sn_loading *l, float (**normals)[3]) {
   if (sn_is_document(path)) {
     read_rest_document(l, normals);
   } else {
-    sn_load_mesh(l, path, &choice);
+    load_mesh(l, path, &choice);
   }
   if (l->status == SN_OK) {
     sn_adjust_mesh(adjust, &l->out->rest, l->out->uvs);

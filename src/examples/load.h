@@ -27,6 +27,8 @@ void sn_load_clip_names(sn_loading *l);
 sn_status sn_load_match(sn_context *ctx, const sn_load_options *options, const sn_mesh *rest, sn_arena *memory,
                         int **pick, int *count);
 void sn_load_frames(sn_loading *l);
+// The chosen vertices (NULL: all) of `from` behind the `done` frames of `to`.
+void sn_load_gather(const sn_frames *from, const int *pick, int done, sn_frames *to);
 void sn_load_skeletons(sn_loading *l);
 // The joints of `theirs` with the names of ours (-1: none), and the maps from our rest pose of a joint to theirs, for a file with
 // another bind pose (another scale or rotation of the armature, say). True where all joints are in the same places: rest matrices
@@ -38,9 +40,6 @@ void sn_load_explain_place(sn_loading *l, const sn_mesh *bind, char *words, size
 void sn_load_check_fits(sn_loading *l);
 // Named values: those of options->values; without, and without a skeleton, the weights of the frames' morph targets.
 void sn_load_values(sn_loading *l);
-// Texture coordinates of the rest mesh, where there are any.
-void sn_load_document_uvs(sn_loading *l, const sn_gltf *gltf);
-void sn_load_mesh(sn_loading *l, const char *path, const sn_choice *choice); // with it
 void sn_load_controls(sn_loading *l, const char *spec);
 
 #endif

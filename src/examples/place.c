@@ -31,7 +31,7 @@ static double diagonal_of(box b) { return sn_vec3_distance(b.low, b.high); }
 // The largest distance from a vertex of the rest mesh to the nearest of the bind mesh, moved.
 static double farthest_of(sn_loading *l, const sn_mesh *bind, sn_mat3 linear) {
   const sn_mesh *rest = &l->out->rest;
-  sn_arena scratch = sn_arena_new(l->ctx);
+  SN_SCRATCH(scratch, l->ctx);
   float(*moved)[3] = SN_ROOM(l, &scratch, (size_t)bind->vertex_count, sizeof *moved);
   int *nearest = SN_TAKE(l, &scratch, int, rest->vertex_count);
   double *distance = SN_TAKE(l, &scratch, double, rest->vertex_count), farthest = 0;
@@ -40,7 +40,6 @@ static double farthest_of(sn_loading *l, const sn_mesh *bind, sn_mat3 linear) {
   sn_points among = {(const float(*)[3])moved, bind->vertex_count};
   if (distance) l->status = sn_nearest_vertices(l->ctx, among, sn_mesh_points(rest), nearest, distance);
   for (int i = 0; l->status == SN_OK && i < rest->vertex_count; i++) farthest = fmax(farthest, distance[i]);
-  sn_arena_free(&scratch);
   return farthest;
 }
 

@@ -8,14 +8,12 @@
 #include "examples/load.h"
 
 static sn_status read_map(sn_context *ctx, const char *path, sn_arena *memory, char **out) {
-  sn_file file;
   *out = NULL;
   if (!path) return SN_OK;
-  sn_status status = sn_file_open(ctx, path, &file);
-  if (status != SN_OK) return status;
+  SN_FREED_BY(sn_file_close) sn_file file;
+  SN_TRY(sn_file_open(ctx, path, &file));
   *out = SN_NEW(ctx, memory, char, file.size + 1);
   if (*out) memcpy(*out, file.bytes, file.size);
-  sn_file_close(&file);
   return *out ? SN_OK : ctx->error.status;
 }
 
@@ -46,16 +44,14 @@ typedef struct carrying {
 static sn_status carry_over(sn_context *ctx, sn_skeleton *ours, const carrying *c, sn_examples *examples) {
   sn_skeleton *theirs = &examples->skeleton;
   sn_poses poses;
-  sn_status status = sn_joint_partners(ctx, ours, theirs, c->map_path, c->map, c->partners);
-  if (status != SN_OK) return status;
+  SN_TRY(sn_joint_partners(ctx, ours, theirs, c->map_path, c->map, c->partners));
   if (report_partners(ours, c->partners, c->report, c->size) == 0) {
     return sn_fail(ctx, SN_BAD_INPUT,
                    "none of its joints (%s, ...) is one of the model's (%s, ...); give `map` FILE with two names on "
                    "every line: a joint of the model, then one of the clip",
                    theirs->joint_count ? theirs->names[0] : "it has none", ours->names[0]);
   }
-  status = sn_retarget(ctx, ours, theirs, c->partners, &examples->poses, &poses);
-  if (status != SN_OK) return status;
+  SN_TRY(sn_retarget(ctx, ours, theirs, c->partners, &examples->poses, &poses));
   sn_poses_free(&examples->poses);
   sn_skeleton_free(theirs);
   examples->poses = poses;
@@ -68,7 +64,7 @@ static sn_status carry_over(sn_context *ctx, sn_skeleton *ours, const carrying *
 
 // The same skeleton bound in another pose: its poses from our rest pose on. That is what the rest matrices of both say, if they
 // take every joint's children to where they are.
-static sn_status rebind(sn_context *ctx, const sn_skeleton *ours, const carrying *c, sn_examples *examples) {
+static sn_status rebind(sn_context *ctx, sn_skeleton *ours, const carrying *c, sn_examples *examples) {
   static const double tolerance = 0.01; // of the longest bone; radians
   const sn_skeleton *theirs = &examples->skeleton;
   double longest = 0;
@@ -108,14 +104,12 @@ static sn_status rebind(sn_context *ctx, const sn_skeleton *ours, const carrying
 
 sn_status sn_examples_retarget(sn_context *ctx, sn_skeleton *ours, const char *map, sn_examples *examples,
                                char *report, size_t size) {
-  sn_arena scratch = sn_arena_new(ctx);
+  SN_SCRATCH(scratch, ctx);
   carrying c = {.map_path = map, .report = report, .size = size};
-  sn_status status = read_map(ctx, map, &scratch, &c.map);
-  c.partners = status == SN_OK ? SN_NEW(ctx, &scratch, int, ours->joint_count) : NULL;
-  c.maps = c.partners ? SN_NEW(ctx, &scratch, sn_affine, ours->joint_count) : NULL;
-  if (status == SN_OK && !c.maps) status = ctx->error.status;
+  SN_TRY(read_map(ctx, map, &scratch, &c.map));
+  c.partners = SN_NEW(ctx, &scratch, int, ours->joint_count);
+  c.maps = SN_NEW(ctx, &scratch, sn_affine, ours->joint_count);
+  if (!c.partners || !c.maps) return ctx->error.status;
   bool other = map || !sn_skeletons_alike(ours, &examples->skeleton);
-  if (status == SN_OK) status = other ? carry_over(ctx, ours, &c, examples) : rebind(ctx, ours, &c, examples);
-  sn_arena_free(&scratch);
-  return status;
+  return (other ? carry_over : rebind)(ctx, ours, &c, examples);
 }

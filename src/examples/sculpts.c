@@ -57,8 +57,7 @@ static sn_status parse(job *j, const char *const *texts, int frame_count) {
     if (frame < 0 || frame >= frame_count)
       return sn_fail(ctx, SN_BAD_INPUT, "`pose` %s: the clip has frames 0 to %d", texts[k], frame_count - 1);
     out[k].frame = (int)frame;
-    sn_status status = parse_mesh(ctx, &j->scratch, end + 1, &out[k]);
-    if (status != SN_OK) return status;
+    SN_TRY(parse_mesh(ctx, &j->scratch, end + 1, &out[k]));
   }
   qsort(out, (size_t)count, sizeof *out, compare_sculpts);
   for (int k = 1; k < count; k++)
@@ -70,10 +69,9 @@ static sn_status parse(job *j, const char *const *texts, int frame_count) {
 // A sculpted mesh in the examples' order.
 static sn_status read_sculpt(const job *j, const sculpt *s, float (*out)[3]) {
   const sn_examples *examples = j->examples;
-  sn_mesh mesh;
+  SN_FREED_BY(sn_mesh_free) sn_mesh mesh;
   sn_choice choice = {.adjust = j->options->adjust[SN_FILE_FRAMES]};
-  sn_status status = sn_mesh_read(j->ctx, s->path, &choice, &mesh);
-  if (status != SN_OK) return status;
+  SN_TRY(sn_mesh_read(j->ctx, s->path, &choice, &mesh));
   int n = examples->rest.vertex_count;
   if (j->order && mesh.vertex_count == j->order_count) {
     for (int i = 0; i < n; i++) memcpy(out[i], mesh.positions[j->order[i]], sizeof *out);
@@ -82,12 +80,11 @@ static sn_status read_sculpt(const job *j, const sculpt *s, float (*out)[3]) {
   } else if (!j->order && examples->source && mesh.vertex_count == examples->source_count) {
     sn_examples_from_file(examples, mesh.positions, sizeof *out, out);
   } else {
-    status = sn_fail(j->ctx, SN_BAD_INPUT,
-                     "`pose` %d=%s: the mesh has %d vertices instead of %d; where its order differs, give `match`",
-                     s->frame, s->path, mesh.vertex_count, j->order ? j->order_count : n);
+    return sn_fail(j->ctx, SN_BAD_INPUT,
+                   "`pose` %d=%s: the mesh has %d vertices instead of %d; where its order differs, give `match`",
+                   s->frame, s->path, mesh.vertex_count, j->order ? j->order_count : n);
   }
-  sn_mesh_free(&mesh);
-  return status;
+  return SN_OK;
 }
 
 // Rows of so many bytes: of the sculpted frames alone.
@@ -122,25 +119,18 @@ static sn_status keep_sigmas(const job *j, int frames) {
 static sn_status replace(job *j) {
   sn_examples *e = j->examples;
   int n = e->rest.vertex_count, frames = e->frames.frame_count;
-  sn_frames next;
-  sn_status status = SN_OK;
-  if (j->options->match)
-    status = sn_load_match(j->ctx, j->options, &e->rest, &j->scratch, &j->order, &j->order_count);
-  if (status == SN_OK) status = sn_frames_new(j->ctx, n, frames ? frames : j->count, &next);
-  if (status != SN_OK) return status;
+  SN_FREED_BY(sn_frames_free) sn_frames next = {0};
+  if (j->options->match) SN_TRY(sn_load_match(j->ctx, j->options, &e->rest, &j->scratch, &j->order, &j->order_count));
+  SN_TRY(sn_frames_new(j->ctx, n, frames ? frames : j->count, &next));
   for (int f = 0; f < frames; f++)
     memcpy(sn_frame_mutable(&next, f), sn_frame(&e->frames, f), (size_t)n * sizeof(float[3]));
-  for (int k = 0; status == SN_OK && k < j->count; k++)
-    status = read_sculpt(j, &j->sculpts[k], sn_frame_mutable(&next, frames ? j->sculpts[k].frame : k));
-  if (status == SN_OK) status = keep_sigmas(j, frames);
-  if (status != SN_OK) {
-    sn_frames_free(&next);
-    return status;
-  }
+  for (int k = 0; k < j->count; k++)
+    SN_TRY(read_sculpt(j, &j->sculpts[k], sn_frame_mutable(&next, frames ? j->sculpts[k].frame : k)));
+  SN_TRY(keep_sigmas(j, frames));
   if (!frames) keep_poses(j);
   next.rate = e->frames.rate, e->sculpted = !frames;
-  sn_frames_free(&e->frames);
-  e->frames = next;
+  sn_frames before = e->frames;
+  e->frames = next, next = before;
   return SN_OK;
 }
 

@@ -24,7 +24,7 @@ static void place_skin(sn_loading *l, const sn_mesh *bind, const sn_skin *skin) 
   int n = out->rest.vertex_count;
   const float(*rest)[3] = (const float(*)[3])out->rest.positions;
   double limit = 1e-3 * sn_points_diagonal(rest, n);
-  sn_arena scratch = sn_arena_new(l->ctx);
+  SN_SCRATCH(scratch, l->ctx);
   int *nearest = SN_TAKE(l, &scratch, int, n);
   double *distance = SN_TAKE(l, &scratch, double, n);
   bool same = bind->vertex_count == n;
@@ -37,19 +37,16 @@ static void place_skin(sn_loading *l, const sn_mesh *bind, const sn_skin *skin) 
   for (int i = 0; l->status == SN_OK && i < n; i++)
     if (distance[i] > limit) misplaced(l, bind, i, distance[i]);
   if (l->status == SN_OK) l->status = sn_skin_copy_rows(l->ctx, skin, nearest, n, skin->influences, &out->skin);
-  sn_arena_free(&scratch);
 }
 
 // The skeleton, bind mesh and skin of the first skeleton file.
 static void read_first_skeleton(sn_loading *l, const sn_gltf *gltf) {
-  sn_mesh bind = {0};
-  sn_skin skin = {0};
+  SN_FREED_BY(sn_mesh_free) sn_mesh bind = {0};
+  SN_FREED_BY(sn_skin_free) sn_skin skin = {0};
   l->status = sn_gltf_skeleton(l->ctx, gltf, &l->out->skeleton, &skin);
   if (l->status == SN_OK && skin.vertex_count > 0) l->status = sn_gltf_mesh(l->ctx, gltf, &bind);
   if (l->status == SN_OK) sn_adjust_rig(&l->options.adjust[SN_FILE_SKELETON], &bind, &l->out->skeleton);
   if (l->status == SN_OK && l->options.rest && bind.vertex_count > 0) place_skin(l, &bind, &skin);
-  sn_mesh_free(&bind);
-  sn_skin_free(&skin);
 }
 
 bool sn_load_between(const sn_skeleton *ours, const sn_skeleton *theirs, int *partners, sn_affine *maps) {
@@ -73,7 +70,7 @@ bool sn_load_between(const sn_skeleton *ours, const sn_skeleton *theirs, int *pa
 // Copies the poses of one clip, joints matched by name.
 static void append_poses(sn_loading *l, int c, const sn_skeleton *skeleton, const sn_poses *poses) {
   const sn_skeleton *ours = &l->out->skeleton;
-  sn_arena scratch = sn_arena_new(l->ctx);
+  SN_SCRATCH(scratch, l->ctx);
   int *partners = SN_TAKE(l, &scratch, int, ours->joint_count);
   sn_affine *maps = SN_TAKE(l, &scratch, sn_affine, ours->joint_count);
   if (maps) sn_load_between(ours, skeleton, partners, maps);
@@ -83,28 +80,27 @@ static void append_poses(sn_loading *l, int c, const sn_skeleton *skeleton, cons
     for (int f = 0; f < poses->frame_count && l->status == SN_OK; f++)
       sn_pose(&l->out->poses, l->out->clip_start[c] + f)[j] = sn_affine_mul(sn_pose(poses, f)[partners[j]], maps[j]);
   }
-  sn_arena_free(&scratch);
 }
 
 // As many poses as there are frames, where motion is only where a solver begins: none, the pose of the file; too few, the
 // last one stays.
 static sn_status initial_poses(sn_context *ctx, const sn_gltf *gltf, int clip, const sn_choice *choice,
                                sn_poses *out) {
-  sn_poses have = {0};
+  SN_FREED_BY(sn_poses_free) sn_poses have = {0};
   int joint_count = out->joint_count, count = out->frame_count;
-  sn_status status = clip < 0 ? SN_OK : sn_gltf_poses_adjusted(ctx, gltf, clip, choice, -1, &have);
-  if (status == SN_OK) status = sn_poses_new(ctx, joint_count, count, out);
-  for (int f = 0; status == SN_OK && f < count; f++) {
-    int from = f < have.frame_count ? f : have.frame_count - 1;
-    if (clip < 0) {
-      status = sn_gltf_pose(ctx, gltf, -1, 0, sn_pose(out, f));
-      sn_adjust_matrices(&choice->adjust, sn_pose(out, f), (size_t)joint_count);
-    } else {
-      memcpy(sn_pose(out, f), sn_pose(&have, from), (size_t)joint_count * sizeof(sn_affine));
-    }
+  if (clip >= 0) {
+    SN_TRY(sn_gltf_poses_adjusted(ctx, gltf, clip, choice, -1, &have));
+  } else {
+    SN_TRY(sn_poses_new(ctx, joint_count, 1, &have));
+    SN_TRY(sn_gltf_pose(ctx, gltf, -1, 0, have.matrices));
+    sn_adjust_matrices(&choice->adjust, have.matrices, (size_t)joint_count);
   }
-  sn_poses_free(&have);
-  return status;
+  SN_TRY(sn_poses_new(ctx, joint_count, count, out));
+  for (int f = 0; f < count; f++) {
+    int from = f < have.frame_count ? f : have.frame_count - 1;
+    memcpy(sn_pose(out, f), sn_pose(&have, from), (size_t)joint_count * sizeof(sn_affine));
+  }
+  return SN_OK;
 }
 
 // Frames before the first pose of a clip that is shifted, and behind its last, have none and go. Other clips move up. How many went
@@ -169,14 +165,13 @@ static void read_clip(sn_loading *l, int c, sn_skeleton *skeleton, sn_poses *pos
       l, SN_BAD_INPUT,
       "`skeleton` %s: not a file with joints; give the .glb, .gltf or .fbx that has the skeleton and its motion",
       path);
-  sn_gltf *gltf = sn_load_document(l, path);
+  SN_FREED_BY(sn_gltf_close) sn_gltf *gltf = sn_load_document(l, path);
   if (!gltf) return;
   if (c == 0) read_first_skeleton(l, gltf);
   if (l->status == SN_OK) l->status = sn_gltf_skeleton(l->ctx, gltf, skeleton, NULL);
   if (l->status == SN_OK) sn_adjust_rig(&l->options.adjust[SN_FILE_SKELETON], NULL, skeleton);
   poses->joint_count = skeleton->joint_count;
   if (l->status == SN_OK) read_poses(l, c, gltf, poses);
-  sn_gltf_free(gltf);
   sn_fail_name(l->ctx, l->status, path);
 }
 
@@ -203,7 +198,7 @@ void sn_load_skeletons(sn_loading *l) {
                  "%d clips of `frames` and %d of `skeleton`: they pair up in order, so give as many of each "
                  "(FILE#CLIP names a clip of a file)",
                  frames, count);
-  sn_arena scratch = sn_arena_new(l->ctx);
+  SN_SCRATCH(scratch, l->ctx);
   sn_skeleton *skeletons = SN_TAKE(l, &scratch, sn_skeleton, count);
   sn_poses *parts = SN_TAKE(l, &scratch, sn_poses, count);
   for (int c = 0; l->status == SN_OK && c < count; c++) read_clip(l, c, &skeletons[c], &parts[c]);
@@ -212,5 +207,4 @@ void sn_load_skeletons(sn_loading *l) {
     sn_skeleton_free(&skeletons[c]);
     sn_poses_free(&parts[c]);
   }
-  sn_arena_free(&scratch);
 }

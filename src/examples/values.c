@@ -13,12 +13,12 @@ static sn_status read_weights(sn_context *ctx, const sn_gltf *gltf, const sn_cho
     for (int k = 0; k < targets && k < count; k++) rows[k * targets + k] = 1;
     return SN_OK;
   }
-  sn_status status = sn_gltf_find_clip(ctx, gltf, choice->clip, &clip);
-  for (int f = 0; status == SN_OK && f < count; f++) {
+  SN_TRY(sn_gltf_find_clip(ctx, gltf, choice->clip, &clip));
+  for (int f = 0; f < count; f++) {
     double time = sn_gltf_clip(gltf, clip).start + choice->adjust.offset + f / choice->fps;
-    status = sn_gltf_morph_weights(ctx, gltf, clip, time, rows + (size_t)f * (size_t)targets);
+    SN_TRY(sn_gltf_morph_weights(ctx, gltf, clip, time, rows + (size_t)f * (size_t)targets));
   }
-  return status;
+  return SN_OK;
 }
 
 static int count_frames(sn_context *ctx, const sn_gltf *gltf, const sn_choice *choice) {
@@ -67,21 +67,19 @@ static void drop_still(sn_context *ctx, sn_examples *out) {
 // The frames of one document, behind `done` of them.
 static void add_document(sn_loading *l, const char *path, const sn_choice *choice, int done, int count) {
   sn_values *out = &l->out->values;
-  sn_gltf *gltf = sn_load_document(l, path);
+  SN_FREED_BY(sn_gltf_close) sn_gltf *gltf = sn_load_document(l, path);
   if (!gltf) return;
   l->status = name_values(l->ctx, path, gltf, out);
   if (l->status == SN_OK)
     l->status = read_weights(l->ctx, gltf, choice, count, out->values + (size_t)done * (size_t)out->count);
-  sn_gltf_free(gltf);
   sn_fail_name(l->ctx, l->status, path);
 }
 
 // Frames of a document, and its targets: 0 for none.
 static int measure(sn_loading *l, const char *path, const sn_choice *choice, int *targets) {
-  sn_gltf *gltf = sn_load_document(l, path);
+  SN_FREED_BY(sn_gltf_close) sn_gltf *gltf = sn_load_document(l, path);
   *targets = gltf ? sn_gltf_morph_count(gltf) : 0;
   int frames = *targets > 0 ? count_frames(l->ctx, gltf, choice) : 0;
-  sn_gltf_free(gltf);
   if (frames < 0) l->status = sn_fail_name(l->ctx, l->ctx->error.status, path);
   return frames;
 }

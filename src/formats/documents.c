@@ -13,46 +13,34 @@ bool sn_is_document(const char *path) {
 
 sn_status sn_gltf_read(sn_context *ctx, const char *path, sn_gltf **out) {
   *out = NULL;
-  sn_file file;
-  if ((sn_assimp_reads(path) ? sn_assimp_open : sn_file_open)(ctx, path, &file) != SN_OK) return ctx->error.status;
-  if (sn_has_extension(path, ".fbx")) {
-    sn_status status = sn_fbx_parse(ctx, path, file.bytes, file.size, out);
-    sn_file_close(&file);
-    return status;
-  }
-  sn_arena scratch = sn_arena_new(ctx);
+  SN_FREED_BY(sn_file_close) sn_file file = {0};
+  SN_TRY((sn_assimp_reads(path) ? sn_assimp_open : sn_file_open)(ctx, path, &file));
+  if (sn_has_extension(path, ".fbx")) return sn_fbx_parse(ctx, path, file.bytes, file.size, out);
+  SN_SCRATCH(scratch, ctx);
   char *folder = sn_arena_text(ctx, &scratch, path), *slash = folder ? strrchr(folder, '/') : NULL;
-  if (!folder) {
-    sn_file_close(&file);
-    return ctx->error.status;
-  }
+  if (!folder) return ctx->error.status;
   if (slash == folder) slash++; // "/file": the root, written so that "folder/file" works
   *(slash ? slash : folder) = '\0';
-  sn_status status = sn_gltf_open(ctx, path, folder, file, NULL, out);
-  sn_arena_free(&scratch);
-  return status;
+  sn_file given = file;
+  file = (sn_file){0};
+  return sn_gltf_open(ctx, path, folder, given, NULL, out);
 }
 
 static sn_status read_alembic(sn_context *ctx, const char *path, const sn_choice *choice, sn_mesh *out,
                               sn_surface *surface) {
-  sn_abc *abc;
-  sn_status status = sn_abc_open(ctx, path, &abc);
-  if (status != SN_OK) return status;
-  status = sn_abc_choose(ctx, abc, choice->objects, choice->object_count);
-  double start = status == SN_OK ? sn_abc_frame_time(abc, 0) + choice->adjust.offset : 0;
-  if (status == SN_OK) status = sn_abc_mesh(ctx, abc, start, out);
-  if (status == SN_OK && surface) status = sn_abc_surface(ctx, abc, start, surface);
-  sn_abc_free(abc);
-  return status;
+  SN_FREED_BY(sn_abc_close) sn_abc *abc;
+  SN_TRY(sn_abc_open(ctx, path, &abc));
+  SN_TRY(sn_abc_choose(ctx, abc, choice->objects, choice->object_count));
+  double start = sn_abc_frame_time(abc, 0) + choice->adjust.offset;
+  SN_TRY(sn_abc_mesh(ctx, abc, start, out));
+  return surface ? sn_abc_surface(ctx, abc, start, surface) : SN_OK;
 }
 
 static sn_status read_document(sn_context *ctx, const char *path, sn_mesh *out, sn_surface *surface) {
-  sn_gltf *gltf;
-  sn_status status = sn_gltf_read(ctx, path, &gltf);
-  if (status != SN_OK) return status;
-  status = sn_gltf_mesh(ctx, gltf, out);
+  SN_FREED_BY(sn_gltf_close) sn_gltf *gltf;
+  SN_TRY(sn_gltf_read(ctx, path, &gltf));
+  sn_status status = sn_gltf_mesh(ctx, gltf, out);
   if (status == SN_OK && surface) status = sn_gltf_surface(ctx, gltf, surface);
-  sn_gltf_free(gltf);
   return sn_fail_name(ctx, status, path);
 }
 

@@ -97,30 +97,20 @@ static sn_status keep_meshes(sn_context *ctx, const char *path, char **paths, in
 sn_status sn_list_frames(sn_context *ctx, const char *path, sn_arena *memory, char ***out, int *count) {
   const char *pattern = frame_pattern(ctx, memory, path);
   if (!pattern) return ctx->error.status;
-  glob_t found = {0};
+  SN_FREED_BY(globfree) glob_t found = {0};
   int result = glob(pattern, GLOB_NOSORT, NULL, &found);
-  sn_status status = SN_OK;
   *out = NULL, *count = 0;
-  if (result != 0 && result != GLOB_NOMATCH) {
-    status =
-      sn_fail(ctx, SN_IO, "%s: cannot list: %s", path, result == GLOB_NOSPACE ? "out of memory" : strerror(errno));
-  } else if (found.gl_pathc == 0 && !is_folder(path)) {
-    status = sn_fail(ctx, SN_IO, "%s: no such file", path);
-  } else {
-    *out = SN_NEW(ctx, memory, char *, found.gl_pathc + 1);
-    if (!*out) status = ctx->error.status;
-    for (size_t k = 0; status == SN_OK && k < found.gl_pathc; k++) {
-      (*out)[k] = sn_arena_text(ctx, memory, found.gl_pathv[k]);
-      if (!(*out)[k]) status = ctx->error.status;
-    }
-    if (status == SN_OK) {
-      *count = (int)found.gl_pathc;
-      qsort(*out, found.gl_pathc, sizeof **out, compare_paths);
-      status = keep_meshes(ctx, path, *out, count);
-    }
-  }
-  globfree(&found);
-  return status;
+  if (result != 0 && result != GLOB_NOMATCH)
+    return sn_fail(ctx, SN_IO, "%s: cannot list: %s", path,
+                   result == GLOB_NOSPACE ? "out of memory" : strerror(errno));
+  if (found.gl_pathc == 0 && !is_folder(path)) return sn_fail(ctx, SN_IO, "%s: no such file", path);
+  *out = SN_NEW(ctx, memory, char *, found.gl_pathc + 1);
+  for (size_t k = 0; *out && k < found.gl_pathc; k++)
+    if (!((*out)[k] = sn_arena_text(ctx, memory, found.gl_pathv[k]))) *out = NULL;
+  if (!*out) return ctx->error.status;
+  *count = (int)found.gl_pathc;
+  qsort(*out, found.gl_pathc, sizeof **out, compare_paths);
+  return keep_meshes(ctx, path, *out, count);
 }
 
 // The same vertices and triangles in every file.
@@ -144,35 +134,25 @@ static sn_status check_topology(sn_context *ctx, const char *path, const sn_mesh
 }
 
 static sn_status read_meshes(sn_context *ctx, const char *path, sn_frames *out) {
-  sn_arena scratch = sn_arena_new(ctx);
+  SN_SCRATCH(scratch, ctx);
   char **paths;
   int count;
-  sn_mesh first = {0};
-  sn_status status = sn_list_frames(ctx, path, &scratch, &paths, &count);
-  for (int f = 0; status == SN_OK && f < count; f++) {
-    sn_mesh mesh = {0};
-    status = sn_mesh_read(ctx, paths[f], NULL, &mesh);
-    if (status == SN_OK && f == 0) status = sn_frames_new(ctx, mesh.vertex_count, count, out);
-    if (status == SN_OK && f > 0) status = check_topology(ctx, paths[f], &mesh, paths[0], &first);
-    if (status == SN_OK) {
-      memcpy(sn_frame_mutable(out, f), mesh.positions, (size_t)mesh.vertex_count * sizeof *mesh.positions);
-    }
-    if (f == 0) {
-      first = mesh;
-    } else {
-      sn_mesh_free(&mesh);
-    }
+  SN_FREED_BY(sn_mesh_free) sn_mesh first = {0};
+  SN_TRY(sn_list_frames(ctx, path, &scratch, &paths, &count));
+  for (int f = 0; f < count; f++) {
+    SN_FREED_BY(sn_mesh_free) sn_mesh mesh = {0};
+    sn_mesh *own = f == 0 ? &first : &mesh;
+    SN_TRY(sn_mesh_read(ctx, paths[f], NULL, own));
+    SN_TRY(f == 0 ? sn_frames_new(ctx, own->vertex_count, count, out)
+                  : check_topology(ctx, paths[f], own, paths[0], &first));
+    memcpy(sn_frame_mutable(out, f), own->positions, (size_t)own->vertex_count * sizeof *own->positions);
   }
-  sn_mesh_free(&first);
-  if (status != SN_OK) sn_frames_free(out);
-  sn_arena_free(&scratch);
-  return status;
+  return SN_OK;
 }
 
 static sn_status read_cache(sn_context *ctx, const char *path, sn_frames *out) {
   sn_file file;
-  sn_status status = sn_file_map(ctx, path, &file);
-  if (status != SN_OK) return status;
+  SN_TRY(sn_file_map(ctx, path, &file));
   return (sn_has_extension(path, ".pc2") ? sn_pc2_take : sn_mdd_take)(ctx, path, &file, out);
 }
 
@@ -182,48 +162,41 @@ static sn_status sample_document(sn_context *ctx, const sn_gltf *gltf, const sn_
   double fps = choice->fps > 0 ? choice->fps : SN_DEFAULT_FPS, start = choice->adjust.offset;
   int clip = 0, count = sn_gltf_morph_count(gltf);
   bool targets = !clip_name && sn_gltf_clip_count(gltf) == 0 && count > 0;
-  sn_status status = targets ? SN_OK : sn_gltf_find_clip(ctx, gltf, clip_name, &clip);
-  if (status == SN_OK && !targets) {
+  if (!targets) {
+    SN_TRY(sn_gltf_find_clip(ctx, gltf, clip_name, &clip));
     sn_clip_info info = sn_gltf_clip(gltf, clip);
     start += info.start;
     count = sn_count_frames(ctx, info.name, info.end - start, fps, info.key_count);
   }
-  if (status == SN_OK) status = count > 0 ? sn_frames_new(ctx, vertex_count, count, out) : ctx->error.status;
-  for (int f = 0; status == SN_OK && f < count; f++)
-    status = targets ? sn_gltf_morph_shape(ctx, gltf, f, sn_frame_mutable(out, f))
-                     : sn_gltf_deform(ctx, gltf, clip, start + f / fps, sn_frame_mutable(out, f));
+  SN_TRY(count > 0 ? sn_frames_new(ctx, vertex_count, count, out) : ctx->error.status);
+  for (int f = 0; f < count; f++)
+    SN_TRY(targets ? sn_gltf_morph_shape(ctx, gltf, f, sn_frame_mutable(out, f))
+                   : sn_gltf_deform(ctx, gltf, clip, start + f / fps, sn_frame_mutable(out, f)));
   if (!targets) out->rate = fps;
-  return status == SN_OK ? sn_frames_check(ctx, out) : status;
+  return sn_frames_check(ctx, out);
 }
 
 static sn_status read_animated(sn_context *ctx, const char *path, const sn_choice *choice, const char *clip_name,
                                sn_frames *out) {
-  sn_gltf *gltf;
-  sn_mesh mesh = {0};
-  sn_status status = sn_gltf_read(ctx, path, &gltf);
-  if (status != SN_OK) return status;
-  status = sn_gltf_mesh(ctx, gltf, &mesh);
+  SN_FREED_BY(sn_gltf_close) sn_gltf *gltf;
+  SN_FREED_BY(sn_mesh_free) sn_mesh mesh = {0};
+  SN_TRY(sn_gltf_read(ctx, path, &gltf));
+  sn_status status = sn_gltf_mesh(ctx, gltf, &mesh);
   if (status == SN_OK) status = sample_document(ctx, gltf, choice, clip_name, mesh.vertex_count, out);
-  if (status != SN_OK) sn_frames_free(out);
-  sn_mesh_free(&mesh);
-  sn_gltf_free(gltf);
   return sn_fail_name(ctx, status, path);
 }
 
 static sn_status read_alembic(sn_context *ctx, const char *path, const sn_choice *choice, sn_frames *out) {
-  sn_stream stream;
-  sn_status status = sn_stream_open(ctx, path, choice, &stream);
-  if (status != SN_OK) return status;
-  status = sn_frames_new(ctx, stream.vertex_count, stream.frame_count, out);
-  for (int f = 0; status == SN_OK && f < stream.frame_count; f++) {
-    status = sn_stream_frame(ctx, &stream, f, sn_frame_mutable(out, f));
+  SN_FREED_BY(sn_stream_close) sn_stream stream;
+  SN_TRY(sn_stream_open(ctx, path, choice, &stream));
+  SN_TRY(sn_frames_new(ctx, stream.vertex_count, stream.frame_count, out));
+  for (int f = 0; f < stream.frame_count; f++) {
+    SN_TRY(sn_stream_frame(ctx, &stream, f, sn_frame_mutable(out, f)));
     sn_frames_used(out, out->vertex_count, 1);
     if (out->file.map) sn_progress_reading(ctx, path, (double)f / stream.frame_count);
   }
-  out->rate = stream.rate, out->finite = status == SN_OK;
-  if (status != SN_OK) sn_frames_free(out);
-  sn_stream_close(&stream);
-  return status;
+  out->rate = stream.rate, out->finite = true;
+  return SN_OK;
 }
 
 static sn_status read_any(sn_context *ctx, const char *path, const sn_choice *choice, sn_arena *scratch,
@@ -266,14 +239,13 @@ static sn_status skip_frames(sn_context *ctx, const char *path, const sn_choice 
 // A copy: the frames may be a mapped file.
 static sn_status move_frames(sn_context *ctx, const sn_adjust *adjust, sn_frames *frames) {
   sn_frames moved;
-  sn_status status = sn_frames_new(ctx, frames->vertex_count, frames->frame_count, &moved);
-  for (int f = 0; status == SN_OK && f < frames->frame_count; f++) {
+  SN_TRY(sn_frames_new(ctx, frames->vertex_count, frames->frame_count, &moved));
+  for (int f = 0; f < frames->frame_count; f++) {
     memcpy(sn_frame_mutable(&moved, f), sn_frame(frames, f), (size_t)frames->vertex_count * sizeof(float[3]));
     sn_adjust_points(adjust, sn_frame_mutable(&moved, f), frames->vertex_count);
     sn_frames_used(frames, frames->vertex_count, 1);
     sn_frames_used(&moved, frames->vertex_count, 1);
   }
-  if (status != SN_OK) return status;
   moved.rate = frames->rate;
   sn_frames_free(frames);
   *frames = moved;
@@ -285,31 +257,37 @@ sn_status sn_frames_read(sn_context *ctx, const char *path, const sn_choice *cho
   if (!choice) choice = &plain;
   *out = (sn_frames){0};
   bool has_times = false, is_archive = !is_folder(path) && sn_has_extension(path, ".abc"); // whose stream is adjusted
-  sn_arena scratch = sn_arena_new(ctx);
+  SN_SCRATCH(scratch, ctx);
   sn_status status = read_any(ctx, path, choice, &scratch, &has_times, out);
   if (status == SN_OK && !has_times && choice->adjust.offset != 0) status = skip_frames(ctx, path, choice, out);
   if (status == SN_OK && !is_archive && sn_adjust_moves(&choice->adjust)) {
     status = move_frames(ctx, &choice->adjust, out);
   }
   if (status != SN_OK) sn_frames_free(out);
-  sn_arena_free(&scratch);
   return status;
 }
 
+typedef struct obj_folder {
+  sn_context *ctx;
+  const char *folder;
+  const sn_mesh *mesh;
+} obj_folder;
+
+static sn_status write_obj(void *user, int f, const float (*positions)[3]) {
+  const obj_folder *to = user;
+  SN_SCRATCH(scratch, to->ctx);
+  size_t size = strlen(to->folder) + 32;
+  char *path = SN_NEW(to->ctx, &scratch, char, size);
+  if (!path) return to->ctx->error.status;
+  snprintf(path, size, "%s/frame_%04d.obj", to->folder, f);
+  return sn_obj_write(to->ctx, path, to->mesh, positions);
+}
+
 static sn_status write_objs(sn_context *ctx, const char *folder, sn_stream *frames, const sn_mesh *mesh) {
-  sn_arena scratch = sn_arena_new(ctx);
-  size_t size = strlen(folder) + 32;
-  char *path = SN_NEW(ctx, &scratch, char, size);
-  float(*positions)[3] = sn_arena_alloc(ctx, &scratch, (size_t)frames->vertex_count, sizeof *positions);
   sn_outputs together;
   sn_outputs_begin(ctx, &together);
-  sn_status status = path && positions ? sn_make_folder(ctx, folder) : ctx->error.status;
-  for (int f = 0; status == SN_OK && f < frames->frame_count; f++) {
-    snprintf(path, size, "%s/frame_%04d.obj", folder, f);
-    status = sn_stream_frame(ctx, frames, f, positions);
-    if (status == SN_OK) status = sn_obj_write(ctx, path, mesh, (const float(*)[3])positions);
-  }
-  sn_arena_free(&scratch);
+  sn_status status = sn_make_folder(ctx, folder);
+  if (status == SN_OK) status = sn_stream_each(ctx, frames, write_obj, &(obj_folder){ctx, folder, mesh});
   return sn_outputs_end(ctx, &together, status);
 }
 

@@ -3,9 +3,8 @@
 #include "formats/common/adjust.h"
 
 static sn_status open_archive(sn_context *ctx, const char *path, const sn_choice *choice, sn_stream *out) {
-  sn_status status = sn_abc_open(ctx, path, &out->abc);
-  if (status == SN_OK) status = sn_abc_choose(ctx, out->abc, choice->objects, choice->object_count);
-  if (status != SN_OK) return status;
+  SN_TRY(sn_abc_open(ctx, path, &out->abc));
+  SN_TRY(sn_abc_choose(ctx, out->abc, choice->objects, choice->object_count));
   int last = sn_abc_frame_count(out->abc) - 1;
   out->vertex_count = sn_abc_vertex_count(out->abc), out->frame_count = last + 1;
   out->rate = choice->fps > 0 ? choice->fps : sn_abc_rate(out->abc);
@@ -20,8 +19,7 @@ static sn_status open_archive(sn_context *ctx, const char *path, const sn_choice
 static sn_status read_archive(sn_context *ctx, const sn_stream *stream, int f, float (*positions)[3]) {
   double t = sn_abc_frame_time(stream->abc, stream->resampled ? 0 : f);
   if (stream->resampled) t += stream->adjust.offset + f / stream->rate;
-  sn_status status = sn_abc_positions(ctx, stream->abc, t, positions);
-  if (status != SN_OK) return status;
+  SN_TRY(sn_abc_positions(ctx, stream->abc, t, positions));
   sn_adjust_points(&stream->adjust, positions, stream->vertex_count);
   sn_frames one = {.vertex_count = stream->vertex_count, .frame_count = 1, .positions = (const float(*)[3])positions};
   if (sn_frames_check(ctx, &one) == SN_OK) return SN_OK;

@@ -68,15 +68,6 @@ typedef struct abc_object {
   int first_vertex; // in the joined mesh, of chosen ones
 } abc_object;
 
-typedef struct abc_map {
-  const uint8_t *bytes;
-  size_t size;
-  void *mapped;  // NULL: the bytes are in memory
-  sn_file file;  // that of a small archive
-  uint64_t used; // bytes read since pages were last given back
-  int fd;
-} abc_map;
-
 // After a failure nothing more is read, so that `status` need be looked at only once.
 struct sn_abc {
   sn_context *ctx; // of the call that is at work
@@ -84,28 +75,18 @@ struct sn_abc {
   const char *name; // in messages
   const uint8_t *bytes;
   uint64_t size;
-  int timing_count, object_count, object_room;
+  int timing_count, object_count;
   abc_timing *timings;
   int meta_count;
   abc_span *metas;
   abc_object *objects;
-  uint64_t root; // group of the top object
+  sn_growing object_list; // which they are
+  uint64_t root;          // group of the top object
   int vertex_count, triangle_count, frame_count;
   double *times; // of the frames
-  abc_map map;
+  sn_file file;  // of an archive that was opened: a large one is mapped
   sn_arena memory;
 };
-
-// ---- the file's bytes (map.c) --------------------------------------------------------------------------------------------
-
-sn_status sn_abc_map(sn_context *ctx, const char *path, abc_map *out);
-void sn_abc_unmap(abc_map *map);
-// False where the file has been cut since: reading the map would end the program.
-bool sn_abc_map_whole(const abc_map *map);
-// Bytes of the archive into memory; false where the file has been cut.
-bool sn_abc_map_copy(const abc_map *map, const uint8_t *from, size_t size, void *out);
-// Samples go by once: pages are given back now and then.
-void sn_abc_map_used(abc_map *map, uint64_t bytes);
 
 // ---- container (ogawa.c) -----------------------------------------------------------------------------------------
 
@@ -145,7 +126,6 @@ abc_property sn_abc_find(sn_abc *abc, uint64_t compound, const char *name);
 // Numbers of a sample, without the digest in front: elements of extent numbers.
 abc_span sn_abc_sample(sn_abc *abc, const abc_property *property, uint32_t sample);
 bool sn_abc_has_samples(const abc_property *property); // found, no compound, and not without any
-int sn_abc_pod_size(int pod);                          // 0 for text
 double sn_abc_time(const sn_abc *abc, const abc_property *property, uint32_t sample);
 // The sample at or before time t and how far t is on the way to the next one.
 uint32_t sn_abc_sample_at(const sn_abc *abc, const abc_property *property, double t, double *fraction);
@@ -158,8 +138,6 @@ typedef struct abc_faces {
   const uint8_t *counts, *indices;
 } abc_faces;
 abc_faces sn_abc_faces(sn_abc *abc, const abc_object *object);
-typedef void (*abc_triangle_fn)(void *user, int triangle, uint64_t face, const uint64_t corners[3]);
-void sn_abc_triangles(const abc_faces *faces, abc_triangle_fn call, void *user);
 sn_affine sn_abc_world(sn_abc *abc, int object, double t);
 void sn_abc_place(sn_abc *abc, double t, float (*out)[3]); // positions of what is chosen
 

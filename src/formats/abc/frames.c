@@ -41,24 +41,20 @@ static void list_meshes(const sn_abc *abc, const abc_object *besides, char *out,
 }
 
 static void no_mesh(sn_abc *abc) {
-  char found[400] = "";
+  enum { most = 1000 }; // kinds repeat: what is farther down adds nothing
+  char found[400] = "nothing at all";
   size_t used = 0;
-  for (int k = 0; k < abc->object_count && used < sizeof found - 1; k++) {
-    const char *kind = abc->objects[k].info.kind;
-    int count = 0;
-    bool first = true;
+  for (int k = 0; k < abc->object_count && k < most && used < sizeof found - 1; k++) {
+    int count = 0, before = 0;
     for (int j = 0; j < abc->object_count; j++) {
-      if (strcmp(abc->objects[j].info.kind, kind) != 0) continue;
-      if (j < k) first = false;
-      count++;
+      bool same = strcmp(abc->objects[j].info.kind, abc->objects[k].info.kind) == 0;
+      count += same, before += same && j < k;
     }
-    if (!first) continue;
-    int wrote = snprintf(found + used, sizeof found - used, "%s%d %s", used ? ", " : "", count, kind);
-    used += wrote > 0 ? (size_t)wrote : 0;
-    if (k > 1000) break; // kinds repeat: what is this far down adds nothing
+    if (before == 0)
+      used += (size_t)snprintf(found + used, sizeof found - used, "%s%d %s", used ? ", " : "", count,
+                               abc->objects[k].info.kind);
   }
-  sn_abc_fail(abc, SN_BAD_INPUT, "no polygon or subdivision mesh in it, but: %s",
-              abc->object_count ? found : "nothing at all");
+  sn_abc_fail(abc, SN_BAD_INPUT, "no polygon or subdivision mesh in it, but: %s", found);
 }
 
 static void check_chosen(sn_abc *abc, const abc_object *object) {
@@ -116,7 +112,7 @@ static void find_longest(const sn_abc *abc, uint32_t *longest) {
 }
 
 static void gather_times(sn_abc *abc) {
-  sn_arena scratch = sn_arena_new(abc->ctx);
+  SN_SCRATCH(scratch, abc->ctx);
   uint32_t *longest = SN_ROOM(abc, &scratch, (uint64_t)abc->timing_count, sizeof *longest);
   uint64_t total = 0, done = 0;
   int used = 0;
@@ -129,7 +125,6 @@ static void gather_times(sn_abc *abc) {
     used += longest[k] > 0;
     for (uint32_t s = 0; s < longest[k]; s++) abc->times[done++] = sn_abc_time(abc, &any, s);
   }
-  sn_arena_free(&scratch);
   if (used > 1) sn_sort_doubles(abc->times, (size_t)done);
   // Several samplings of one moment are one frame.
   double step = done > 1 ? (abc->times[done - 1] - abc->times[0]) / (double)(done - 1) : 0;
@@ -294,21 +289,17 @@ static void object_at(sn_abc *abc, int k, double t, float (*out)[3]) {
   uint32_t sample = sn_abc_sample_at(abc, &object->points, t, &fraction);
   sn_affine world = sn_abc_world(abc, k, t);
   const uint8_t *stored = stored_points(abc, object, sample), *next = NULL;
-  sn_arena scratch = sn_arena_new(abc->ctx);
+  SN_SCRATCH(scratch, abc->ctx);
   if (fraction > 0) next = stored_points(abc, object, sample + 1);
   float(*later)[3] = next ? SN_ROOM(abc, &scratch, (uint64_t)n, sizeof *later) : NULL;
-  if (abc->status == SN_OK) {
-    bool whole = sn_abc_map_copy(&abc->map, stored, (size_t)n * sizeof *out, out) &&
-                 (!next || sn_abc_map_copy(&abc->map, next, (size_t)n * sizeof *out, later));
-    sn_abc_map_used(&abc->map, (uint64_t)n * sizeof *out);
-    if (whole) place_points(n, &world, (const float(*)[3])later, fraction, out);
-    if (!whole) sn_abc_fail(abc, SN_IO, "became shorter while it was read");
-  }
-  sn_arena_free(&scratch);
+  if (abc->status != SN_OK) return;
+  memcpy(out, stored, (size_t)n * sizeof *out);
+  if (next) memcpy(later, next, (size_t)n * sizeof *later); // samples need not be aligned
+  sn_file_used(&abc->file, (size_t)n * sizeof *out);
+  place_points(n, &world, (const float(*)[3])later, fraction, out);
 }
 
 void sn_abc_place(sn_abc *abc, double t, float (*out)[3]) {
-  if (!sn_abc_map_whole(&abc->map)) sn_abc_fail(abc, SN_IO, "became shorter while it was read");
   for (int k = 0; abc->status == SN_OK && k < abc->object_count; k++)
     if (abc->objects[k].chosen) object_at(abc, k, t, out + abc->objects[k].first_vertex);
 }

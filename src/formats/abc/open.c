@@ -258,26 +258,19 @@ static bool follow_instance(sn_abc *abc, uint64_t *group, abc_span *meta) {
   return true;
 }
 
-static void more_room(sn_abc *abc) {
-  if (abc->object_count < abc->object_room) return;
-  int room = abc->object_room ? 2 * abc->object_room : 16;
-  abc_object *objects = SN_ROOM(abc, &abc->memory, (uint64_t)room, sizeof *objects);
-  if (!objects) return;
-  if (abc->object_count > 0) memcpy(objects, abc->objects, (size_t)abc->object_count * sizeof *objects);
-  abc->objects = objects, abc->object_room = room;
-}
-
 // An object and its group.
 static uint64_t add_object(sn_abc *abc, const char *above, int parent, const child_cursor *c) {
   abc_span meta = c->meta;
   uint64_t group = c->object;
   if (strlen(above) + c->name.size > max_path)
     sn_abc_fail(abc, SN_BAD_FILE, "an object's path is longer than %d", max_path);
-  more_room(abc);
   char *path = SN_ROOM(abc, &abc->memory, strlen(above) + c->name.size + 2, 1), *label = text_of(abc, c->name);
   if (abc->status != SN_OK) return 0;
   sprintf(path, "%s/%s", above, label);
-  abc_object *object = &abc->objects[abc->object_count++];
+  abc_object *object = sn_grow(abc->ctx, &abc->object_list, sizeof *object);
+  if (!object) abc->status = abc->ctx->error.status;
+  if (!object) return 0;
+  abc->objects = (abc_object *)(void *)abc->object_list.bytes, abc->object_count++;
   *object = (abc_object){.info.parent = parent, .info.path = path};
   object->info.instance = follow_instance(abc, &group, &meta);
   set_kind(abc, object, meta);
@@ -305,38 +298,33 @@ sn_status sn_abc_parse(sn_context *ctx, const char *name, const uint8_t *bytes, 
   sn_arena memory = sn_arena_new(ctx);
   sn_abc *abc = SN_NEW(ctx, &memory, sn_abc, 1);
   if (!abc) return ctx->error.status;
-  *abc = (sn_abc){.ctx = ctx, .bytes = bytes, .size = size, .map = {.fd = -1}, .memory = memory};
+  *abc = (sn_abc){.ctx = ctx, .bytes = bytes, .size = size, .memory = memory};
   abc->name = sn_arena_text(ctx, &abc->memory, name);
   if (!abc->name) abc->status = ctx->error.status;
   if (abc->status == SN_OK) read_root(abc);
   if (abc->status == SN_OK) walk(abc, abc->root, "", -1, 0);
-  sn_status status = abc->status;
-  if (status == SN_OK) {
+  if (abc->status == SN_OK) {
     *out = abc;
-  } else {
-    sn_abc_free(abc);
+    return SN_OK;
   }
-  return status;
+  sn_abc_free(abc);
+  return ctx->error.status;
 }
 
 sn_status sn_abc_open(sn_context *ctx, const char *path, sn_abc **out) {
-  abc_map map;
+  SN_FREED_BY(sn_file_close) sn_file file;
   *out = NULL;
-  sn_status status = sn_abc_map(ctx, path, &map);
-  if (status != SN_OK) return status;
-  status = sn_abc_parse(ctx, path, map.bytes, map.size, out);
-  if (status == SN_OK) {
-    (*out)->map = map;
-  } else {
-    sn_abc_unmap(&map);
-  }
-  return status;
+  SN_TRY(sn_file_map(ctx, path, &file));
+  SN_TRY(sn_abc_parse(ctx, path, file.bytes, file.size, out));
+  (*out)->file = file, file = (sn_file){0};
+  return SN_OK;
 }
 
 void sn_abc_free(sn_abc *abc) {
   if (!abc) return;
   sn_arena memory = abc->memory; // abc itself is in it
-  sn_abc_unmap(&abc->map);
+  sn_file_close(&abc->file);
+  sn_arena_free(&abc->object_list.memory);
   sn_arena_free(&memory);
 }
 

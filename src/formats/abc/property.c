@@ -7,7 +7,8 @@
 
 enum { digest_size = 16 };
 
-int sn_abc_pod_size(int pod) {
+// 0 for text.
+static int pod_size(int pod) {
   static const int sizes[] = {1, 1, 1, 2, 2, 4, 4, 8, 8, 2, 4, 8};
   return pod >= 0 && pod < (int)(sizeof sizes / sizeof *sizes) ? sizes[pod] : 0;
 }
@@ -70,7 +71,7 @@ abc_span sn_abc_sample(sn_abc *abc, const abc_property *property, uint32_t sampl
   abc_span out = sn_abc_data(abc, sn_abc_child(abc, at, child));
   if (out.size > 0 && out.size < digest_size) sn_abc_damaged(abc, at, "a sample without a digest");
   if (out.size >= digest_size) out.bytes += digest_size, out.size -= digest_size;
-  uint64_t element = (uint64_t)sn_abc_pod_size(property->pod) * (uint64_t)property->extent;
+  uint64_t element = (uint64_t)pod_size(property->pod) * (uint64_t)property->extent;
   if (element == 0) element = 1;
   out.count = out.size / element;
   if (out.size % element != 0) sn_abc_damaged(abc, at, "a sample that is cut");

@@ -2,6 +2,7 @@
 // Writing an Alembic archive: one polygon mesh below a transform that does nothing, its points at every frame. Samples come
 // first and go by once; the tables that say where they are come behind them, and their size is known before.
 #include "formats/abc/abc.h"
+#include "formats/common/adjust.h"
 
 #include <string.h>
 
@@ -247,23 +248,22 @@ static digest write_block(sn_writer *writer, const void *bytes, size_t size) {
   return d;
 }
 
-static sn_status write_samples(sn_context *ctx, sn_writer *writer, sn_stream *frames, digest *all) {
-  size_t n = (size_t)frames->vertex_count;
-  sn_arena scratch = sn_arena_new(ctx);
-  float(*positions)[3] = sn_arena_alloc(ctx, &scratch, n, sizeof *positions);
-  sn_status status = positions ? SN_OK : ctx->error.status;
-  for (int f = 0; status == SN_OK && f < frames->frame_count; f++) {
-    status = sn_stream_frame(ctx, frames, f, positions);
-    if (status != SN_OK) break;
-    sn_vec3 low, high;
-    sn_points_bounds((const float(*)[3])positions, (int)n, &low, &high);
-    double bounds[6] = {low.x, low.y, low.z, high.x, high.y, high.z};
-    digest d = write_block(writer, positions, n * sizeof *positions);
-    write_block(writer, bounds, sizeof bounds);
-    *all = (digest){stir(all->a ^ d.a), stir(all->b + d.b)};
-  }
-  sn_arena_free(&scratch);
-  return status;
+typedef struct sample_writer {
+  sn_writer writer;
+  int vertex_count;
+  digest all;
+} sample_writer;
+
+static sn_status write_sample(void *user, int f, const float (*positions)[3]) {
+  (void)f;
+  sample_writer *w = user;
+  sn_vec3 low, high;
+  sn_points_bounds(positions, w->vertex_count, &low, &high);
+  double bounds[6] = {low.x, low.y, low.z, high.x, high.y, high.z};
+  digest d = write_block(&w->writer, positions, (size_t)w->vertex_count * sizeof *positions);
+  write_block(&w->writer, bounds, sizeof bounds);
+  w->all = (digest){stir(w->all.a ^ d.a), stir(w->all.b + d.b)};
+  return SN_OK;
 }
 
 sn_status sn_abc_write(sn_context *ctx, const char *path, sn_stream *frames, const sn_mesh *mesh) {
@@ -274,24 +274,20 @@ sn_status sn_abc_write(sn_context *ctx, const char *path, sn_stream *frames, con
   enum { small_parts = 8192 }; // names, metadata and groups of a few entries
   int count = frames->frame_count;
   double rate = frames->rate > 0 ? frames->rate : SN_DEFAULT_FPS;
-  sn_arena memory = sn_arena_new(ctx);
+  SN_SCRATCH(scratch, ctx);
   tail t = {.start = points_at(mesh->vertex_count, count)};
-  t.bytes = SN_NEW(ctx, &memory, uint8_t, small_parts + 24 * (size_t)count + 16 * (size_t)mesh->triangle_count);
-  sn_writer writer;
-  sn_status status = t.bytes ? sn_writer_open(ctx, path, &writer) : ctx->error.status;
+  t.bytes = SN_NEW(ctx, &scratch, uint8_t, small_parts + 24 * (size_t)count + 16 * (size_t)mesh->triangle_count);
+  if (!t.bytes) return ctx->error.status;
+  sample_writer w = {.vertex_count = mesh->vertex_count};
+  SN_TRY(sn_writer_open(ctx, path, &w.writer));
+  sn_write(&w.writer, "Ogawa\xff\x00\x01", 8);
+  write_number(&w.writer, put_tail(&t, mesh, count, rate, w.all));
+  sn_status status = sn_stream_each(ctx, frames, write_sample, &w);
   if (status == SN_OK) {
-    digest d = {0};
-    sn_write(&writer, "Ogawa\xff\x00\x01", 8);
-    write_number(&writer, put_tail(&t, mesh, count, rate, d));
-    status = write_samples(ctx, &writer, frames, &d);
-    if (status == SN_OK) {
-      put_tail(&t, mesh, count, rate, d);
-      sn_write(&writer, t.bytes, t.used);
-      status = sn_writer_commit(ctx, &writer);
-    } else {
-      sn_writer_abort(ctx, &writer);
-    }
+    put_tail(&t, mesh, count, rate, w.all);
+    sn_write(&w.writer, t.bytes, t.used);
+    return sn_writer_commit(ctx, &w.writer);
   }
-  sn_arena_free(&memory);
+  sn_writer_abort(ctx, &w.writer);
   return status;
 }

@@ -63,8 +63,7 @@ static int read_and_write(void *data, char *message, size_t size) {
 
 static sn_status run(sn_context *ctx, const char *path, const char *copy, const char *answer, sn_file *out) {
   sn_child_end end;
-  sn_status status = sn_child_run(ctx, path, read_and_write, &(request){copy, answer}, &end);
-  if (status != SN_OK) return status;
+  SN_TRY(sn_child_run(ctx, path, read_and_write, &(request){copy, answer}, &end));
   if (end.result == CHILD_DONE) return sn_file_open(ctx, answer, out);
   if (end.result == CHILD_MISSING) {
     return sn_fail(ctx, SN_UNSUPPORTED,
@@ -85,18 +84,14 @@ sn_status sn_assimp_open(sn_context *ctx, const char *path, sn_file *out) {
   const char *base = getenv("TMPDIR");
   char folder[1024], answer[1040], copy[1040];
   *out = (sn_file){0};
-  sn_file file; // a file that waits to appear has no name that the child could open
-  sn_status status = sn_file_open(ctx, path, &file);
-  if (status != SN_OK) return status;
+  SN_FREED_BY(sn_file_close) sn_file file; // copied: one that waits to appear has no name that the child could open
+  SN_TRY(sn_file_open(ctx, path, &file));
   int size = snprintf(folder, sizeof folder, "%s/sinew-XXXXXX", base && *base ? base : "/tmp");
-  if (size < 0 || size >= (int)sizeof folder || !mkdtemp(folder)) {
-    sn_file_close(&file);
+  if (size < 0 || size >= (int)sizeof folder || !mkdtemp(folder))
     return sn_fail(ctx, SN_IO, "%s: no temporary folder: %s", folder, strerror(errno));
-  }
   snprintf(answer, sizeof answer, "%s/answer.glb", folder);
   snprintf(copy, sizeof copy, "%s/file%.8s", folder, strrchr(path, '.'));
-  status = copy_to(ctx, copy, &file);
-  sn_file_close(&file);
+  sn_status status = copy_to(ctx, copy, &file);
   if (status == SN_OK) status = run(ctx, path, copy, answer, out);
   unlink(answer);
   unlink(copy);

@@ -41,13 +41,6 @@ static void gather(mesh_work *w, const sn_affine *place) {
   }
 }
 
-static const mesh_work *sorting; // qsort has no argument of ours; the child has one thread
-static int compare_corners(const void *a, const void *b) {
-  int x = *(const int *)a, y = *(const int *)b;
-  int order = memcmp(&sorting->corners[x], &sorting->corners[y], sizeof(corner));
-  return order != 0 ? order : x - y;
-}
-
 static bool shares_vertices(const struct aiMesh *mesh) {
   uint64_t corners = 0;
   for (unsigned f = 0; f < mesh->mNumFaces; f++) corners += mesh->mFaces[f].mNumIndices;
@@ -56,24 +49,15 @@ static bool shares_vertices(const struct aiMesh *mesh) {
 
 // Equal corners get one vertex, numbered by the first of them.
 static void join(assimp_job *job, mesh_work *w) {
-  int n = (int)w->mesh->mNumVertices, *order = SN_TAKE(&job->b, &job->b.memory, int, n);
-  int *leader = SN_TAKE(&job->b, &job->b.memory, int, n);
+  int n = (int)w->mesh->mNumVertices;
   w->vertex = SN_TAKE(&job->b, &job->b.memory, int, n);
   w->first = SN_TAKE(&job->b, &job->b.memory, int, n);
   if (!w->first) return;
-  bool shared = shares_vertices(w->mesh);
-  for (int i = 0; i < n; i++) order[i] = i;
-  sorting = w;
-  qsort(order, (size_t)n, sizeof *order, compare_corners);
-  for (int k = 0; k < n; k++) {
-    int before = k > 0 ? leader[order[k - 1]] : -1, i = order[k];
-    bool same = before >= 0 && !shared && memcmp(&w->corners[before], &w->corners[i], sizeof(corner)) == 0;
-    leader[i] = same ? before : i;
-  }
-  for (int i = 0; i < n; i++) {
-    if (leader[i] == i) w->first[w->count++] = i;
-    w->vertex[i] = leader[i] == i ? w->count - 1 : w->vertex[leader[i]];
-  }
+  w->count = n;
+  for (int i = 0; i < n; i++) w->vertex[i] = w->first[i] = i;
+  if (!shares_vertices(w->mesh))
+    w->count = sn_number_rows(job->b.ctx, w->corners, sizeof(corner), n, w->vertex, w->first);
+  if (w->count < 0) job->b.status = job->b.ctx->error.status;
 }
 
 static int count_triangles(const struct aiMesh *mesh) {

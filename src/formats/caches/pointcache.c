@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // PointCache2 (3ds Max, Blender, Houdini) and Lightwave MDD: headers of counts, then positions frame after frame.
 #include "formats/caches/pointcache.h"
+#include "formats/common/adjust.h"
 
 #include <math.h>
 #include <string.h>
@@ -50,22 +51,20 @@ static sn_status open_pc2(sn_context *ctx, const char *name, const uint8_t *byte
   uint32_t version = (uint32_t)sn_little(bytes + 12, 4), points = (uint32_t)sn_little(bytes + 16, 4),
            frames = (uint32_t)sn_little(bytes + 28, 4);
   if (version != 1) return sn_fail(ctx, SN_BAD_FILE, "%s: PC2 version %u; only version 1 is known", name, version);
-  sn_status status = check_counts(ctx, name, points, frames, header, size);
-  if (status != SN_OK) return status;
+  SN_TRY(check_counts(ctx, name, points, frames, header, size));
   if ((uintptr_t)(bytes + header) % sizeof(float) == 0) {
     *out = (sn_frames){.vertex_count = (int)points, .frame_count = (int)frames, .memory = sn_arena_new(ctx)};
     out->positions = (const float(*)[3])(const void *)(bytes + header);
     return SN_OK;
   }
-  status = sn_frames_new(ctx, (int)points, (int)frames, out);
-  if (status != SN_OK) return status;
+  SN_TRY(sn_frames_new(ctx, (int)points, (int)frames, out));
   memcpy(sn_frame_mutable(out, 0), bytes + header, (size_t)points * frames * sizeof *out->positions);
   return SN_OK;
 }
 
 sn_status sn_pc2_parse(sn_context *ctx, const char *name, const uint8_t *bytes, size_t size, sn_frames *out) {
-  sn_status status = open_pc2(ctx, name, bytes, size, out);
-  return status == SN_OK ? check_finite(ctx, name, out) : status;
+  SN_TRY(open_pc2(ctx, name, bytes, size, out));
+  return check_finite(ctx, name, out);
 }
 
 sn_status sn_pc2_take(sn_context *ctx, const char *name, sn_file *file, sn_frames *out) {
@@ -91,9 +90,8 @@ static sn_status read_mdd(sn_context *ctx, const char *name, const sn_file *file
   if (file->size < 8) return sn_fail(ctx, SN_BAD_FILE, "%s: too short for an MDD file", name);
   uint32_t frames = big32(bytes), points = big32(bytes + 4);
   uint64_t header = 8 + 4 * (uint64_t)frames;
-  sn_status status = check_counts(ctx, name, points, frames, header, file->size);
-  if (status == SN_OK) status = sn_frames_new(ctx, (int)points, (int)frames, out);
-  if (status != SN_OK) return status;
+  SN_TRY(check_counts(ctx, name, points, frames, header, file->size));
+  SN_TRY(sn_frames_new(ctx, (int)points, (int)frames, out));
   size_t numbers = 3 * (size_t)points;
   for (uint32_t f = 0; f < frames; f++) {
     read_mdd_frame(bytes + header + 4 * f * numbers, numbers, sn_frame_mutable(out, (int)f)[0]);
@@ -121,31 +119,29 @@ sn_status sn_mdd_take(sn_context *ctx, const char *name, sn_file *file, sn_frame
   return status;
 }
 
+typedef struct cache_writer {
+  sn_writer writer;
+  size_t vertex_count;
+} cache_writer;
+
 // Every frame through `put`, which writes its numbers.
-typedef void (*frame_fn)(sn_writer *writer, const float (*positions)[3], size_t count);
-static sn_status write_frames(sn_context *ctx, sn_writer *writer, sn_stream *frames, frame_fn put) {
-  size_t count = (size_t)frames->vertex_count;
-  sn_arena scratch = sn_arena_new(ctx);
-  float(*positions)[3] = sn_arena_alloc(ctx, &scratch, count, sizeof *positions);
-  sn_status status = positions ? SN_OK : ctx->error.status;
-  for (int f = 0; status == SN_OK && f < frames->frame_count; f++) {
-    status = sn_stream_frame(ctx, frames, f, positions);
-    if (status == SN_OK) put(writer, (const float(*)[3])positions, count);
-    if (frames->given) sn_frames_used(frames->given, frames->vertex_count, 1);
-  }
-  sn_arena_free(&scratch);
-  if (status == SN_OK) return sn_writer_commit(ctx, writer);
-  sn_writer_abort(ctx, writer);
+static sn_status write_frames(sn_context *ctx, cache_writer *w, sn_stream *frames, sn_frame_fn put) {
+  w->vertex_count = (size_t)frames->vertex_count;
+  sn_status status = sn_stream_each(ctx, frames, put, w);
+  if (status == SN_OK) return sn_writer_commit(ctx, &w->writer);
+  sn_writer_abort(ctx, &w->writer);
   return status;
 }
 
-static void put_pc2_frame(sn_writer *writer, const float (*positions)[3], size_t count) {
-  sn_write(writer, positions, count * sizeof *positions);
+static sn_status put_pc2_frame(void *user, int f, const float (*positions)[3]) {
+  (void)f;
+  cache_writer *w = user;
+  sn_write(&w->writer, positions, w->vertex_count * sizeof *positions);
+  return SN_OK;
 }
 
 sn_status sn_pc2_begin(sn_context *ctx, const char *path, int vertex_count, int frame_count, sn_writer *out) {
-  sn_status status = sn_writer_open(ctx, path, out);
-  if (status != SN_OK) return status;
+  SN_TRY(sn_writer_open(ctx, path, out));
   const struct {
     char magic[12];
     int32_t version, points;
@@ -157,9 +153,9 @@ sn_status sn_pc2_begin(sn_context *ctx, const char *path, int vertex_count, int 
 }
 
 sn_status sn_pc2_write_stream(sn_context *ctx, const char *path, sn_stream *frames) {
-  sn_writer writer;
-  sn_status status = sn_pc2_begin(ctx, path, frames->vertex_count, frames->frame_count, &writer);
-  return status == SN_OK ? write_frames(ctx, &writer, frames, put_pc2_frame) : status;
+  cache_writer w;
+  SN_TRY(sn_pc2_begin(ctx, path, frames->vertex_count, frames->frame_count, &w.writer));
+  return write_frames(ctx, &w, frames, put_pc2_frame);
 }
 
 sn_status sn_pc2_write(sn_context *ctx, const char *path, const sn_frames *frames) {
@@ -178,17 +174,19 @@ static void write_big_float(sn_writer *writer, float value) {
   write_big32(writer, bits);
 }
 
-static void put_mdd_frame(sn_writer *writer, const float (*positions)[3], size_t count) {
-  for (size_t k = 0; k < 3 * count; k++) write_big_float(writer, positions[k / 3][k % 3]);
+static sn_status put_mdd_frame(void *user, int f, const float (*positions)[3]) {
+  (void)f;
+  cache_writer *w = user;
+  for (size_t k = 0; k < 3 * w->vertex_count; k++) write_big_float(&w->writer, positions[k / 3][k % 3]);
+  return SN_OK;
 }
 
 sn_status sn_mdd_write_stream(sn_context *ctx, const char *path, sn_stream *frames) {
-  sn_writer writer;
-  sn_status status = sn_writer_open(ctx, path, &writer);
-  if (status != SN_OK) return status;
+  cache_writer w;
+  SN_TRY(sn_writer_open(ctx, path, &w.writer));
   double rate = frames->rate > 0 ? frames->rate : SN_DEFAULT_FPS;
-  write_big32(&writer, (uint32_t)frames->frame_count);
-  write_big32(&writer, (uint32_t)frames->vertex_count);
-  for (int f = 0; f < frames->frame_count; f++) write_big_float(&writer, (float)(f / rate));
-  return write_frames(ctx, &writer, frames, put_mdd_frame);
+  write_big32(&w.writer, (uint32_t)frames->frame_count);
+  write_big32(&w.writer, (uint32_t)frames->vertex_count);
+  for (int f = 0; f < frames->frame_count; f++) write_big_float(&w.writer, (float)(f / rate));
+  return write_frames(ctx, &w, frames, put_mdd_frame);
 }

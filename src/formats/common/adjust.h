@@ -3,6 +3,7 @@
 #ifndef SINEW_FORMATS_COMMON_ADJUST_H
 #define SINEW_FORMATS_COMMON_ADJUST_H
 
+#include "formats/common/reader.h"
 #include "sinew/formats.h"
 
 void sn_adjust_points(const sn_adjust *a, float (*points)[3], int count);
@@ -10,6 +11,14 @@ void sn_adjust_points(const sn_adjust *a, float (*points)[3], int count);
 void sn_adjust_mesh(const sn_adjust *a, sn_mesh *mesh, float (*uvs)[2]);
 // Maps of space to itself: S M S^-1.
 void sn_adjust_matrices(const sn_adjust *a, sn_affine *matrices, size_t count);
+
+// For SN_FREED_BY.
+static inline void sn_gltf_close(sn_gltf **gltf) { sn_gltf_free(*gltf); }
+static inline void sn_abc_close(sn_abc **abc) { sn_abc_free(*abc); }
+
+// Calls with every frame, one after the other, until a call fails.
+typedef sn_status (*sn_frame_fn)(void *user, int f, const float (*positions)[3]);
+sn_status sn_stream_each(sn_context *ctx, const sn_stream *stream, sn_frame_fn call, void *user);
 
 // Puts the file's name before a message that lacks it.
 sn_status sn_fail_name(sn_context *ctx, sn_status status, const char *path);

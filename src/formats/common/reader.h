@@ -24,4 +24,29 @@ static inline void *sn_take(sn_context *ctx, sn_status *status, sn_arena *memory
 #define SN_ROOM(r, memory, count, size) sn_take((r)->ctx, &(r)->status, memory, count, size)
 #define SN_TAKE(r, memory, type, count) ((type *)SN_ROOM(r, memory, (size_t)(count), sizeof(type)))
 
+// A list that grows: of its bytes `size` are in use. Its memory is the caller's to free.
+typedef struct sn_growing {
+  uint8_t *bytes;
+  size_t size, room;
+  sn_arena memory;
+} sn_growing;
+// Puts so many bytes behind those in use, for the caller to fill; NULL where memory runs out.
+void *sn_grow(sn_context *ctx, sn_growing *list, size_t more);
+
+uint64_t sn_hash(const void *bytes, size_t size); // FNV-1a
+// Numbers `count` rows of `size` bytes such that equal ones share a number, by first appearance; the first row of each number.
+// Returns how many there are, or -1 where memory runs out.
+int sn_number_rows(sn_context *ctx, const void *rows, size_t size, int count, int *numbers, int *first);
+
+// Leaves a function that returns an sn_status where the call fails.
+#define SN_TRY(call)                                                                                                 \
+  do {                                                                                                               \
+    sn_status tried = (call);                                                                                        \
+    if (tried != SN_OK) return tried;                                                                                \
+  } while (0)
+
+// What a variable holds is freed where its block ends: SN_FREED_BY(sn_mesh_free) sn_mesh mesh = {0};
+#define SN_FREED_BY(function) __attribute__((cleanup(function)))
+#define SN_SCRATCH(name, ctx) SN_FREED_BY(sn_arena_free) sn_arena name = sn_arena_new(ctx)
+
 #endif

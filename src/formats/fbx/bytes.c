@@ -9,21 +9,10 @@
 enum { node_header = 13 }; // end, number of properties, their size, length of the name
 static const uint8_t zeros[128] = {0}, version[4] = {FBX_VERSION & 255, FBX_VERSION >> 8};
 
-fbx sn_fbx_new(sn_context *ctx) { return (fbx){.ctx = ctx, .memory = sn_arena_new(ctx)}; }
-
 static void put(fbx *f, const void *bytes, size_t size) {
-  if (f->status != SN_OK) return;
-  if (f->size + size > f->room) {
-    size_t room = 2 * (f->size + size) + 4096;
-    sn_arena memory = sn_arena_new(f->ctx);
-    uint8_t *larger = SN_ROOM(f, &memory, room, 1);
-    if (!larger) return;
-    if (f->size > 0) memcpy(larger, f->bytes, f->size);
-    sn_arena_free(&f->memory);
-    f->memory = memory, f->bytes = larger, f->room = room;
-  }
-  memcpy(f->bytes + f->size, bytes, size);
-  f->size += size;
+  void *to = f->status == SN_OK ? sn_grow(f->ctx, &f->out, size) : NULL;
+  if (!to && f->status == SN_OK) f->status = f->ctx->error.status;
+  if (to && size > 0) memcpy(to, bytes, size);
 }
 
 static void store(uint8_t *out, uint64_t value, int size) {
@@ -36,7 +25,7 @@ static void put_number(fbx *f, uint64_t value, int size) {
   put(f, bytes, (size_t)size);
 }
 
-static size_t file_position(const fbx *f) { return f->size + 27; } // behind the header
+static size_t file_position(const fbx *f) { return f->out.size + 27; } // behind the header
 
 static void put_array(fbx *f, char type, const void *values, size_t count) {
   size_t width = type == 'd' || type == 'l' ? 8 : 4;
@@ -88,21 +77,22 @@ static const char *put_value(fbx *f, const char *text, va_list *list) {
 
 static void end_node(fbx *f, bool has_children) {
   if (has_children) put(f, zeros, node_header);
-  if (f->status == SN_OK) store(f->bytes + f->open[f->depth - 1], file_position(f), 4);
+  if (f->status == SN_OK) store(f->out.bytes + f->open[f->depth - 1], file_position(f), 4);
   f->depth--;
 }
 
 // A node with its values; what is behind them.
 static const char *put_node(fbx *f, const char *text, va_list *list) {
-  size_t start = f->size, name = strcspn(text, ":"), count = 0;
+  size_t start = f->out.size, name = strcspn(text, ":"), count = 0;
   put(f, zeros, node_header - 1);
   put_number(f, name, 1);
   put(f, text, name);
-  size_t values = f->size;
+  size_t values = f->out.size;
   for (text += name + 1; text += strspn(text, " ,"), *text && strchr("%'-0123456789", *text); count++)
     text = put_value(f, text, list);
   f->open[f->depth++] = start;
-  if (f->status == SN_OK) store(f->bytes + start + 4, count, 4), store(f->bytes + start + 8, f->size - values, 4);
+  if (f->status == SN_OK)
+    store(f->out.bytes + start + 4, count, 4), store(f->out.bytes + start + 8, f->out.size - values, 4);
   if (*text == '{') return text + 1;
   end_node(f, false);
   return text;
@@ -144,10 +134,10 @@ sn_status sn_fbx_save(fbx *f, const char *path) {
   if (status == SN_OK) {
     sn_write(&writer, "Kaydara FBX Binary  \0\x1a\0", 23);
     sn_write(&writer, version, 4);
-    sn_write(&writer, f->bytes, f->size);
+    sn_write(&writer, f->out.bytes, f->out.size);
     write_footer(&writer, file_position(f));
     status = sn_writer_commit(f->ctx, &writer);
   }
-  sn_arena_free(&f->memory);
+  sn_arena_free(&f->out.memory);
   return status;
 }

@@ -10,26 +10,16 @@ enum { FBX_VERSION = 7400, FBX_DEPTH = 16 };
 
 typedef struct fbx {
   sn_context *ctx;
-  uint8_t *bytes;
-  size_t size, room;
+  sn_growing out;
   int depth;
   size_t open[FBX_DEPTH]; // where the nodes begin that are not ended
   sn_status status;       // the first failure: nothing more is written then
-  sn_arena memory;
 } fbx;
 
-fbx sn_fbx_new(sn_context *ctx);
 // Nodes as text FBX has them, "Name: 3, 'text', %L { Child: %D }", all in one line. { may be left open and } close a node of an
 // earlier call. A % stands for an argument: I int, L int64_t, D double, S text; R bytes, i l f d an array (a pointer and a size_t);
 // N two texts, a name and its kind.
 void sn_fbx_put(fbx *f, const char *text, ...);
 sn_status sn_fbx_save(fbx *f, const char *path); // with header and footer; frees
-
-// ---- mesh.c: the mesh with what lies on it ---------------------------------------------------------------------------
-
-void sn_fbx_put_geometry(fbx *f, int64_t id, const sn_mesh *mesh, const sn_surface *surface);
-// Numbered from `id` on. A mesh without materials gets one.
-int sn_fbx_material_count(const sn_surface *surface);
-void sn_fbx_put_materials(fbx *f, int64_t id, const sn_surface *surface);
 
 #endif

@@ -58,7 +58,8 @@ static void build(fbx_scene *s) {
   sn_fbx_add_meshes(s);
   if (!json_object_get(s->b.root, "skins")) add_motion_skin(s);
   sn_fbx_add_clips(s);
-  if (s->b.size > 0) sn_gltf_append(&s->b, "buffers", json_pack("{s:I}", "byteLength", (json_int_t)s->b.size));
+  if (s->b.data.size > 0)
+    sn_gltf_append(&s->b, "buffers", json_pack("{s:I}", "byteLength", (json_int_t)s->b.data.size));
   if (s->tree.status == SN_OK) s->tree.status = s->b.status;
 }
 
@@ -70,7 +71,7 @@ sn_status sn_fbx_parse(sn_context *ctx, const char *name, const uint8_t *bytes, 
   build(&s);
   sn_arena_free(&s.tree.memory);
   if (s.tree.status == SN_OK) {
-    sn_file data = {.bytes = s.b.bytes, .size = s.b.size, .memory = s.b.byte_memory};
+    sn_file data = {.bytes = s.b.data.bytes, .size = s.b.data.size, .memory = s.b.data.memory};
     sn_arena_free(&s.b.memory);
     return sn_gltf_open(ctx, name, NULL, data, json, out);
   }

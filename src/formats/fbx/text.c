@@ -87,7 +87,7 @@ static void read_word(text_reader *r) {
   add_value(r, value);
 }
 
-// Values end at the end of the line, unless a comma stands before or behind it or text begins the next one.
+// Values end at the end of the line, unless a comma stands before or behind it or text or a number begins the next one.
 static void read_values(text_reader *r) {
   bool more = false;
   r->count = r->room = 0;
@@ -97,7 +97,7 @@ static void read_values(text_reader *r) {
     const char *here = r->p;
     if (pass(r, '\n')) {
       skip(r, true);
-      if (more || (r->p < r->end && strchr(",{\"", *r->p) && *r->p)) continue;
+      if (more || (r->p < r->end && strchr(",{\"-0123456789", *r->p) && *r->p)) continue;
       r->p = here;
       return;
     }

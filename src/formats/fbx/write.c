@@ -120,6 +120,71 @@ static void local_transforms(fbx_job *job, const sn_affine *pose) {
   }
 }
 
+// ---- the mesh: positions, triangles, texture coordinates, materials ---------------------------------------------------
+
+// A mesh without materials gets one.
+static int material_count(const sn_surface *surface) {
+  return surface->material_count > 0 ? surface->material_count : 1;
+}
+
+// Numbered from `id` on.
+static void put_materials(fbx *f, int64_t id, const sn_surface *surface) {
+  for (int k = 0; k < material_count(surface); k++) {
+    bool given = k < surface->material_count;
+    double colour[3] = {0.8, 0.8, 0.8};
+    for (int c = 0; given && surface->colors && c < 3; c++) colour[c] = (double)surface->colors[k][c];
+    sn_fbx_put(f,
+               "Material: %L, %N, '' { Version: 102 ShadingModel: 'phong' MultiLayer: 0 Properties70: {"
+               " P: 'DiffuseColor', 'Color', '', 'A', %D, %D, %D } }",
+               id + k, given ? surface->material_names[k] : "skin", "Material", colour[0], colour[1], colour[2]);
+  }
+}
+
+// Two numbers for every corner. FBX counts v from below.
+static void put_uvs(fbx *f, const sn_surface *surface, size_t corners, sn_arena *scratch) {
+  double *uvs = SN_ROOM(f, scratch, 2 * corners, sizeof *uvs);
+  int32_t *numbers = SN_ROOM(f, scratch, corners, sizeof *numbers);
+  for (size_t c = 0; numbers && c < corners; c++) {
+    uvs[2 * c] = (double)surface->uvs[c][0], uvs[2 * c + 1] = 1 - (double)surface->uvs[c][1];
+    numbers[c] = (int32_t)c;
+  }
+  sn_fbx_put(f,
+             "LayerElementUV: 0 { Version: 101 Name: 'uv' MappingInformationType: 'ByPolygonVertex'"
+             " ReferenceInformationType: 'IndexToDirect' UV: %d UVIndex: %i }",
+             uvs, 2 * corners, numbers, corners);
+}
+
+// The material of every triangle; those without one have the first.
+static void put_material_layer(fbx *f, const sn_surface *surface, size_t triangles, sn_arena *scratch) {
+  bool several = surface->material_count > 1;
+  int32_t *numbers = SN_ROOM(f, scratch, several ? triangles : 1, sizeof *numbers);
+  for (size_t t = 0; numbers && several && t < triangles; t++)
+    numbers[t] = surface->materials[t] > 0 ? surface->materials[t] : 0;
+  sn_fbx_put(f,
+             "LayerElementMaterial: 0 { Version: 101 Name: '' MappingInformationType: %S"
+             " ReferenceInformationType: 'IndexToDirect' Materials: %i }",
+             several ? "ByPolygon" : "AllSame", numbers, several ? triangles : 1);
+}
+
+static void put_geometry(fbx *f, int64_t id, const sn_mesh *mesh, const sn_surface *surface) {
+  SN_SCRATCH(scratch, f->ctx);
+  size_t n = (size_t)mesh->vertex_count, m = (size_t)mesh->triangle_count;
+  double *positions = SN_ROOM(f, &scratch, 3 * n, sizeof *positions);
+  int32_t *corners = SN_ROOM(f, &scratch, 3 * m, sizeof *corners);
+  for (size_t k = 0; corners && k < 3 * n; k++) positions[k] = (double)mesh->positions[k / 3][k % 3];
+  for (size_t c = 0; corners && c < 3 * m; c++) {
+    int vertex = mesh->triangles[c / 3][c % 3];
+    corners[c] = c % 3 < 2 ? vertex : ~vertex; // the end of a face
+  }
+  sn_fbx_put(f, "Geometry: %L, %N, 'Mesh' { GeometryVersion: 124 Vertices: %d PolygonVertexIndex: %i", id, "mesh",
+             "Geometry", positions, 3 * n, corners, 3 * m);
+  if (surface->has_uvs) put_uvs(f, surface, 3 * m, &scratch);
+  put_material_layer(f, surface, m, &scratch);
+  sn_fbx_put(f, "Layer: 0 { Version: 100 LayerElement: { Type: 'LayerElementMaterial' TypedIndex: 0 }");
+  if (surface->has_uvs) sn_fbx_put(f, "LayerElement: { Type: 'LayerElementUV' TypedIndex: 0 }");
+  sn_fbx_put(f, "} }");
+}
+
 // ---- parts of the file -------------------------------------------------------------------------------------------------------
 
 static void put_head(fbx *f) {
@@ -148,7 +213,7 @@ static void put_settings(fbx *f, double fps, double seconds) {
 static void put_definitions(fbx_job *job) {
   fbx *f = &job->f;
   int joint_count = job->joint_count, clips = joint_count > 0 ? job->what->clip_count : 0;
-  int materials = sn_fbx_material_count(&job->surface);
+  int materials = material_count(&job->surface);
   sn_fbx_put(f,
              "Documents: { Count: 1 Document: %L, 'Scene', 'Scene' { RootNode: %L } } References: "
              "Definitions: { Version: 100 Count: %I",
@@ -220,14 +285,13 @@ static void put_cluster(fbx_job *job, int j, int32_t *indices, double *weights) 
 
 static void put_skin(fbx_job *job) {
   fbx *f = &job->f;
-  sn_arena scratch = sn_arena_new(f->ctx);
+  SN_SCRATCH(scratch, f->ctx);
   size_t vertices = (size_t)job->what->skin->vertex_count;
   int32_t *indices = SN_ROOM(f, &scratch, vertices, sizeof *indices);
   double *weights = SN_ROOM(f, &scratch, vertices, sizeof *weights);
   sn_fbx_put(f, "Deformer: %L, %N, 'Skin' { Version: 101 Link_DeformAcuracy: %D }", (int64_t)id_skin, "skin",
              "Deformer", 50.0);
   for (int j = 0; f->status == SN_OK && j < job->joint_count; j++) put_cluster(job, j, indices, weights);
-  sn_arena_free(&scratch);
 }
 
 // The mesh stands at the origin.
@@ -286,7 +350,7 @@ static void put_clip(fbx_job *job, int c) {
   fbx *f = &job->f;
   const sn_gltf_clip_out *clip = &job->what->clips[c];
   size_t count = (size_t)clip->frame_count;
-  sn_arena scratch = sn_arena_new(f->ctx);
+  SN_SCRATCH(scratch, f->ctx);
   int64_t *times = SN_ROOM(f, &scratch, count, sizeof *times);
   float *values = SN_ROOM(f, &scratch, 9 * (size_t)job->joint_count * count, sizeof *values);
   sample_clip(job, clip, values);
@@ -305,7 +369,6 @@ static void put_clip(fbx_job *job, int c) {
       for (int k = 0; k < 9; k++) put_curve(f, curve_id(job, c, j, 3 + k), times, first + (size_t)k * count, count);
     }
   }
-  sn_arena_free(&scratch);
 }
 
 // ---- connections ----------------------------------------------------------------------------------------------------------
@@ -335,7 +398,7 @@ static void put_connections(fbx_job *job) {
   sn_fbx_put(f, "Connections: {");
   connect(f, id_mesh, 0);
   connect(f, id_geometry, id_mesh);
-  for (int k = 0; k < sn_fbx_material_count(&job->surface); k++) connect(f, id_materials + k, id_mesh);
+  for (int k = 0; k < material_count(&job->surface); k++) connect(f, id_materials + k, id_mesh);
   for (int j = 0; j < job->joint_count; j++) {
     int parent = job->what->affine ? -1 : job->what->skeleton->parents[j];
     connect(f, id_joints + j, parent < 0 ? 0 : id_joints + parent);
@@ -356,9 +419,9 @@ static void put_objects(fbx_job *job) {
   const trs nowhere = {.s = {1, 1, 1}};
   fbx *f = &job->f;
   sn_fbx_put(f, "Objects: {");
-  sn_fbx_put_geometry(f, id_geometry, job->what->mesh, &job->surface);
+  put_geometry(f, id_geometry, job->what->mesh, &job->surface);
   put_model(f, id_mesh, "mesh", "Mesh", &nowhere);
-  sn_fbx_put_materials(f, id_materials, &job->surface);
+  put_materials(f, id_materials, &job->surface);
   if (job->joint_count > 0) {
     put_joints(job);
     put_skin(job);
@@ -369,7 +432,7 @@ static void put_objects(fbx_job *job) {
 }
 
 sn_status sn_fbx_write(sn_context *ctx, const char *path, const sn_gltf_out *what) {
-  fbx_job job = {.f = sn_fbx_new(ctx), .what = what, .path = path};
+  fbx_job job = {.f = {.ctx = ctx}, .what = what, .path = path};
   if (!what->mesh) return sn_fail(ctx, SN_UNSUPPORTED, "%s: without a mesh only .glb is copied", path);
   if (what->morph_count > 0) {
     return sn_fail(ctx, SN_UNSUPPORTED, "%s: corrections as morph targets are written to .glb, not to .fbx", path);

@@ -63,7 +63,7 @@ gltf_factors sn_gltf_factor(sn_affine map, bool inner_scale, const gltf_factors 
                         .inner = near_quat(sn_mat3_transpose(best_v), previous->inner)};
 }
 
-sn_affine sn_gltf_compose(const gltf_factors *f, bool inner_scale) {
+static sn_affine compose(const gltf_factors *f, bool inner_scale) {
   sn_affine outer = sn_affine_from_trs(f->translation, f->outer, f->scale);
   sn_vec3 s2 = inner_scale ? sn_gltf_inner_scale : sn_vec3_make(1, 1, 1);
   return sn_affine_mul(outer, sn_affine_from_trs(sn_vec3_make(0, 0, 0), f->inner, s2));
@@ -88,7 +88,7 @@ double sn_gltf_halfway_error(const sn_affine *maps, int count, bool inner_scale)
     gltf_factors middle = {.scale = sn_vec3_lerp(last.scale, here.scale, 0.5),
                            .outer = sn_quat_slerp(last.outer, here.outer, 0.5),
                            .inner = sn_quat_slerp(last.inner, here.inner, 0.5)};
-    sn_mat3 shown = sn_affine_linear(sn_gltf_compose(&middle, inner_scale));
+    sn_mat3 shown = sn_affine_linear(compose(&middle, inner_scale));
     double error =
       sn_mat3_norm(sn_mat3_sub(shown, halfway(sn_affine_linear(maps[f - 1]), sn_affine_linear(maps[f]))));
     sum += error * error;

@@ -191,14 +191,9 @@ static void sample(const gltf_channel *channel, double t, double *out) {
   }
 }
 
-static void animate(gltf_node *nodes, const gltf_channel *channel, double t) {
-  gltf_node *node = &nodes[channel->node];
+static void animate(gltf_node *node, const gltf_channel *channel, double t) {
   double v[4];
-  if (channel->path == GLTF_WEIGHTS) {
-    sample(channel, t, node->weights);
-    return;
-  }
-  sample(channel, t, v);
+  sample(channel, t, channel->path == GLTF_WEIGHTS ? node->weights : v);
   if (channel->path == GLTF_TRANSLATION) node->translation = sn_vec3_make(v[0], v[1], v[2]);
   if (channel->path == GLTF_SCALE) node->scale = sn_vec3_make(v[0], v[1], v[2]);
   if (channel->path == GLTF_ROTATION) node->rotation = sn_quat_normalize((sn_quat){v[0], v[1], v[2], v[3]});
@@ -218,7 +213,7 @@ static gltf_node *nodes_at(sn_context *ctx, const sn_gltf *gltf, int clip, doubl
       node->weights = SN_NEW(ctx, scratch, double, node->weight_count);
       if (!node->weights) return NULL;
     }
-    animate(nodes, channel, t);
+    animate(node, channel, t);
   }
   return nodes;
 }
@@ -246,25 +241,20 @@ static void joint_matrices(const sn_gltf *gltf, const sn_affine *globals, sn_aff
 }
 
 sn_status sn_gltf_pose(sn_context *ctx, const sn_gltf *gltf, int clip, double t, sn_affine *matrices) {
-  sn_arena scratch = sn_arena_new(ctx);
+  SN_SCRATCH(scratch, ctx);
   gltf_node *nodes;
   sn_affine *globals = globals_at(ctx, gltf, clip, t, &scratch, &nodes);
-  sn_status status = globals ? SN_OK : ctx->error.status;
   if (globals) joint_matrices(gltf, globals, matrices);
-  sn_arena_free(&scratch);
-  return status;
+  return globals ? SN_OK : ctx->error.status;
 }
 
 sn_status sn_gltf_morph_weights(sn_context *ctx, const sn_gltf *gltf, int clip, double t, double *weights) {
-  sn_arena scratch = sn_arena_new(ctx);
-  sn_status status = check_request(ctx, gltf, clip, t);
-  const gltf_node *nodes = status == SN_OK ? nodes_at(ctx, gltf, clip, t, &scratch) : NULL;
-  if (status == SN_OK && !nodes) status = ctx->error.status;
-  for (int k = 0; k < gltf->morph_count && status == SN_OK; k++) {
+  SN_SCRATCH(scratch, ctx);
+  gltf_node *nodes;
+  if (!globals_at(ctx, gltf, clip, t, &scratch, &nodes)) return ctx->error.status;
+  for (int k = 0; k < gltf->morph_count; k++)
     weights[k] = nodes[gltf->morphs[k].node].weights[gltf->morphs[k].target];
-  }
-  sn_arena_free(&scratch);
-  return status;
+  return SN_OK;
 }
 
 // ---- deforming ---------------------------------------------------------------------------------------------------------
@@ -282,13 +272,13 @@ static sn_vec3 morphed(const gltf_part *part, const double *weights, const gltf_
 
 static sn_status deform(sn_context *ctx, const sn_gltf *gltf, int clip, double t, const gltf_morph *only,
                         float (*positions)[3]) {
-  sn_arena scratch = sn_arena_new(ctx);
+  SN_SCRATCH(scratch, ctx);
   gltf_node *nodes = NULL;
   sn_affine *matrices = SN_NEW(ctx, &scratch, sn_affine, gltf->joint_count);
   sn_affine *globals = matrices ? globals_at(ctx, gltf, clip, t, &scratch, &nodes) : NULL;
-  sn_status status = globals ? SN_OK : ctx->error.status;
-  if (status == SN_OK) joint_matrices(gltf, globals, matrices);
-  for (int k = 0; k < gltf->part_count && status == SN_OK; k++) {
+  if (!globals) return ctx->error.status;
+  joint_matrices(gltf, globals, matrices);
+  for (int k = 0; k < gltf->part_count; k++) {
     const gltf_part *part = &gltf->parts[k];
     for (int i = 0; i < part->range.vertex_count; i++) {
       int vertex = part->range.first_vertex + i;
@@ -298,8 +288,7 @@ static sn_status deform(sn_context *ctx, const sn_gltf *gltf, int clip, double t
       sn_vec3_store(p, positions[vertex]);
     }
   }
-  sn_arena_free(&scratch);
-  return status;
+  return SN_OK;
 }
 
 sn_status sn_gltf_deform(sn_context *ctx, const sn_gltf *gltf, int clip, double t, float (*positions)[3]) {
@@ -319,8 +308,7 @@ sn_status sn_gltf_poses_adjusted(sn_context *ctx, const sn_gltf *gltf, int clip,
   double fps = choice->fps;
   *out = (sn_poses){0};
   if (!(fps > 0) || !isfinite(fps)) return sn_fail(ctx, SN_BAD_INPUT, "%g frames per second make no sense", fps);
-  sn_status status = check_request(ctx, gltf, clip, 0);
-  if (status != SN_OK) return status;
+  SN_TRY(check_request(ctx, gltf, clip, 0));
   if (gltf->joint_count == 0) return sn_fail(ctx, SN_BAD_INPUT, "%s: has no skin, so no poses", gltf->name);
   sn_clip_info info = sn_gltf_clip(gltf, clip);
   double start = info.start + choice->adjust.offset, seconds = info.end - start;
@@ -336,7 +324,7 @@ sn_status sn_gltf_poses_adjusted(sn_context *ctx, const sn_gltf *gltf, int clip,
                    "%s: clip '%.100s' is %g s long, but %d frames at %g frames per second are %g s%s", gltf->name,
                    info.name, seconds, frame_count, fps, (frame_count - 1) / fps, late);
   }
-  status = sn_poses_new(ctx, gltf->joint_count, frame_count, out);
+  sn_status status = sn_poses_new(ctx, gltf->joint_count, frame_count, out);
   for (int f = 0; f < frame_count && status == SN_OK; f++) {
     status = sn_gltf_pose(ctx, gltf, clip, start + f / fps, sn_pose(out, f));
     if (status == SN_OK) sn_adjust_matrices(&choice->adjust, sn_pose(out, f), (size_t)out->joint_count);

@@ -7,14 +7,14 @@
 #include <string.h>
 
 gltf_builder sn_gltf_builder(sn_context *ctx, json_t *root) {
-  gltf_builder b = {.ctx = ctx, .root = root, .byte_memory = sn_arena_new(ctx), .memory = sn_arena_new(ctx)};
+  gltf_builder b = {.ctx = ctx, .root = root, .memory = sn_arena_new(ctx)};
   if (!root) sn_gltf_out_of_memory(&b);
   return b;
 }
 
 void sn_gltf_builder_free(gltf_builder *b) {
   json_decref(b->root);
-  sn_arena_free(&b->byte_memory);
+  sn_arena_free(&b->data.memory);
   sn_arena_free(&b->memory);
 }
 
@@ -91,24 +91,11 @@ void sn_gltf_set_trs(gltf_builder *b, json_t *node, sn_vec3 t, sn_quat r, sn_vec
 
 // ---- binary data -------------------------------------------------------------------------------------------------
 
-static bool reserve(gltf_builder *b, size_t more) {
-  if (b->status != SN_OK || more <= b->room - b->size) return b->status == SN_OK;
-  size_t room = b->size + more > 2 * b->room ? b->size + more : 2 * b->room;
-  sn_arena fresh = sn_arena_new(b->ctx);
-  uint8_t *bytes = SN_TAKE(b, &fresh, uint8_t, room);
-  if (!bytes) return false;
-  if (b->size > 0) memcpy(bytes, b->bytes, b->size);
-  sn_arena_free(&b->byte_memory);
-  b->byte_memory = fresh, b->bytes = bytes, b->room = room;
-  return true;
-}
-
 size_t sn_gltf_add_bytes(gltf_builder *b, const void *bytes, size_t size) {
-  size_t offset = b->size, padded = (size + 3) / 4 * 4;
-  if (!reserve(b, padded)) return 0;
-  if (size > 0) memcpy(b->bytes + offset, bytes, size);
-  memset(b->bytes + offset + size, 0, padded - size);
-  b->size += padded;
+  size_t offset = b->data.size, padded = (size + 3) / 4 * 4;
+  uint8_t *to = b->status == SN_OK ? sn_grow(b->ctx, &b->data, padded) : NULL;
+  if (!to && b->status == SN_OK) b->status = b->ctx->error.status;
+  if (to && size > 0) memcpy(to, bytes, size); // what pads it is zero
   return offset;
 }
 
@@ -172,7 +159,7 @@ void sn_gltf_normalise(gltf_influences *rows, int count) {
 
 void sn_gltf_put_influences(gltf_builder *b, json_t *attributes, const gltf_influences *rows, int count, bool wide) {
   static const char *const names[][2] = {{"JOINTS_0", "WEIGHTS_0"}, {"JOINTS_1", "WEIGHTS_1"}};
-  sn_arena scratch = sn_arena_new(b->ctx);
+  SN_SCRATCH(scratch, b->ctx);
   size_t size = 4 * (size_t)count;
   uint8_t *bytes = SN_TAKE(b, &scratch, uint8_t, size);
   uint16_t *joints = SN_TAKE(b, &scratch, uint16_t, size);
@@ -191,7 +178,6 @@ void sn_gltf_put_influences(gltf_builder *b, json_t *attributes, const gltf_infl
     sn_gltf_put(b, attributes, names[set][0], data);
     sn_gltf_put_floats(b, attributes, names[set][1], weights, count, 4);
   }
-  sn_arena_free(&scratch);
 }
 
 void sn_gltf_add_channel(gltf_builder *b, json_t *clip, int node, const char *path, gltf_keys keys) {
@@ -207,7 +193,7 @@ void sn_gltf_add_channel(gltf_builder *b, json_t *clip, int node, const char *pa
 
 int sn_gltf_add_bound_skin(gltf_builder *b, int count, const int *joints, const sn_affine *inverse_bind) {
   json_t *skin = json_object(), *list = json_array();
-  sn_arena scratch = sn_arena_new(b->ctx);
+  SN_SCRATCH(scratch, b->ctx);
   float *columns = SN_TAKE(b, &scratch, float, 16 * (size_t)count);
   for (int j = 0; columns && j < count; j++) {
     sn_gltf_push(b, list, json_integer(joints[j]));
@@ -217,7 +203,6 @@ int sn_gltf_add_bound_skin(gltf_builder *b, int count, const int *joints, const 
   }
   sn_gltf_set(b, skin, "joints", list);
   if (columns) sn_gltf_put(b, skin, "inverseBindMatrices", (gltf_data){columns, count, GLTF_FLOAT, 16, 0, false});
-  sn_arena_free(&scratch);
   return sn_gltf_append(b, "skins", skin);
 }
 
@@ -226,7 +211,7 @@ int sn_gltf_add_bound_skin(gltf_builder *b, int count, const int *joints, const 
 // A binary goes when a newer one of this document appears.
 static sn_status write_bytes(sn_context *ctx, const char *path, const void *bytes, size_t size, bool binary) {
   sn_writer writer;
-  if (sn_writer_open(ctx, path, &writer) != SN_OK) return ctx->error.status;
+  SN_TRY(sn_writer_open(ctx, path, &writer));
   sn_write(&writer, bytes, size);
   if (binary && strlen(path) < NAME_MAX) sn_writer_supersedes(&writer); // a name that was cut may be another's, too
   return sn_writer_commit(ctx, &writer);
@@ -237,7 +222,7 @@ static sn_status write_pair(sn_context *ctx, const char *path, const char *text,
                             const gltf_builder *b) {
   sn_outputs together;
   sn_outputs_begin(ctx, &together);
-  sn_status status = bin_path ? write_bytes(ctx, bin_path, b->bytes, b->size, true) : SN_OK;
+  sn_status status = bin_path ? write_bytes(ctx, bin_path, b->data.bytes, b->data.size, true) : SN_OK;
   if (status == SN_OK) status = write_bytes(ctx, path, text, strlen(text), false);
   return sn_outputs_end(ctx, &together, status);
 }
@@ -249,12 +234,12 @@ static void write_u32(sn_writer *writer, size_t value) {
 
 static sn_status write_glb(gltf_builder *b, const char *path, const char *text) {
   size_t length = strlen(text), padding = (4 - length % 4) % 4;
-  size_t whole = 12 + 8 + length + padding + (b->size > 0 ? 8 + b->size : 0);
+  size_t whole = 12 + 8 + length + padding + (b->data.size > 0 ? 8 + b->data.size : 0);
   if (whole > UINT32_MAX) {
     return sn_fail(b->ctx, SN_UNSUPPORTED, "%s: a GLB cannot have %zu bytes; write .gltf instead", path, whole);
   }
   sn_writer writer;
-  if (sn_writer_open(b->ctx, path, &writer) != SN_OK) return b->ctx->error.status;
+  SN_TRY(sn_writer_open(b->ctx, path, &writer));
   sn_write(&writer, "glTF", 4);
   write_u32(&writer, 2);
   write_u32(&writer, whole);
@@ -262,24 +247,12 @@ static sn_status write_glb(gltf_builder *b, const char *path, const char *text) 
   sn_write(&writer, "JSON", 4);
   sn_write(&writer, text, length);
   sn_write(&writer, "   ", padding);
-  if (b->size > 0) {
-    write_u32(&writer, b->size);
+  if (b->data.size > 0) {
+    write_u32(&writer, b->data.size);
     sn_write(&writer, "BIN\0", 4);
-    sn_write(&writer, b->bytes, b->size);
+    sn_write(&writer, b->data.bytes, b->data.size);
   }
   return sn_writer_commit(b->ctx, &writer);
-}
-
-// FNV-1a, folded to 32 bits.
-static uint32_t contents_hash(const uint8_t *bytes, size_t size) {
-  uint64_t hash = 0xcbf29ce484222325;
-  for (size_t k = 0; k < size; k++) hash = (hash ^ bytes[k]) * 0x100000001b3;
-  return (uint32_t)(hash ^ hash >> 32);
-}
-
-static bool ends_in(const char *path, const char *extension) {
-  size_t length = strlen(path), tail = strlen(extension);
-  return length > tail && strcasecmp(path + length - tail, extension) == 0;
 }
 
 // "walk.0123abcd.bin" of "out/walk.gltf", as a URI and as a path. The digits are those of its contents: a document never
@@ -291,7 +264,8 @@ static bool binary_name(gltf_builder *b, const char *path, char **uri, char **bi
   if (stem > most) stem = most;
   *bin_path = SN_TAKE(b, &b->memory, char, size);
   if (!*bin_path) return false;
-  snprintf(*bin_path, size, "%.*s.%08x.bin", (int)stem, path, (unsigned)contents_hash(b->bytes, b->size));
+  uint64_t hash = sn_hash(b->data.bytes, b->data.size);
+  snprintf(*bin_path, size, "%.*s.%08x.bin", (int)stem, path, (unsigned)(hash ^ hash >> 32));
   char *slash = strrchr(*bin_path, '/');
   *uri = sn_gltf_uri_encode(b->ctx, &b->memory, slash ? slash + 1 : *bin_path);
   return *uri != NULL;
@@ -303,19 +277,19 @@ static void set_buffer(gltf_builder *b, const char *uri) {
          *buffer = old ? json_incref(old) : json_object();
   json_object_del(b->root, "buffers");
   json_object_del(buffer, "uri");
-  sn_gltf_set(b, buffer, "byteLength", json_integer((json_int_t)b->size));
+  sn_gltf_set(b, buffer, "byteLength", json_integer((json_int_t)b->data.size));
   if (uri) sn_gltf_set(b, buffer, "uri", json_string(uri));
   sn_gltf_append(b, "buffers", buffer);
 }
 
 sn_status sn_gltf_builder_write(gltf_builder *b, const char *path) {
-  bool glb = ends_in(path, ".glb");
+  bool glb = sn_has_extension(path, ".glb");
   char *uri = NULL, *bin_path = NULL;
-  if (!glb && !ends_in(path, ".gltf")) {
+  if (!glb && !sn_has_extension(path, ".gltf")) {
     return sn_fail(b->ctx, SN_BAD_INPUT, "%s: glTF is written as .glb or .gltf", path);
   }
-  if (!glb && b->size > 0 && !binary_name(b, path, &uri, &bin_path)) return b->ctx->error.status;
-  if (b->size > 0) {
+  if (!glb && b->data.size > 0 && !binary_name(b, path, &uri, &bin_path)) return b->ctx->error.status;
+  if (b->data.size > 0) {
     set_buffer(b, uri);
   } else {
     json_object_del(b->root, "buffers");

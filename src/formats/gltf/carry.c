@@ -77,7 +77,7 @@ static void append_joints(sn_gltf *gltf, const carry_job *job, int count, json_t
 void sn_gltf_add_carriers(sn_gltf *gltf) {
   enum { most_joints = 65535 };
   sn_reader *r = &gltf->reader;
-  sn_arena scratch = sn_arena_new(r->ctx);
+  SN_SCRATCH(scratch, r->ctx);
   int n = gltf->node_count, count = 0;
   carry_job job = {SN_TAKE(r, &scratch, int, n),  SN_TAKE(r, &scratch, int, n),       SN_TAKE(r, &scratch, bool, n),
                    SN_TAKE(r, &scratch, bool, n), SN_TAKE(r, &scratch, sn_affine, n), -1};
@@ -92,32 +92,4 @@ void sn_gltf_add_carriers(sn_gltf *gltf) {
   json_t *seen = json_object();
   if (count > 0) append_joints(gltf, &job, count, seen);
   json_decref(seen);
-  sn_arena_free(&scratch);
-}
-
-// ---- where they are at rest ------------------------------------------------------------------------------------------------
-
-void sn_gltf_skin_joints_above(const sn_gltf *gltf, int *out) {
-  for (int k = 0; k < gltf->node_count; k++) out[k] = -1;
-  for (int j = gltf->joint_count - 1; j >= 0; j--)
-    if (gltf->joints[j].skin >= 0) out[gltf->joints[j].node] = j;
-  sn_gltf_inherit_joints(gltf, out);
-}
-
-sn_affine sn_gltf_rest_of_node(const sn_gltf *gltf, int node, int joint, const sn_affine *globals) {
-  sn_affine bind, to_joint;
-  if (joint < 0 || !sn_affine_invert(gltf->joints[joint].inverse_bind, &bind) ||
-      !sn_affine_invert(globals[gltf->joints[joint].node], &to_joint)) {
-    return globals[node];
-  }
-  return sn_affine_mul(sn_affine_mul(bind, to_joint), globals[node]);
-}
-
-void sn_gltf_bind_carriers(sn_gltf *gltf, const int *skin_joint, const sn_affine *globals) {
-  for (int j = 0; j < gltf->joint_count; j++) {
-    gltf_joint *joint = &gltf->joints[j];
-    if (joint->skin >= 0) continue;
-    sn_affine rest = sn_gltf_rest_of_node(gltf, joint->node, skin_joint[joint->node], globals);
-    if (!sn_affine_invert(rest, &joint->inverse_bind)) joint->inverse_bind = sn_affine_identity();
-  }
 }

@@ -115,7 +115,7 @@ static void find_pieces(draco_job *job) {
   json_t *mesh, *primitive;
   json_array_foreach(json_object_get(job->gltf->json, "meshes"), m, mesh) {
     json_array_foreach(json_object_get(mesh, "primitives"), p, primitive) {
-      const json_t *packed = json_object_get(json_object_get(primitive, "extensions"), extension);
+      const json_t *packed = sn_gltf_extension(primitive, extension);
       gltf_object o = sn_gltf_object(job->r, primitive, "mesh %zu primitive %zu", m, p);
       if (packed) add_primitive(job, &o, packed);
     }
@@ -186,8 +186,7 @@ static void rewrite(draco_job *job) {
     json_array_foreach(json_object_get(mesh, "primitives"), p, primitive)
       sn_gltf_remove_extension(primitive, extension);
   }
-  sn_gltf_remove_name(gltf->json, "extensionsUsed", extension);
-  sn_gltf_remove_name(gltf->json, "extensionsRequired", extension);
+  sn_gltf_forget_extension(gltf->json, extension);
   if (job->r->status == SN_OK) sn_gltf_load_accessors(gltf);
 }
 

@@ -168,9 +168,10 @@ int sn_gltf_indices(gltf_object *o, const char *key, int limit, sn_arena *memory
 // `count` finite numbers; `out` is left alone where they are missing.
 void sn_gltf_numbers(gltf_object *o, const char *key, int count, double *out);
 
-// Takes an extension off an object; a name off the array json[key], which goes with its last one.
+const json_t *sn_gltf_extension(const json_t *object, const char *name); // NULL: it has none
+// Takes an extension off an object; off the lists of those that the document uses and requires.
 void sn_gltf_remove_extension(json_t *object, const char *name);
-void sn_gltf_remove_name(json_t *json, const char *key, const char *name);
+void sn_gltf_forget_extension(json_t *root, const char *name);
 
 // A name that is not yet in `seen`, and is from then on: `name`, else `other`, else that with a number. NULL: no memory.
 const char *sn_gltf_claim_name(sn_gltf *gltf, json_t *seen, const char *name, const char *other);
@@ -228,12 +229,7 @@ int sn_gltf_attribute(gltf_object *o, const sn_gltf *gltf, const char *key);
 bool sn_gltf_part_floats(gltf_object *o, const sn_gltf *gltf, const gltf_part *part, const char *key, int width,
                          float *out);
 
-// carry.c: joints for parts without a skin, after the skins; their binds, once those of the skins are where they belong.
-void sn_gltf_add_carriers(sn_gltf *gltf);
-void sn_gltf_bind_carriers(sn_gltf *gltf, const int *skin_joint, const sn_affine *globals);
-// For every node the nearest joint of a skin at or above it, or -1; and where a node is when that joint is at rest.
-void sn_gltf_skin_joints_above(const sn_gltf *gltf, int *out);
-sn_affine sn_gltf_rest_of_node(const sn_gltf *gltf, int node, int joint, const sn_affine *globals);
+void sn_gltf_add_carriers(sn_gltf *gltf); // carry.c: joints for parts without a skin, after the skins
 
 // For every node the first joint it is, or -1, and (`next` may be NULL) for every joint the next of its node; then the joint of the
 // nearest node at or above a node.

@@ -110,6 +110,10 @@ void sn_gltf_numbers(gltf_object *o, const char *key, int count, double *out) {
   }
 }
 
+const json_t *sn_gltf_extension(const json_t *object, const char *name) {
+  return json_object_get(json_object_get(object, "extensions"), name);
+}
+
 void sn_gltf_remove_extension(json_t *object, const char *name) {
   json_t *extensions = json_object_get(object, "extensions");
   if (!json_object_get(extensions, name)) return;
@@ -117,13 +121,16 @@ void sn_gltf_remove_extension(json_t *object, const char *name) {
   if (json_object_size(extensions) == 0) json_object_del(object, "extensions");
 }
 
-void sn_gltf_remove_name(json_t *json, const char *key, const char *name) {
-  json_t *names = json_object_get(json, key);
-  for (size_t k = json_array_size(names); k-- > 0;) {
-    const char *text = json_string_value(json_array_get(names, k));
-    if (text && strcmp(text, name) == 0) json_array_remove(names, k);
+void sn_gltf_forget_extension(json_t *root, const char *name) {
+  static const char *const lists[] = {"extensionsUsed", "extensionsRequired"};
+  for (int list = 0; list < 2; list++) {
+    json_t *names = json_object_get(root, lists[list]);
+    for (size_t k = json_array_size(names); k-- > 0;) {
+      const char *text = json_string_value(json_array_get(names, k));
+      if (text && strcmp(text, name) == 0) json_array_remove(names, k);
+    }
+    if (names && json_array_size(names) == 0) json_object_del(root, lists[list]);
   }
-  if (names && json_array_size(names) == 0) json_object_del(json, key);
 }
 
 const char *sn_gltf_claim_name(sn_gltf *gltf, json_t *seen, const char *name, const char *other) {

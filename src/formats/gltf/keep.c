@@ -22,7 +22,7 @@ static void transformed(gltf_builder *b, const sn_gltf *base, json_t *object, co
   const gltf_accessor *accessor = &base->accessors[index];
   size_t width = (size_t)accessor->width, count = (size_t)accessor->count;
   if (width < 3 || width > 4) b->status = sn_fail(b->ctx, SN_BAD_FILE, "%s: %s is no vector", base->name, key);
-  sn_arena scratch = sn_arena_new(b->ctx);
+  SN_SCRATCH(scratch, b->ctx);
   float *values = SN_TAKE(b, &scratch, float, count *width);
   if (values) sn_gltf_floats(&r, base, index, false, values), b->status = r.status;
   for (size_t i = 0; i < count && b->status == SN_OK; i++) {
@@ -30,7 +30,6 @@ static void transformed(gltf_builder *b, const sn_gltf *base, json_t *object, co
     sn_vec3_store(unit ? sn_vec3_normalize(v, sn_vec3_make(0, 0, 1)) : v, values + i * width);
   }
   if (b->status == SN_OK) sn_gltf_put_floats(b, object, key, values, (int)count, (int)width);
-  sn_arena_free(&scratch);
 }
 
 static bool is_identity(const sn_affine *map) {
@@ -79,11 +78,10 @@ static void attach_rest(gltf_builder *b, const sn_gltf *base, json_t *primitive)
   int64_t index = json_integer_value(json_object_get(attributes, "POSITION"));
   if (!json_object_get(attributes, "POSITION") || index < 0 || index >= base->accessor_count) return;
   int count = base->accessors[index].count;
-  sn_arena scratch = sn_arena_new(b->ctx);
+  SN_SCRATCH(scratch, b->ctx);
   gltf_influences *rows = SN_TAKE(b, &scratch, gltf_influences, count);
   for (int i = 0; rows && i < count; i++) rows[i].weights[0] = 1;
   if (rows) sn_gltf_put_influences(b, attributes, rows, count, false);
-  sn_arena_free(&scratch);
 }
 
 // ---- meshes and nodes ------------------------------------------------------------------------------------------------
@@ -149,7 +147,7 @@ void sn_gltf_keep_meshes(gltf_builder *b, const sn_gltf_out *what, gltf_mesh_nod
     out->nodes[out->count++] = node;
     keep_node(b, what, node, taken);
   }
-  sn_gltf_remove_name(b->root, "extensionsUsed", "KHR_draco_mesh_compression");
+  sn_gltf_forget_extension(b->root, "KHR_draco_mesh_compression");
 }
 
 // ---- scenes -------------------------------------------------------------------------------------------------------------
@@ -179,6 +177,7 @@ void sn_gltf_join_scenes(gltf_builder *b, const sn_gltf *base, const gltf_mesh_n
 typedef struct live_set {
   int accessor_count, view_count;
   bool *accessors, *views;
+  bool *pinned; // views that something else than an accessor of known kind refers to
 } live_set;
 
 // What the numbers at and below `json` name.
@@ -192,14 +191,8 @@ static void mark(bool *set, int count, const json_t *json) {
   json_array_foreach(json, k, value) mark(set, count, value);
 }
 
-static void mark_view(live_set *live, const json_t *object) {
-  mark(live->views, live->view_count, json_object_get(object, "bufferView"));
-}
-
-static void mark_sparse(live_set *live, const json_t *accessor) {
-  const json_t *sparse = json_object_get(accessor, "sparse");
-  mark_view(live, json_object_get(sparse, "indices"));
-  mark_view(live, json_object_get(sparse, "values"));
+static void mark_view(bool *views, const live_set *live, const json_t *object) {
+  mark(views, live->view_count, json_object_get(object, "bufferView"));
 }
 
 // Extensions may refer to anything by number: whatever a number in one could mean stays.
@@ -209,7 +202,7 @@ static void mark_unknown(live_set *live, const json_t *json) {
   size_t k;
   json_object_foreach((json_t *)json, key, value) {
     bool unknown = strcmp(key, "extensions") == 0 || strcmp(key, "extras") == 0;
-    if (unknown) mark(live->accessors, live->accessor_count, value), mark(live->views, live->view_count, value);
+    if (unknown) mark(live->accessors, live->accessor_count, value), mark(live->pinned, live->view_count, value);
     if (!unknown) mark_unknown(live, value);
   }
   json_array_foreach(json, k, value) mark_unknown(live, value);
@@ -233,13 +226,16 @@ static void mark_used(live_set *live, const json_t *root) {
   }
   mark_accessors(live, json_object_get(root, "skins"), (const char *[]){"inverseBindMatrices", NULL});
   mark_accessors(live, json_object_get(root, "animations"), (const char *[]){"samplers", NULL});
-  json_array_foreach(json_object_get(root, "images"), k, json) mark_view(live, json);
+  json_array_foreach(json_object_get(root, "images"), k, json) mark_view(live->pinned, live, json);
   mark_unknown(live, root);
   json_array_foreach(json_object_get(root, "accessors"), k, json) {
+    const json_t *sparse = json_object_get(json, "sparse");
     if (k >= (size_t)live->accessor_count || !live->accessors[k]) continue;
-    mark_view(live, json);
-    mark_sparse(live, json);
+    mark_view(sparse ? live->pinned : live->views, live, json);
+    mark_view(live->pinned, live, json_object_get(sparse, "indices"));
+    mark_view(live->pinned, live, json_object_get(sparse, "values"));
   }
+  for (int v = 0; v < live->view_count; v++) live->views[v] = live->views[v] || live->pinned[v];
 }
 
 // What nothing refers to keeps its number, but shrinks to a single zero.
@@ -266,26 +262,13 @@ static void keep_views(gltf_builder *b, const sn_gltf *base, const bool *live) {
   }
 }
 
-// Views that something else than an accessor of known kind refers to.
-static void mark_pinned(bool *pinned, int count, const json_t *root) {
-  live_set all = {.view_count = count, .views = pinned};
-  size_t k;
-  json_t *json;
-  mark_unknown(&all, root);
-  json_array_foreach(json_object_get(root, "images"), k, json) mark_view(&all, json);
-  json_array_foreach(json_object_get(root, "accessors"), k, json) {
-    mark_sparse(&all, json);
-    if (json_object_get(json, "sparse")) mark_view(&all, json);
-  }
-}
-
 // An accessor's elements into a view of their own.
 static void move_accessor(gltf_builder *b, const gltf_accessor *accessor, json_t *json, const json_t *old_view) {
   size_t size = (size_t)accessor->width * sn_gltf_component_size(accessor->component), step = (size + 3) / 4 * 4;
   size_t count = (size_t)accessor->count, stride = accessor->stride;
   int64_t target = json_integer_value(json_object_get(old_view, "target"));
   if (target == GLTF_INDICES || !json_object_get(old_view, "byteStride")) step = size;
-  sn_arena scratch = sn_arena_new(b->ctx);
+  SN_SCRATCH(scratch, b->ctx);
   uint8_t *bytes = SN_TAKE(b, &scratch, uint8_t, count * step);
   for (size_t k = 0; bytes && k < count; k++) memcpy(bytes + k * step, accessor->bytes + k * stride, size);
   if (bytes) {
@@ -296,22 +279,19 @@ static void move_accessor(gltf_builder *b, const gltf_accessor *accessor, json_t
     sn_gltf_set(b, json, "bufferView", json_integer(view));
     json_object_del(json, "byteOffset");
   }
-  sn_arena_free(&scratch);
 }
 
 // Views that hold live accessors among dead ones: the live ones move out.
 static void split_views(gltf_builder *b, const sn_gltf *base, live_set *live) {
-  bool *pinned = SN_TAKE(b, &b->memory, bool, base->view_count);
   bool *mixed = SN_TAKE(b, &b->memory, bool, base->view_count);
   if (!mixed) return;
-  mark_pinned(pinned, base->view_count, b->root);
   const json_t *old = json_object_get(base->json, "accessors"),
                *old_views = json_object_get(base->json, "bufferViews");
   for (int pass = 0; pass < 2; pass++)
     for (int k = 0; k < base->accessor_count; k++) {
       const json_t *index = json_object_get(json_array_get(old, (size_t)k), "bufferView");
       int view = index ? (int)json_integer_value(index) : -1;
-      if (view < 0 || !live->views[view] || pinned[view]) continue;
+      if (view < 0 || !live->views[view] || live->pinned[view]) continue;
       if (pass == 0) mixed[view] = mixed[view] || !live->accessors[k];
       if (pass == 1 && mixed[view] && live->accessors[k]) {
         move_accessor(b, &base->accessors[k], sn_gltf_entry(b, "accessors", k),
@@ -360,7 +340,7 @@ static void keep_image(gltf_builder *b, const sn_gltf *base, json_t *image) {
   const char *uri = json_string_value(json_object_get(image, "uri"));
   if (!uri || strncasecmp(uri, "data:", 5) == 0 || !image_type(uri)) return;
   sn_error before = b->ctx->error;
-  sn_arena scratch = sn_arena_new(b->ctx);
+  SN_SCRATCH(scratch, b->ctx);
   gltf_buffer data;
   sn_status status = sn_gltf_uri(b->ctx, uri, base->folder, &scratch, &data);
   if (status == SN_NO_MEMORY) sn_gltf_out_of_memory(b);
@@ -371,14 +351,14 @@ static void keep_image(gltf_builder *b, const sn_gltf *base, json_t *image) {
   }
   if (status != SN_OK && status != SN_NO_MEMORY) b->ctx->error = before;
   sn_file_close(&data.file);
-  sn_arena_free(&scratch);
 }
 
 void sn_gltf_keep_data(gltf_builder *b, const sn_gltf *base) {
   live_set live = {.accessor_count = base->accessor_count,
                    .view_count = base->view_count,
                    .accessors = SN_TAKE(b, &b->memory, bool, base->accessor_count),
-                   .views = SN_TAKE(b, &b->memory, bool, base->view_count)};
+                   .views = SN_TAKE(b, &b->memory, bool, base->view_count),
+                   .pinned = SN_TAKE(b, &b->memory, bool, base->view_count)};
   if (b->status != SN_OK) return;
   mark_used(&live, b->root);
   for (int k = 0; k < base->accessor_count; k++) {
@@ -390,7 +370,7 @@ void sn_gltf_keep_data(gltf_builder *b, const sn_gltf *base) {
     split_views(b, base, &live);
     keep_views(b, base, live.views);
   }
-  sn_gltf_remove_name(b->root, "extensionsUsed", "EXT_meshopt_compression");
+  sn_gltf_forget_extension(b->root, "EXT_meshopt_compression");
   size_t k;
   json_t *image;
   json_array_foreach(json_object_get(b->root, "images"), k, image) keep_image(b, base, image);

@@ -22,14 +22,13 @@ static bool part_whiteness(sn_reader *r, const sn_gltf *gltf, const gltf_part *p
   int accessor = sn_gltf_attribute(&o, gltf, "COLOR_0");
   if (accessor < 0) return false;
   size_t width = gltf->accessors[accessor].width == 4 ? 4 : 3;
-  sn_arena scratch = sn_arena_new(r->ctx);
+  SN_SCRATCH(scratch, r->ctx);
   float *colours = SN_TAKE(r, &scratch, float, width *(size_t)part->range.vertex_count);
   if (colours) sn_gltf_part_floats(&o, gltf, part, "COLOR_0", (int)width, colours);
   for (int i = 0; r->status == SN_OK && i < part->range.vertex_count; i++) {
     const float *c = colours + width * (size_t)i;
     out[part->range.first_vertex + i] = fminf(fmaxf((c[0] + c[1] + c[2]) / 3, 0), 1);
   }
-  sn_arena_free(&scratch);
   return true;
 }
 

@@ -12,14 +12,10 @@ static json_t *item(const sn_gltf *gltf, const char *key, const json_t *index) {
            : NULL;
 }
 
-static const json_t *extension(const json_t *object, const char *name) {
-  return json_object_get(json_object_get(object, "extensions"), name);
-}
-
 // The texture and colour of a material, by either model of a surface.
 static const json_t *texture_of(const json_t *material, float colour[3]) {
   const json_t *plain = json_object_get(material, "pbrMetallicRoughness");
-  const json_t *gloss = plain ? NULL : extension(material, "KHR_materials_pbrSpecularGlossiness");
+  const json_t *gloss = plain ? NULL : sn_gltf_extension(material, "KHR_materials_pbrSpecularGlossiness");
   const json_t *factor = json_object_get(plain ? plain : gloss, plain ? "baseColorFactor" : "diffuseFactor");
   for (size_t c = 0; c < 3; c++) {
     const json_t *number = json_array_get(factor, c);
@@ -64,7 +60,7 @@ static sn_status read_image(sn_context *ctx, const sn_gltf *gltf, const json_t *
 // The number of a texture's image; -1 where it has none that can be shown.
 static int image_of(const sn_gltf *gltf, const json_t *texture, const sn_look *look) {
   const json_t *json = item(gltf, "textures", json_object_get(texture, "index"));
-  const json_t *webp = json_object_get(extension(json, "EXT_texture_webp"), "source");
+  const json_t *webp = json_object_get(sn_gltf_extension(json, "EXT_texture_webp"), "source");
   const json_t *source = webp ? webp : json_object_get(json, "source");
   json_int_t k = json_is_integer(source) ? json_integer_value(source) : -1;
   return k >= 0 && k < look->image_count && look->images[k].type ? (int)k : -1;
@@ -74,7 +70,7 @@ static int image_of(const sn_gltf *gltf, const json_t *texture, const sn_look *l
 
 // KHR_texture_transform: scale, then turn, then shift.
 static void transform(const json_t *texture, float uv[2]) {
-  const json_t *by = extension(texture, "KHR_texture_transform");
+  const json_t *by = sn_gltf_extension(texture, "KHR_texture_transform");
   if (!by) return;
   const json_t *offset = json_object_get(by, "offset"), *scale = json_object_get(by, "scale");
   double angle = json_number_value(json_object_get(by, "rotation")), s[2] = {1, 1}, o[2] = {0, 0};

@@ -235,7 +235,7 @@ static void attach_rows(sn_gltf *gltf, const gltf_part *part) {
 static void load_part(sn_gltf *gltf, gltf_part *part, const int *joint_above) {
   const gltf_range *range = &part->range;
   primitive p = inspect(gltf, range);
-  sn_arena scratch = sn_arena_new(gltf->reader.ctx);
+  SN_SCRATCH(scratch, gltf->reader.ctx);
   float *positions = SN_TAKE(&gltf->reader, &gltf->memory, float, (size_t)range->vertex_count * 3);
   part->positions = (const float(*)[3])positions;
   read_floats(&p.at, gltf, "POSITION", p.positions, false, positions);
@@ -244,7 +244,6 @@ static void load_part(sn_gltf *gltf, gltf_part *part, const int *joint_above) {
   if (part->skinned) load_skin_rows(gltf, part, &p, &scratch);
   part->joint = part->skinned ? -1 : joint_above[range->node];
   if (!part->skinned && gltf->joint_count > 0) attach_rows(gltf, part);
-  sn_arena_free(&scratch);
 }
 
 // A node's own morph weights, else its mesh's, else zeros. All primitives of a mesh have the same number of targets.
@@ -273,13 +272,12 @@ void sn_gltf_load_meshes(sn_gltf *gltf) {
   if (gltf->joint_count > 0 && gltf->vertex_count > 0 &&
       sn_gltf_spend(gltf, (size_t)gltf->vertex_count * (size_t)influences, 6))
     r->status = sn_skin_new(r->ctx, gltf->vertex_count, influences, &gltf->skin);
-  sn_arena scratch = sn_arena_new(r->ctx);
+  SN_SCRATCH(scratch, r->ctx);
   int *joint_above = SN_TAKE(r, &scratch, int, gltf->node_count);
   gltf->triangles = SN_ROOM(r, &gltf->memory, (size_t)gltf->triangle_count, sizeof *gltf->triangles);
   if (r->status == SN_OK) sn_gltf_joint_of_node(gltf, joint_above, NULL);
   if (r->status == SN_OK) sn_gltf_inherit_joints(gltf, joint_above);
   for (int k = 0; k < gltf->part_count && r->status == SN_OK; k++) load_part(gltf, &gltf->parts[k], joint_above);
-  sn_arena_free(&scratch);
   load_morph_weights(gltf);
   if (r->status == SN_OK) sn_skin_normalize(&gltf->skin);
 }
@@ -289,8 +287,7 @@ void sn_gltf_load_meshes(sn_gltf *gltf) {
 sn_status sn_gltf_mesh(sn_context *ctx, const sn_gltf *gltf, sn_mesh *out) {
   *out = (sn_mesh){0};
   if (gltf->vertex_count == 0) return sn_fail(ctx, SN_BAD_INPUT, "%s: has no triangle meshes", gltf->name);
-  sn_status status = sn_mesh_new(ctx, gltf->vertex_count, gltf->triangle_count, out);
-  if (status != SN_OK) return status;
+  SN_TRY(sn_mesh_new(ctx, gltf->vertex_count, gltf->triangle_count, out));
   memcpy(out->triangles, gltf->triangles, (size_t)gltf->triangle_count * sizeof *out->triangles);
   for (int k = 0; k < gltf->part_count; k++) {
     const gltf_part *part = &gltf->parts[k];
@@ -299,8 +296,7 @@ sn_status sn_gltf_mesh(sn_context *ctx, const sn_gltf *gltf, sn_mesh *out) {
       sn_vec3_store(p, out->positions[part->range.first_vertex + i]);
     }
   }
-  status = sn_mesh_check(ctx, out); // node transforms can take a position out of a float's range
-  if (status == SN_OK) return SN_OK;
+  if (sn_mesh_check(ctx, out) == SN_OK) return SN_OK; // node transforms can take a position out of a float's range
   sn_mesh_free(out);
   return sn_fail_prefix(ctx, "%s: ", gltf->name);
 }
@@ -391,9 +387,8 @@ sn_status sn_gltf_skeleton(sn_context *ctx, const sn_gltf *gltf, sn_skeleton *sk
   *skeleton = (sn_skeleton){0};
   if (skin) *skin = (sn_skin){0};
   if (gltf->joint_count == 0) return sn_fail(ctx, SN_BAD_INPUT, "%s: has no skin, so no skeleton", gltf->name);
-  sn_status status = sn_skeleton_new(ctx, gltf->joint_count, skeleton);
-  if (status != SN_OK) return status;
-  status = fill_skeleton(ctx, gltf, skeleton);
+  SN_TRY(sn_skeleton_new(ctx, gltf->joint_count, skeleton));
+  sn_status status = fill_skeleton(ctx, gltf, skeleton);
   if (status == SN_OK && skin && gltf->skin.vertex_count > 0) status = copy_skin(ctx, &gltf->skin, skin);
   if (status != SN_OK) sn_skeleton_free(skeleton);
   return status;

@@ -35,25 +35,23 @@ static gltf_influences gather(const sn_skin *skin, int i) {
 }
 
 void sn_gltf_add_weights(gltf_builder *b, json_t *attributes, const sn_gltf_out *what, int first, int count) {
-  sn_arena scratch = sn_arena_new(b->ctx);
+  SN_SCRATCH(scratch, b->ctx);
   gltf_influences *rows = SN_TAKE(b, &scratch, gltf_influences, count);
   for (int i = 0; rows && i < count; i++) rows[i] = gather(what->skin, first + i);
   if (rows) sn_gltf_put_influences(b, attributes, rows, count, what->skeleton->joint_count > 256);
-  sn_arena_free(&scratch);
 }
 
 // ---- other attributes ------------------------------------------------------------------------------------------------
 
 void sn_gltf_add_vectors(gltf_builder *b, json_t *attributes, const char *key, const float (*from)[3], int count) {
   bool normals = strcmp(key, "NORMAL") == 0;
-  sn_arena scratch = sn_arena_new(b->ctx);
+  SN_SCRATCH(scratch, b->ctx);
   float(*to)[3] = SN_ROOM(b, &scratch, (size_t)count, sizeof *to);
   for (int i = 0; i < count && to; i++) {
     if (normals) sn_vec3_store(sn_vec3_normalize(sn_vec3_from(from[i]), sn_vec3_make(0, 0, 1)), to[i]);
     for (int k = 0; !normals && k < 3; k++) to[i][k] = fminf(fmaxf(from[i][k], 0), 1);
   }
   if (to) sn_gltf_put_floats(b, attributes, key, to, count, 3);
-  sn_arena_free(&scratch);
 }
 
 void sn_gltf_add_targets(gltf_builder *b, json_t *primitive, const sn_gltf_out *what, int first, int count) {
@@ -75,7 +73,7 @@ static void add_target_names(gltf_builder *b, json_t *mesh, const sn_gltf_out *w
 // ---- a mesh of its own ---------------------------------------------------------------------------------------------------
 
 static void add_indices(gltf_builder *b, json_t *primitive, const sn_mesh *mesh) {
-  sn_arena scratch = sn_arena_new(b->ctx);
+  SN_SCRATCH(scratch, b->ctx);
   size_t count = (size_t)mesh->triangle_count * 3;
   bool narrow = mesh->vertex_count <= 65535; // 65535 itself is kept for primitive restart
   uint16_t *small = SN_TAKE(b, &scratch, uint16_t, narrow ? count : 0);
@@ -83,12 +81,11 @@ static void add_indices(gltf_builder *b, json_t *primitive, const sn_mesh *mesh)
   const void *values = narrow ? (const void *)small : mesh->triangles;
   gltf_data data = {values, (int)count, narrow ? GLTF_USHORT : GLTF_UINT, 1, GLTF_INDICES, false};
   if (small) sn_gltf_put(b, primitive, "indices", data);
-  sn_arena_free(&scratch);
 }
 
 static void add_own_normals(gltf_builder *b, json_t *attributes, const sn_gltf_out *what) {
   const sn_mesh *mesh = what->mesh;
-  sn_arena scratch = sn_arena_new(b->ctx);
+  SN_SCRATCH(scratch, b->ctx);
   const float(*normals)[3] = what->normals;
   if (!normals) {
     float(*computed)[3] = SN_ROOM(b, &scratch, (size_t)mesh->vertex_count, 12);
@@ -96,7 +93,6 @@ static void add_own_normals(gltf_builder *b, json_t *attributes, const sn_gltf_o
     normals = (const float(*)[3])computed;
   }
   if (normals) sn_gltf_add_vectors(b, attributes, "NORMAL", normals, mesh->vertex_count);
-  sn_arena_free(&scratch);
 }
 
 // Without a material a glTF mesh is polished metal; most viewers show that as black.

@@ -92,8 +92,7 @@ static void decode(gltf_object *o, void *handle, const packed_view *p, uint8_t *
 // The view's data decoded into a new buffer, which it then is all of.
 static void unpack_view(sn_gltf *gltf, int index, json_t *view, void *handle) {
   sn_reader *r = &gltf->reader;
-  gltf_object o = sn_gltf_object(r, json_object_get(json_object_get(view, "extensions"), extension),
-                                 "bufferView %d: %s", index, extension);
+  gltf_object o = sn_gltf_object(r, sn_gltf_extension(view, extension), "bufferView %d: %s", index, extension);
   packed_view p = inspect(&o, gltf);
   o.json = view;
   int64_t length = sn_gltf_integer(&o, "byteLength", 1, INT64_MAX, GLTF_REQUIRED);
@@ -113,7 +112,7 @@ static void unpack_view(sn_gltf *gltf, int index, json_t *view, void *handle) {
 
 // Whether the view's own buffer lacks its data.
 static bool only_packed(const sn_gltf *gltf, const json_t *view) {
-  if (!json_object_get(json_object_get(view, "extensions"), extension)) return false;
+  if (!sn_gltf_extension(view, extension)) return false;
   const json_t *buffer = json_object_get(view, "buffer");
   json_int_t index = json_integer_value(buffer);
   return json_is_integer(buffer) && index >= 0 && index < gltf->buffer_count && gltf->buffers[index].size == 0;
@@ -133,6 +132,5 @@ void sn_gltf_unpack_meshopt(sn_gltf *gltf) {
   if (!handle) return;
   size_t b;
   json_array_foreach(json_object_get(gltf->json, "buffers"), b, buffer) sn_gltf_remove_extension(buffer, extension);
-  sn_gltf_remove_name(gltf->json, "extensionsUsed", extension);
-  sn_gltf_remove_name(gltf->json, "extensionsRequired", extension);
+  sn_gltf_forget_extension(gltf->json, extension);
 }

@@ -44,9 +44,9 @@ static void load_node(sn_gltf *gltf, int index, const json_t *json) {
 
 static void read_parents(sn_gltf *gltf, const json_t *nodes, int *parents) {
   sn_reader *r = &gltf->reader;
-  sn_arena scratch = sn_arena_new(r->ctx);
   for (int k = 0; k < gltf->node_count && parents; k++) parents[k] = -1;
   for (int k = 0; k < gltf->node_count && r->status == SN_OK; k++) {
+    SN_SCRATCH(scratch, r->ctx);
     gltf_object o = sn_gltf_object(r, json_array_get(nodes, (size_t)k), "node %d", k);
     int *children, count = sn_gltf_indices(&o, "children", gltf->node_count, &scratch, &children);
     for (int c = 0; c < count; c++) {
@@ -55,44 +55,32 @@ static void read_parents(sn_gltf *gltf, const json_t *nodes, int *parents) {
         sn_fail_once(r, SN_BAD_FILE, "node %d: has two parents, nodes %d and %d", children[c], *parent, k);
       *parent = k;
     }
-    sn_arena_free(&scratch);
   }
 }
 
-// With one parent each, nodes that no root leads to are in a cycle.
+// Parents first: every node behind those above it that are not sorted yet.
 static void sort_nodes(sn_gltf *gltf, const int *parents) {
   enum { most_levels = 10000 };
   sn_reader *r = &gltf->reader;
-  sn_arena scratch = sn_arena_new(r->ctx);
-  int n = gltf->node_count, sorted = 0, level_end = 0, levels = 0, lost = 0;
-  int *first_child = SN_TAKE(r, &scratch, int, n), *next = SN_TAKE(r, &scratch, int, n);
-  bool *reached = SN_TAKE(r, &scratch, bool, n);
+  SN_SCRATCH(scratch, r->ctx);
+  int n = gltf->node_count, sorted = 0, *path = SN_TAKE(r, &scratch, int, n);
+  int *level = SN_TAKE(r, &scratch, int, n); // from 1 on; 0: not sorted yet
   gltf->order = SN_TAKE(r, &gltf->memory, int, n);
-  for (int k = 0; k < n && r->status == SN_OK; k++) first_child[k] = -1;
-  for (int k = n - 1; k >= 0 && r->status == SN_OK; k--) {
-    int parent = parents[k];
-    if (parent >= 0) next[k] = first_child[parent], first_child[parent] = k;
-  }
   for (int k = 0; k < n && r->status == SN_OK; k++) {
-    if (parents[k] < 0) gltf->order[sorted++] = k;
-  }
-  for (int at = 0; at < sorted && r->status == SN_OK; at++) {
-    if (at == level_end) level_end = sorted, levels++;
-    reached[gltf->order[at]] = true;
-    if (levels > most_levels)
+    int length = 0, node = k;
+    for (; node >= 0 && level[node] == 0 && length < n; node = parents[node]) path[length++] = node;
+    int above = node < 0 ? 0 : level[node];
+    if (node >= 0 && above == 0) sn_fail_once(r, SN_BAD_FILE, "node %d: is among its own descendants", k);
+    if (above + length > most_levels)
       sn_fail_once(r, SN_BAD_FILE, "node %d: lies more than %d nodes deep; its file is damaged or made to harm",
-                   gltf->order[at], most_levels);
-    for (int c = first_child[gltf->order[at]]; c >= 0; c = next[c]) gltf->order[sorted++] = c;
+                   path[above + length - most_levels - 1], most_levels);
+    while (length > 0) level[path[--length]] = ++above, gltf->order[sorted++] = path[length];
   }
-  while (lost < n && r->status == SN_OK && reached[lost]) lost++;
-  if (lost < n) sn_fail_once(r, SN_BAD_FILE, "node %d: is among its own descendants", lost);
-  sn_arena_free(&scratch);
 }
 
 // KHR_node_visibility: it and what is below it are not shown.
 static bool is_hidden(const json_t *node) {
-  const json_t *extension = json_object_get(json_object_get(node, "extensions"), "KHR_node_visibility");
-  return json_is_false(json_object_get(extension, "visible"));
+  return json_is_false(json_object_get(sn_gltf_extension(node, "KHR_node_visibility"), "visible"));
 }
 
 // The default scene's nodes; all of them where the document names no default.
@@ -102,7 +90,7 @@ static void choose_scene(sn_gltf *gltf) {
   int count = sn_gltf_objects(r, gltf->json, "scenes", &scenes);
   gltf_object document = sn_gltf_object(r, gltf->json, "document");
   int scene = sn_gltf_index(&document, "scene", count, false);
-  sn_arena scratch = sn_arena_new(r->ctx);
+  SN_SCRATCH(scratch, r->ctx);
   gltf_object o = sn_gltf_object(r, scene < 0 ? NULL : json_array_get(scenes, (size_t)scene), "scene %d", scene);
   int *roots, root_count = sn_gltf_indices(&o, "nodes", gltf->node_count, &scratch, &roots);
   const json_t *nodes = json_object_get(gltf->json, "nodes");
@@ -114,7 +102,6 @@ static void choose_scene(sn_gltf *gltf) {
     if (node->parent >= 0 && gltf->nodes[node->parent].in_scene) node->in_scene = true;
     if (is_hidden(json_array_get(nodes, (size_t)gltf->order[k]))) node->in_scene = false;
   }
-  sn_arena_free(&scratch);
 }
 
 void sn_gltf_load_nodes(sn_gltf *gltf) {
@@ -221,7 +208,7 @@ static int add_joint(sn_gltf *gltf, int skin, int node, const sn_affine *bind, j
 static void load_skin(sn_gltf *gltf, int index, const json_t *json, joint_table *table) {
   gltf_skin *skin = &gltf->skins[index];
   gltf_object o = sn_gltf_object(&gltf->reader, json, "skin %d", index);
-  sn_arena scratch = sn_arena_new(o.r->ctx);
+  SN_SCRATCH(scratch, o.r->ctx);
   int *nodes, count = sn_gltf_indices(&o, "joints", gltf->node_count, &scratch, &nodes);
   if (count == 0) gltf_object_fail(&o, SN_BAD_FILE, "has no joints");
   sn_affine *binds = SN_TAKE(o.r, &scratch, sn_affine, count);
@@ -230,14 +217,12 @@ static void load_skin(sn_gltf *gltf, int index, const json_t *json, joint_table 
   for (int k = 0; k < count && o.r->status == SN_OK; k++)
     skin->joints[k] = add_joint(gltf, index, nodes[k], &binds[k], table);
   skin->joint_count = o.r->status == SN_OK ? count : 0;
-  sn_arena_free(&scratch);
 }
 
 static size_t count_joints(const sn_gltf *gltf, const json_t *skins, const bool *used) {
   size_t total = 0;
-  for (int s = 0; s < gltf->skin_count; s++) {
+  for (int s = 0; s < gltf->skin_count; s++)
     if (used[s]) total += json_array_size(json_object_get(json_array_get(skins, (size_t)s), "joints"));
-  }
   return total < 65535 ? total : 65535;
 }
 
@@ -254,7 +239,7 @@ static void find_used_skins(const sn_gltf *gltf, bool *used) {
 void sn_gltf_load_skins(sn_gltf *gltf) {
   sn_reader *r = &gltf->reader;
   const json_t *skins = json_object_get(gltf->json, "skins");
-  sn_arena scratch = sn_arena_new(r->ctx);
+  SN_SCRATCH(scratch, r->ctx);
   bool *used = SN_TAKE(r, &scratch, bool, gltf->skin_count);
   if (used) find_used_skins(gltf, used);
   size_t total = used ? count_joints(gltf, skins, used) : 0;
@@ -267,5 +252,4 @@ void sn_gltf_load_skins(sn_gltf *gltf) {
   for (int k = 0; k < gltf->node_count && r->status == SN_OK; k++) table.first[k] = table.skin[k] = -1;
   for (int s = 0; s < gltf->skin_count && r->status == SN_OK; s++)
     if (used[s]) load_skin(gltf, s, json_array_get(skins, (size_t)s), &table);
-  sn_arena_free(&scratch);
 }

@@ -10,9 +10,8 @@
 typedef struct gltf_builder {
   sn_context *ctx;
   json_t *root;
-  uint8_t *bytes;
-  size_t size, room;
-  sn_arena byte_memory, memory; // the bytes; whatever lives as long as the builder
+  sn_growing data; // the buffer
+  sn_arena memory; // whatever lives as long as the builder
   sn_status status;
 } gltf_builder;
 
@@ -128,7 +127,6 @@ extern const sn_vec3 sn_gltf_inner_scale;
 
 // Factors of `map`, as near as possible to `previous` (NULL for the first key).
 gltf_factors sn_gltf_factor(sn_affine map, bool inner_scale, const gltf_factors *previous);
-sn_affine sn_gltf_compose(const gltf_factors *factors, bool inner_scale);
 // Sum of the squared errors half-way between the keys of one clip, for a player that interpolates the factors.
 double sn_gltf_halfway_error(const sn_affine *maps, int count, bool inner_scale);
 

@@ -93,8 +93,7 @@ static void check_extensions(sn_gltf *gltf) {
 
 // A buffer that only stands for what its views hold in compressed form.
 static bool is_fallback(const json_t *buffer) {
-  const json_t *extension = json_object_get(json_object_get(buffer, "extensions"), "EXT_meshopt_compression");
-  return json_is_true(json_object_get(extension, "fallback"));
+  return json_is_true(json_object_get(sn_gltf_extension(buffer, "EXT_meshopt_compression"), "fallback"));
 }
 
 static void load_buffer(sn_gltf *gltf, int index, const json_t *json, const glb_chunks *glb) {

@@ -32,22 +32,32 @@ static sn_affine round_affine(sn_affine a) {
 
 // ---- nodes -----------------------------------------------------------------------------------------------------
 
-static void set_floats(gltf_builder *b, json_t *node, const char *key, const float *values, int count,
-                       const float *usual) {
-  double wide[4];
-  bool needed = false;
-  for (int k = 0; k < count; k++) wide[k] = values[k], needed = needed || values[k] != usual[k];
-  json_object_del(node, key);
-  if (needed) sn_gltf_set(b, node, key, sn_gltf_reals(b, wide, count));
+// The three properties of a node, and what they are where it does not say.
+enum { property_count = 3 };
+static const struct {
+  const char *path;
+  size_t offset;
+  int width;
+  float usual[4];
+} properties[property_count] = {{"translation", offsetof(trs, translation), 3, {0, 0, 0}},
+                                {"rotation", offsetof(trs, rotation), 4, {0, 0, 0, 1}},
+                                {"scale", offsetof(trs, scale), 3, {1, 1, 1}}};
+
+static const float *numbers_of(const trs *a, int property) {
+  return (const float *)((const char *)a + properties[property].offset);
 }
 
 static void set_trs(gltf_builder *b, int node_index, const trs *a) {
-  static const trs identity = {{0, 0, 0}, {0, 0, 0, 1}, {1, 1, 1}};
   json_t *node = sn_gltf_entry(b, "nodes", node_index);
   json_object_del(node, "matrix");
-  set_floats(b, node, "translation", a->translation, 3, identity.translation);
-  set_floats(b, node, "rotation", a->rotation, 4, identity.rotation);
-  set_floats(b, node, "scale", a->scale, 3, identity.scale);
+  for (int p = 0; p < property_count; p++) {
+    double wide[4];
+    bool needed = false;
+    for (int k = 0; k < properties[p].width; k++)
+      wide[k] = numbers_of(a, p)[k], needed = needed || numbers_of(a, p)[k] != properties[p].usual[k];
+    json_object_del(node, properties[p].path);
+    if (needed) sn_gltf_set(b, node, properties[p].path, sn_gltf_reals(b, wide, properties[p].width));
+  }
 }
 
 static int add_node(gltf_builder *b, const char *name, const char *suffix, int parent) {
@@ -268,23 +278,15 @@ static void add_channel(clip_builder *c, int node, const char *path, int width) 
 // Channels of the properties of a node, its samples `stride` apart, where they leave what the node says anyway. The rotation is
 // there `always`.
 static void add_node_channels(clip_builder *c, int node, const trs *samples, size_t stride, bool always) {
-  static const struct {
-    const char *path;
-    size_t offset;
-    int width;
-    float usual; // but for the fourth number, which is 1
-  } properties[] = {{"translation", offsetof(trs, translation), 3, 0},
-                    {"rotation", offsetof(trs, rotation), 4, 0},
-                    {"scale", offsetof(trs, scale), 3, 1}};
   const json_t *json = sn_gltf_entry(c->b, "nodes", node);
-  for (int p = 0; p < 3; p++) {
+  for (int p = 0; p < property_count; p++) {
     const json_t *still = json_object_get(json, properties[p].path);
     bool moves = always && p == 1;
     int width = properties[p].width;
     for (int f = 0; f < c->clip->frame_count; f++) {
-      const float *sample = (const float *)((const char *)(samples + (size_t)f * stride) + properties[p].offset);
+      const float *sample = numbers_of(samples + (size_t)f * stride, p);
       for (int k = 0; k < width; k++) {
-        float rest = k == 3 ? 1 : properties[p].usual;
+        float rest = properties[p].usual[k];
         if (still) rest = (float)json_number_value(json_array_get(still, (size_t)k));
         c->values[f * width + k] = sample[k];
         moves = moves || sample[k] != rest;
@@ -349,7 +351,8 @@ static void add_morph_channels(clip_builder *c) {
   }
 }
 
-static void add_clip(clip_builder *c) {
+// What is new comes first, from `place` on: that is what players show.
+static void add_clip(clip_builder *c, size_t place) {
   gltf_builder *b = c->b;
   const sn_gltf_clip_out *clip = c->clip;
   size_t frames = (size_t)clip->frame_count, widest = 4;
@@ -370,7 +373,7 @@ static void add_clip(clip_builder *c) {
   if (!clip->name || *clip->name) sn_gltf_set_text(b, c->json, "name", clip->name ? clip->name : "clip", "clip");
   sn_gltf_list(b, c->json, "channels");
   sn_gltf_list(b, c->json, "samplers");
-  sn_gltf_append(b, "animations", c->json);
+  if (json_array_insert_new(sn_gltf_list(b, b->root, "animations"), place, c->json) != 0) sn_gltf_out_of_memory(b);
   if (clip->poses) (c->what->affine ? add_affine_clip : add_tree_clip)(c);
   if (b->status == SN_OK && clip->morph_weights) add_morph_channels(c);
 }
@@ -405,23 +408,11 @@ void sn_gltf_keep_clips(gltf_builder *b, const sn_gltf_out *what) {
   if (animations && json_array_size(animations) == 0) json_object_del(b->root, "animations");
 }
 
-// What is new comes first: that is what players show.
-static void put_first(gltf_builder *b, size_t old_count) {
-  json_t *animations = json_object_get(b->root, "animations");
-  for (size_t k = 0; k < old_count; k++) {
-    json_t *first = json_incref(json_array_get(animations, 0));
-    if (json_array_remove(animations, 0) != 0 || json_array_append_new(animations, first) != 0)
-      sn_gltf_out_of_memory(b);
-  }
-}
-
 void sn_gltf_add_clips(gltf_builder *b, const sn_gltf_out *what, const gltf_rig *rig, const gltf_mesh_nodes *meshes) {
-  size_t old_count = json_array_size(json_object_get(b->root, "animations"));
   for (int k = 0; k < what->clip_count && b->status == SN_OK; k++) {
     clip_builder c = {.b = b, .what = what, .rig = rig, .meshes = meshes, .clip = &what->clips[k]};
     c.scratch = sn_arena_new(b->ctx);
-    add_clip(&c);
+    add_clip(&c, (size_t)k);
     sn_arena_free(&c.scratch);
   }
-  put_first(b, old_count);
 }

@@ -5,6 +5,12 @@
 
 #include <string.h>
 
+// What makes a vertex: a control point and its texture coordinates.
+typedef struct corner {
+  uint32_t vertex;
+  float uv[2];
+} corner;
+
 typedef struct seam_job {
   gltf_builder *b;
   const sn_gltf *base;
@@ -13,10 +19,9 @@ typedef struct seam_job {
   uint32_t *corners, *materials; // materials NULL: one for all
   float (*uvs)[2];               // of the corners; NULL: none beside it
   // the primitive being made
-  int count, *source; // vertices, and which each was
-  int *slots;         // a hash table of vertices
-  size_t slot_count;
-  float (*own_uvs)[2]; // of the new vertices
+  corner *rows; // of its triangles' corners
+  int count;    // vertices
+  int *first;   // the first corner of each
 } seam_job;
 
 static void read_beside(seam_job *job, sn_arena *scratch) {
@@ -41,25 +46,6 @@ static void read_beside(seam_job *job, sn_arena *scratch) {
   job->b->status = r.status;
 }
 
-// The new vertex of a corner: the same control point with the same texture coordinates.
-static int vertex_of(seam_job *job, size_t corner) {
-  int vertex = (int)job->corners[corner];
-  uint32_t bits[2] = {0, 0};
-  if (job->uvs) memcpy(bits, job->uvs[corner], sizeof bits);
-  uint64_t hash = ((uint64_t)vertex * 0x9E3779B97F4A7C15u ^ bits[0]) * 0xC2B2AE3D27D4EB4Fu ^ bits[1];
-  size_t at = (size_t)((hash ^ hash >> 29) * 0x9E3779B97F4A7C15u >> 20) % job->slot_count;
-  for (;; at = (at + 1) % job->slot_count) {
-    int found = job->slots[at] - 1;
-    if (found < 0) break;
-    if (job->source[found] == vertex && (!job->uvs || memcmp(job->own_uvs[found], bits, sizeof bits) == 0))
-      return found;
-  }
-  job->source[job->count] = vertex;
-  if (job->uvs) memcpy(job->own_uvs[job->count], bits, sizeof bits);
-  job->slots[at] = ++job->count;
-  return job->count - 1;
-}
-
 // The attributes of `object` (a primitive's, or a morph target's) for the new vertices.
 static void copy_attributes(seam_job *job, json_t *object, sn_arena *scratch) {
   const char *key;
@@ -70,9 +56,12 @@ static void copy_attributes(seam_job *job, json_t *object, sn_arena *scratch) {
     size_t size = (size_t)from->width * sn_gltf_component_size(from->component);
     uint8_t *bytes = SN_TAKE(job->b, scratch, uint8_t, (size_t)job->count * size);
     if (!bytes) return;
-    for (int i = 0; i < job->count; i++)
-      memcpy(bytes + (size_t)i * size, from->bytes + (size_t)job->source[i] * from->stride, size);
-    if (job->uvs && strcmp(key, "TEXCOORD_0") == 0) memcpy(bytes, job->own_uvs, (size_t)job->count * size);
+    bool uvs = job->uvs && strcmp(key, "TEXCOORD_0") == 0;
+    for (int i = 0; i < job->count; i++) {
+      const corner *own = &job->rows[job->first[i]];
+      memcpy(bytes + (size_t)i * size,
+             uvs ? (const uint8_t *)own->uv : from->bytes + (size_t)own->vertex * from->stride, size);
+    }
     bool bounds = strcmp(key, "POSITION") == 0;
     sn_gltf_put(job->b, object, key,
                 (gltf_data){bytes, job->count, from->component, from->width, GLTF_VERTICES, bounds});
@@ -81,19 +70,23 @@ static void copy_attributes(seam_job *job, json_t *object, sn_arena *scratch) {
 
 // The triangles of one material (-1: all) as a primitive.
 static void add_primitive(seam_job *job, int64_t material, json_t *out, sn_arena *scratch) {
-  size_t n = 3 * (size_t)job->triangle_count, used = 0;
-  uint32_t *corners = SN_TAKE(job->b, scratch, uint32_t, n);
+  size_t n = 3 * (size_t)job->triangle_count;
+  int used = 0, *corners = SN_TAKE(job->b, scratch, int, n);
   if (!corners) return;
-  job->count = 0;
-  memset(job->slots, 0, job->slot_count * sizeof *job->slots);
-  for (size_t c = 0; c < n; c++)
-    if (material < 0 || job->materials[c / 3] == material) corners[used++] = (uint32_t)vertex_of(job, c);
+  for (size_t c = 0; c < n; c++) {
+    if (material >= 0 && job->materials[c / 3] != material) continue;
+    job->rows[used].vertex = job->corners[c];
+    if (job->uvs) memcpy(job->rows[used].uv, job->uvs[c], sizeof *job->uvs);
+    used++;
+  }
+  job->count = sn_number_rows(job->b->ctx, job->rows, sizeof *job->rows, used, corners, job->first);
+  if (job->count < 0) job->b->status = job->b->ctx->error.status;
   json_t *primitive = json_deep_copy(job->primitive), *target;
   sn_gltf_push(job->b, out, primitive);
   if (job->b->status != SN_OK) return;
   json_object_del(primitive, "extras");
   if (material >= 0) sn_gltf_set(job->b, primitive, "material", json_integer(material));
-  sn_gltf_put(job->b, primitive, "indices", (gltf_data){corners, (int)used, GLTF_UINT, 1, GLTF_INDICES, false});
+  sn_gltf_put(job->b, primitive, "indices", (gltf_data){corners, used, GLTF_UINT, 1, GLTF_INDICES, false});
   copy_attributes(job, json_object_get(primitive, "attributes"), scratch);
   size_t k;
   json_array_foreach(json_object_get(primitive, "targets"), k, target) copy_attributes(job, target, scratch);
@@ -103,10 +96,8 @@ static void split(seam_job *job, json_t *out, sn_arena *scratch) {
   read_beside(job, scratch);
   size_t n = 3 * (size_t)job->triangle_count,
          materials = json_array_size(json_object_get(job->base->json, "materials"));
-  job->slot_count = 2 * n + 1;
-  job->source = SN_TAKE(job->b, scratch, int, n);
-  job->slots = SN_TAKE(job->b, scratch, int, job->slot_count);
-  job->own_uvs = SN_ROOM(job->b, scratch, n, sizeof *job->own_uvs);
+  job->rows = SN_TAKE(job->b, scratch, corner, n);
+  job->first = SN_TAKE(job->b, scratch, int, n);
   bool *seen = SN_TAKE(job->b, scratch, bool, materials);
   if (!seen) return;
   if (!job->materials) return add_primitive(job, -1, out, scratch);
@@ -128,13 +119,12 @@ void sn_gltf_split_seams(gltf_builder *b, const sn_gltf *base, bool apart) {
       json_object_del(primitive, "extras");
       continue;
     }
-    sn_arena scratch = sn_arena_new(b->ctx);
+    SN_SCRATCH(scratch, b->ctx);
     json_t *old = json_deep_copy(primitive), *primitives = json_array();
     seam_job job = {.b = b, .base = base, .primitive = old};
     if (!old) sn_gltf_out_of_memory(b);
     if (old) split(&job, primitives, &scratch);
     sn_gltf_set(b, mesh, "primitives", primitives);
     json_decref(old);
-    sn_arena_free(&scratch);
   }
 }

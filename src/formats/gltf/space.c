@@ -15,6 +15,35 @@ static const double rounding = 1e-5;
 // A pose of joints that stretch may scale them by this much in the middle.
 static const double same_scale = 0.2;
 
+// ---- nodes that carry parts, and where they are at rest ------------------------------------------------------------------------------------------------
+
+// For every node the nearest joint of a skin at or above it, or -1.
+static void skin_joints_above(const sn_gltf *gltf, int *out) {
+  for (int k = 0; k < gltf->node_count; k++) out[k] = -1;
+  for (int j = gltf->joint_count - 1; j >= 0; j--)
+    if (gltf->joints[j].skin >= 0) out[gltf->joints[j].node] = j;
+  sn_gltf_inherit_joints(gltf, out);
+}
+
+// Where a node is when that joint is at rest.
+static sn_affine rest_of_node(const sn_gltf *gltf, int node, int joint, const sn_affine *globals) {
+  sn_affine bind, to_joint;
+  if (joint < 0 || !sn_affine_invert(gltf->joints[joint].inverse_bind, &bind) ||
+      !sn_affine_invert(globals[gltf->joints[joint].node], &to_joint)) {
+    return globals[node];
+  }
+  return sn_affine_mul(sn_affine_mul(bind, to_joint), globals[node]);
+}
+
+static void bind_carriers(sn_gltf *gltf, const int *skin_joint, const sn_affine *globals) {
+  for (int j = 0; j < gltf->joint_count; j++) {
+    gltf_joint *joint = &gltf->joints[j];
+    if (joint->skin >= 0) continue;
+    sn_affine rest = rest_of_node(gltf, joint->node, skin_joint[joint->node], globals);
+    if (!sn_affine_invert(rest, &joint->inverse_bind)) joint->inverse_bind = sn_affine_identity();
+  }
+}
+
 // ---- groups: skins that share a joint share their map ---------------------------------------------------------------
 
 static void group_skins(const sn_gltf *gltf, int *owner, int *group) {
@@ -147,7 +176,7 @@ static void prepare(sn_gltf *gltf, sn_arena *scratch, space_job *job) {
   job->frame = SN_ROOM(r, scratch, (size_t)gltf->vertex_count, sizeof *job->frame);
   if (r->status != SN_OK) return;
   sn_gltf_globals(gltf, gltf->nodes, job->globals);
-  sn_gltf_skin_joints_above(gltf, job->skin_joint);
+  skin_joints_above(gltf, job->skin_joint);
   group_skins(gltf, owner, job->group);
   int clip = gltf->clip_count > 0 ? 0 : -1;
   r->status = sn_gltf_deform(r->ctx, gltf, clip, clip < 0 ? 0 : gltf->clips[0].info.start, job->frame);
@@ -187,12 +216,12 @@ static sn_affine place_part(const sn_gltf *gltf, const gltf_part *part, const in
                             const sn_affine *globals) {
   int node = part->range.node;
   return part->skinned ? gltf->skins[gltf->nodes[node].skin].place
-                       : sn_gltf_rest_of_node(gltf, node, skin_joint[node], globals);
+                       : rest_of_node(gltf, node, skin_joint[node], globals);
 }
 
 void sn_gltf_place(sn_gltf *gltf) {
   sn_reader *r = &gltf->reader;
-  sn_arena scratch = sn_arena_new(r->ctx);
+  SN_SCRATCH(scratch, r->ctx);
   space_job job = {0};
   bool *done = SN_TAKE(r, &scratch, bool, gltf->joint_count), *moved = SN_TAKE(r, &scratch, bool, gltf->joint_count);
   for (int s = 0; moved && s < gltf->skin_count; s++) gltf->skins[s].place = sn_affine_identity();
@@ -202,12 +231,11 @@ void sn_gltf_place(sn_gltf *gltf) {
     for (int s = 0; s < gltf->skin_count; s++)
       if (job.group[s] == s) place_group(gltf, &job, s, done);
     move_binds(gltf, moved);
-    sn_gltf_bind_carriers(gltf, job.skin_joint, job.globals);
+    bind_carriers(gltf, job.skin_joint, job.globals);
     for (int k = 0; k < gltf->part_count; k++) {
       gltf->parts[k].place = place_part(gltf, &gltf->parts[k], job.skin_joint, job.globals);
     }
   }
-  sn_arena_free(&scratch);
 }
 
 // ---- words -----------------------------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ static void part_uvs(sn_reader *r, const sn_gltf *gltf, const gltf_part *part, s
     out->has_uvs = true;
     return sn_gltf_floats(r, gltf, accessor, true, out->uvs[3 * range->first_triangle]);
   }
-  sn_arena scratch = sn_arena_new(r->ctx);
+  SN_SCRATCH(scratch, r->ctx);
   float *uvs = SN_TAKE(r, &scratch, float, 2 * (size_t)range->vertex_count);
   bool has = uvs && sn_gltf_part_floats(&o, gltf, part, "TEXCOORD_0", 2, uvs);
   for (int c = 3 * range->first_triangle; has && c < 3 * (range->first_triangle + range->triangle_count); c++) {
@@ -25,7 +25,6 @@ static void part_uvs(sn_reader *r, const sn_gltf *gltf, const gltf_part *part, s
     memcpy(out->uvs[c], uvs + 2 * (size_t)vertex, sizeof *out->uvs);
   }
   out->has_uvs = out->has_uvs || has;
-  sn_arena_free(&scratch);
 }
 
 static void part_material(sn_reader *r, const sn_gltf *gltf, const gltf_part *part, sn_surface *out) {
@@ -35,12 +34,11 @@ static void part_material(sn_reader *r, const sn_gltf *gltf, const gltf_part *pa
   for (int t = 0; t < count; t++) own[t] = material;
   int accessor = beside(&o, gltf, GLTF_TRIANGLE_MATERIALS);
   if (accessor < 0) return;
-  sn_arena scratch = sn_arena_new(r->ctx);
+  SN_SCRATCH(scratch, r->ctx);
   uint32_t *numbers = SN_TAKE(r, &scratch, uint32_t, count);
   sn_gltf_integers(r, gltf, accessor, numbers);
   for (int t = 0; r->status == SN_OK && t < count; t++)
     if (numbers[t] < (uint32_t)out->material_count) own[t] = (int)numbers[t];
-  sn_arena_free(&scratch);
 }
 
 static void describe_material(sn_reader *r, const json_t *json, int k, sn_surface *out) {

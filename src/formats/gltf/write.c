@@ -37,7 +37,7 @@ static sn_status check_skin(sn_context *ctx, const sn_gltf_out *what) {
 
 static sn_status check_mesh(sn_context *ctx, const sn_gltf_out *what) {
   if (what->mesh && what->mesh->vertex_count == 0) return sn_fail(ctx, SN_BAD_INPUT, "a mesh without vertices");
-  if (what->mesh && sn_mesh_check(ctx, what->mesh) != SN_OK) return ctx->error.status;
+  if (what->mesh) SN_TRY(sn_mesh_check(ctx, what->mesh));
   size_t n = what->mesh ? (size_t)what->mesh->vertex_count : 0;
   bool good = (!what->normals || all_finite(&what->normals[0][0], 3 * n)) &&
               (!what->tangents || all_finite(&what->tangents[0][0], 4 * n)) &&
@@ -73,15 +73,11 @@ static sn_status check_poses(sn_context *ctx, const sn_gltf_out *what, const sn_
                    clip->first_frame + clip->frame_count - 1, poses->frame_count);
   }
   for (int f = 0; f < clip->frame_count; f++) {
-    for (int j = 0; j < poses->joint_count; j++) {
-      const double *m = &sn_pose(poses, clip->first_frame + f)[j].m[0][0];
-      for (int k = 0; k < 12; k++) {
-        if (!(fabs(m[k]) < 1e30)) {
-          return sn_fail(ctx, SN_BAD_INPUT, "clip '%.100s', frame %d: the matrix of joint %s is not finite", name, f,
-                         what->skeleton->names[j]);
-        }
-      }
-    }
+    const double *m = &sn_pose(poses, clip->first_frame + f)->m[0][0];
+    for (int k = 0; k < 12 * poses->joint_count; k++)
+      if (!(fabs(m[k]) < 1e30))
+        return sn_fail(ctx, SN_BAD_INPUT, "clip '%.100s', frame %d: the matrix of joint %s is not finite", name, f,
+                       what->skeleton->names[k / 12]);
   }
   return SN_OK;
 }
@@ -96,7 +92,7 @@ static sn_status check_clips(sn_context *ctx, const sn_gltf_out *what) {
     bool morphs = clip->morph_weights && what->morph_count > 0 && (what->mesh || what->base);
     if (clip->frame_count < 1) return sn_fail(ctx, SN_BAD_INPUT, "clip '%.100s' has no frames", name);
     if (!clip->poses && !morphs) return sn_fail(ctx, SN_BAD_INPUT, "clip '%.100s' moves nothing", name);
-    if (clip->poses && check_poses(ctx, what, clip, name) != SN_OK) return ctx->error.status;
+    if (clip->poses) SN_TRY(check_poses(ctx, what, clip, name));
     if (morphs && !all_finite(clip->morph_weights, (size_t)clip->frame_count * (size_t)what->morph_count)) {
       return sn_fail(ctx, SN_BAD_INPUT, "clip '%.100s': a morph weight is not finite", name);
     }
@@ -108,11 +104,10 @@ sn_status sn_gltf_check_out(sn_context *ctx, const sn_gltf_out *what) {
   if (!what->base && !what->mesh && !what->skeleton) return sn_fail(ctx, SN_BAD_INPUT, "there is nothing to write");
   if (what->skeleton && what->skeleton->joint_count < 1)
     return sn_fail(ctx, SN_BAD_INPUT, "a skeleton without joints");
-  sn_status status = check_base(ctx, what);
-  if (status == SN_OK) status = check_mesh(ctx, what);
-  if (status == SN_OK) status = check_skin(ctx, what);
-  if (status == SN_OK) status = check_clips(ctx, what);
-  return status;
+  SN_TRY(check_base(ctx, what));
+  SN_TRY(check_mesh(ctx, what));
+  SN_TRY(check_skin(ctx, what));
+  return check_clips(ctx, what);
 }
 
 // ---- putting together ------------------------------------------------------------------------------------------------

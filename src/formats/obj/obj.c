@@ -1,42 +1,28 @@
 // SPDX-License-Identifier: MIT
 // Wavefront OBJ: positions, faces, and texture coordinates for who asks. Normals, groups and materials are passed over; colours or
 // a weight behind a position likewise.
-#include "sinew/formats.h"
 #include "base/number.h"
+#include "formats/common/reader.h"
+#include "sinew/formats.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-// An array that grows through the context's allocator.
-typedef struct growing {
-  void *items;
-  size_t count, capacity, size;
-} growing;
-
-static void *grow(sn_context *ctx, growing *array) {
-  if (array->count == array->capacity) {
-    size_t capacity = array->capacity ? array->capacity * 2 : 4096;
-    void *items = ctx->allocator.reallocate(ctx->allocator.user, array->items, capacity * array->size);
-    if (!items) {
-      sn_fail(ctx, SN_NO_MEMORY, "out of memory: %zu bytes could not be had", capacity * array->size);
-      return NULL;
-    }
-    array->items = items, array->capacity = capacity;
-  }
-  return (char *)array->items + array->size * array->count++;
-}
-
 typedef struct obj_reader {
   sn_context *ctx;
   const char *name, *p, *end;
   long line;
-  growing positions, triangles;
+  sn_growing positions, triangles; // float[3], int[3]
   bool wants_uvs;
-  growing uvs, corner_uvs;      // float[2]; int[3] for every triangle: numbers of the former, from 0, -1 for none
+  sn_growing uvs, corner_uvs;   // float[2]; int[3] for every triangle: numbers of the former, from 0, -1 for none
   long furthest, furthest_line; // the largest index that pointed ahead, and where
 } obj_reader;
+
+static size_t position_count(const obj_reader *reader) { return reader->positions.size / sizeof(float[3]); }
+static size_t triangle_count(const obj_reader *reader) { return reader->triangles.size / sizeof(int[3]); }
+static size_t uv_count(const obj_reader *reader) { return reader->uvs.size / sizeof(float[2]); }
 
 static sn_status bad_line(obj_reader *reader, const char *what) {
   return sn_fail(reader->ctx, SN_BAD_FILE, "%s:%ld: %s", reader->name, reader->line, what);
@@ -71,7 +57,7 @@ static void skip_line(obj_reader *reader) {
 }
 
 static sn_status read_position(obj_reader *reader) {
-  float *position = grow(reader->ctx, &reader->positions);
+  float *position = sn_grow(reader->ctx, &reader->positions, sizeof(float[3]));
   if (!position) return reader->ctx->error.status;
   for (int c = 0; c < 3; c++) {
     double value;
@@ -87,7 +73,7 @@ static sn_status read_position(obj_reader *reader) {
 
 // Texture coordinates that cannot be read are none.
 static sn_status read_uv(obj_reader *reader) {
-  float *uv = grow(reader->ctx, &reader->uvs);
+  float *uv = sn_grow(reader->ctx, &reader->uvs, sizeof(float[2]));
   if (!uv) return reader->ctx->error.status;
   uv[0] = uv[1] = 0;
   for (int c = 0; c < 2 && next_word(reader); c++) {
@@ -112,8 +98,8 @@ static const char *read_index(const obj_reader *reader, const char *p, size_t kn
 
 // The vertex of one corner ("7", "7/1", "7//3", "-1/..."), and its texture coordinate (-1: none that exists), from 0.
 static sn_status read_corner(obj_reader *reader, int *out, int *uv) {
-  long index, number = -1, known = (long)reader->positions.count;
-  const char *p = read_index(reader, reader->p, reader->positions.count, &index);
+  long index, number = -1, known = (long)position_count(reader);
+  const char *p = read_index(reader, reader->p, position_count(reader), &index);
   bool negative = *reader->p == '-';
   if (p == reader->p + negative) return bad_line(reader, "a face corner is not a number");
   if (index == (negative ? known : -1)) return bad_line(reader, "face index 0: OBJ counts from 1");
@@ -122,8 +108,8 @@ static sn_status read_corner(obj_reader *reader, int *out, int *uv) {
   *out = (int)index;
   if (index >= known && index >= reader->furthest) reader->furthest = index + 1, reader->furthest_line = reader->line;
   if (!ends_word(p, reader->end) && *p != '/') return bad_line(reader, "a face corner is not a number");
-  if (reader->wants_uvs && p < reader->end && *p == '/') read_index(reader, p + 1, reader->uvs.count, &number);
-  *uv = number >= 0 && number < (long)reader->uvs.count ? (int)number : -1;
+  if (reader->wants_uvs && p < reader->end && *p == '/') read_index(reader, p + 1, uv_count(reader), &number);
+  *uv = number >= 0 && number < (long)uv_count(reader) ? (int)number : -1;
   while (p < reader->end && !is_blank(*p) && *p != '\\') p++;
   reader->p = p;
   return SN_OK;
@@ -133,13 +119,12 @@ static sn_status read_face(obj_reader *reader) {
   int first = 0, previous = 0, corners = 0, first_uv = -1, previous_uv = -1;
   for (; next_word(reader); corners++) {
     int corner = 0, uv = -1;
-    sn_status status = read_corner(reader, &corner, &uv);
-    if (status != SN_OK) return status;
+    SN_TRY(read_corner(reader, &corner, &uv));
     if (corners >= 2) {
-      int *triangle = grow(reader->ctx, &reader->triangles);
+      int *triangle = sn_grow(reader->ctx, &reader->triangles, sizeof(int[3]));
       if (!triangle) return reader->ctx->error.status;
       triangle[0] = first, triangle[1] = previous, triangle[2] = corner;
-      int *numbers = reader->wants_uvs ? grow(reader->ctx, &reader->corner_uvs) : NULL;
+      int *numbers = reader->wants_uvs ? sn_grow(reader->ctx, &reader->corner_uvs, sizeof(int[3])) : NULL;
       if (reader->wants_uvs && !numbers) return reader->ctx->error.status;
       if (numbers) numbers[0] = first_uv, numbers[1] = previous_uv, numbers[2] = uv;
     }
@@ -149,43 +134,42 @@ static sn_status read_face(obj_reader *reader) {
   return corners >= 3 ? SN_OK : bad_line(reader, "a face needs at least three corners");
 }
 
-static bool keyword(const obj_reader *reader, char letter) {
-  return reader->p[0] == letter && ends_word(reader->p + 1, reader->end);
+// Whether this word is next: then it is passed.
+static bool pass(obj_reader *reader, const char *word) {
+  size_t size = strlen(word);
+  bool here = (size_t)(reader->end - reader->p) >= size && memcmp(reader->p, word, size) == 0 &&
+              ends_word(reader->p + size, reader->end);
+  if (here) reader->p += size;
+  return here;
 }
 
 static sn_status read_lines(obj_reader *reader) {
   for (reader->line = 1; reader->p < reader->end; skip_line(reader)) {
     if (!next_word(reader)) continue;
-    sn_status status = SN_OK;
-    if (keyword(reader, 'v')) {
-      reader->p++;
-      status = read_position(reader);
-    } else if (keyword(reader, 'f')) {
-      reader->p++;
-      status = read_face(reader);
-    } else if (reader->wants_uvs && reader->end - reader->p > 2 && memcmp(reader->p, "vt", 2) == 0 &&
-               is_blank(reader->p[2])) {
-      reader->p += 2;
-      status = read_uv(reader);
+    if (pass(reader, "v")) {
+      SN_TRY(read_position(reader));
+    } else if (pass(reader, "f")) {
+      SN_TRY(read_face(reader));
+    } else if (reader->wants_uvs && pass(reader, "vt")) {
+      SN_TRY(read_uv(reader));
     }
-    if (status != SN_OK) return status;
   }
-  if (reader->furthest > (long)reader->positions.count) {
+  if (reader->furthest > (long)position_count(reader)) {
     return sn_fail(reader->ctx, SN_BAD_FILE, "%s:%ld: face index %ld, but there are only %zu vertices", reader->name,
-                   reader->furthest_line, reader->furthest, reader->positions.count);
+                   reader->furthest_line, reader->furthest, position_count(reader));
   }
-  if (reader->positions.count == 0) return sn_fail(reader->ctx, SN_BAD_FILE, "%s: no vertices", reader->name);
-  if (reader->positions.count > INT32_MAX || reader->triangles.count > INT32_MAX) {
+  if (position_count(reader) == 0) return sn_fail(reader->ctx, SN_BAD_FILE, "%s: no vertices", reader->name);
+  if (position_count(reader) > INT32_MAX || triangle_count(reader) > INT32_MAX) {
     return sn_fail(reader->ctx, SN_UNSUPPORTED, "%s: more than 2147483647 vertices or triangles", reader->name);
   }
   return SN_OK;
 }
 
 static sn_status keep_uvs(const obj_reader *reader, sn_surface *out) {
-  if (reader->uvs.count == 0) return SN_OK;
-  size_t corners = 3 * reader->triangles.count;
-  const int *numbers = reader->corner_uvs.items;
-  const float(*uvs)[2] = reader->uvs.items;
+  if (uv_count(reader) == 0) return SN_OK;
+  size_t corners = 3 * triangle_count(reader);
+  const int *numbers = (const int *)(const void *)reader->corner_uvs.bytes;
+  const float(*uvs)[2] = (const void *)reader->uvs.bytes;
   out->uvs = sn_arena_alloc(reader->ctx, &out->memory, corners, sizeof *out->uvs);
   if (!out->uvs) return reader->ctx->error.status;
   out->has_uvs = true;
@@ -199,20 +183,17 @@ sn_status sn_obj_parse_uvs(sn_context *ctx, const char *name, const char *text, 
   *out = (sn_mesh){0};
   if (uvs) *uvs = (sn_surface){.memory = sn_arena_new(ctx)};
   obj_reader reader = {.ctx = ctx, .name = name, .p = sn_skip_byte_order_mark(text, size), .end = text + size};
-  reader.positions.size = sizeof(float[3]), reader.triangles.size = sizeof(int[3]);
-  reader.uvs.size = sizeof(float[2]), reader.corner_uvs.size = sizeof(int[3]), reader.wants_uvs = uvs != NULL;
+  reader.wants_uvs = uvs != NULL;
   sn_status status = read_lines(&reader);
-  if (status == SN_OK) status = sn_mesh_new(ctx, (int)reader.positions.count, (int)reader.triangles.count, out);
+  if (status == SN_OK) status = sn_mesh_new(ctx, (int)position_count(&reader), (int)triangle_count(&reader), out);
   if (status == SN_OK) {
-    memcpy(out->positions, reader.positions.items, reader.positions.count * reader.positions.size);
-    if (reader.triangles.count > 0)
-      memcpy(out->triangles, reader.triangles.items, reader.triangles.count * reader.triangles.size);
+    memcpy(out->positions, reader.positions.bytes, reader.positions.size);
+    if (reader.triangles.size > 0) memcpy(out->triangles, reader.triangles.bytes, reader.triangles.size);
   }
   if (status == SN_OK && uvs) status = keep_uvs(&reader, uvs);
   if (status != SN_OK) sn_mesh_free(out);
-  growing *const arrays[] = {&reader.positions, &reader.triangles, &reader.uvs, &reader.corner_uvs};
-  for (size_t n = 0; n < sizeof arrays / sizeof *arrays; n++)
-    ctx->allocator.reallocate(ctx->allocator.user, arrays[n]->items, 0);
+  sn_growing *const lists[] = {&reader.positions, &reader.triangles, &reader.uvs, &reader.corner_uvs};
+  for (size_t n = 0; n < sizeof lists / sizeof *lists; n++) sn_arena_free(&lists[n]->memory);
   return status;
 }
 
@@ -222,12 +203,9 @@ sn_status sn_obj_parse(sn_context *ctx, const char *name, const char *text, size
 
 sn_status sn_obj_read_uvs(sn_context *ctx, const char *path, sn_mesh *out, sn_surface *uvs) {
   *out = (sn_mesh){0};
-  sn_file file;
-  sn_status status = sn_file_open(ctx, path, &file);
-  if (status != SN_OK) return status;
-  status = sn_obj_parse_uvs(ctx, path, (const char *)file.bytes, file.size, out, uvs);
-  sn_file_close(&file);
-  return status;
+  SN_FREED_BY(sn_file_close) sn_file file;
+  SN_TRY(sn_file_open(ctx, path, &file));
+  return sn_obj_parse_uvs(ctx, path, (const char *)file.bytes, file.size, out, uvs);
 }
 
 sn_status sn_obj_read(sn_context *ctx, const char *path, sn_mesh *out) {
@@ -255,8 +233,7 @@ static void write_attributes(sn_writer *writer, const sn_surface *surface, int c
 sn_status sn_obj_write_surface(sn_context *ctx, const char *path, const sn_mesh *mesh, const float (*positions)[3],
                                const sn_surface *surface) {
   sn_writer writer;
-  sn_status status = sn_writer_open(ctx, path, &writer);
-  if (status != SN_OK) return status;
+  SN_TRY(sn_writer_open(ctx, path, &writer));
   sn_writef(&writer, "# written by Sinew " SN_VERSION "\n");
   for (int i = 0; i < mesh->vertex_count; i++) {
     sn_writef(&writer, "v %.9g %.9g %.9g\n", positions[i][0], positions[i][1], positions[i][2]);

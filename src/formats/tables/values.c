@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Named values of frames: frame,NAME,NAME,... and a row per frame, one of them perhaps called rest; or the weights of a glTF
-// document's morph targets.
+// Tables: frame,NAME,NAME,... and a row per frame, one of them perhaps called rest. The names are of values, or of joints, whose
+// torques they are.
 #include "formats/tables/values.h"
 
 #include <math.h>
@@ -72,15 +72,12 @@ static sn_status read_row(table *t) {
   sn_csv_field(&t->csv, &field, &size);
   double *row = row_place(t, field, size), ignored;
   if (!row) return t->csv.ctx->error.status;
-  sn_status status = SN_OK;
   int count = 0;
-  for (; status == SN_OK && sn_csv_field(&t->csv, &field, &size); count++)
-    status = sn_csv_number(&t->csv, field, size, count < t->out->count ? row + count : &ignored);
-  if (status == SN_OK && count != t->out->count) {
-    status = sn_fail(t->csv.ctx, SN_BAD_FILE, "%s:%d: %d values where the first line has %d names", t->csv.path,
-                     t->csv.line, count, t->out->count);
-  }
-  return status;
+  for (; sn_csv_field(&t->csv, &field, &size); count++)
+    SN_TRY(sn_csv_number(&t->csv, field, size, count < t->out->count ? row + count : &ignored));
+  if (count == t->out->count) return SN_OK;
+  return sn_fail(t->csv.ctx, SN_BAD_FILE, "%s:%d: %d values where the first line has %d names", t->csv.path,
+                 t->csv.line, count, t->out->count);
 }
 
 static sn_status read_names(table *t) {
@@ -98,20 +95,18 @@ static sn_status read_names(table *t) {
   return SN_OK;
 }
 
-sn_status sn_table_parse(sn_context *ctx, const char *name, const char *text, size_t size, sn_values *out) {
+static sn_status parse_table(sn_context *ctx, const char *name, const char *text, size_t size, sn_values *out) {
   *out = (sn_values){0};
   table t = {.csv = sn_csv_new(ctx, name, text, size), .out = out};
   int count;
-  sn_status status = count_columns(t.csv, &count);
-  if (status != SN_OK) return status;
+  SN_TRY(count_columns(t.csv, &count));
   sn_csv rows = t.csv;
   sn_csv_next_line(&rows);
   int frames = sn_csv_count_rows(&rows) - has_rest(rows);
   if (frames <= 0) return sn_fail(ctx, SN_BAD_FILE, "%s: no rows", name);
-  status = sn_values_new(ctx, count, frames, out);
-  if (status != SN_OK) return status;
+  SN_TRY(sn_values_new(ctx, count, frames, out));
   t.seen = SN_NEW(ctx, &out->memory, bool, frames + 1);
-  status = t.seen ? read_names(&t) : ctx->error.status;
+  sn_status status = t.seen ? read_names(&t) : ctx->error.status;
   for (; status == SN_OK && t.csv.p < t.csv.end; sn_csv_next_line(&t.csv)) {
     if (!sn_csv_blank_line(&t.csv)) status = read_row(&t);
   }
@@ -120,18 +115,54 @@ sn_status sn_table_parse(sn_context *ctx, const char *name, const char *text, si
 }
 
 sn_status sn_values_parse(sn_context *ctx, const char *name, const char *text, size_t size, sn_values *out) {
-  sn_status status = sn_table_parse(ctx, name, text, size, out);
-  if (status != SN_OK || out->count > 0) return status;
+  SN_TRY(parse_table(ctx, name, text, size, out));
+  if (out->count > 0) return SN_OK;
   sn_values_free(out);
   return sn_fail(ctx, SN_BAD_FILE, "%s:1: no columns beside frame: frame,NAME,NAME,...", name);
 }
 
 sn_status sn_values_read(sn_context *ctx, const char *path, sn_values *out) {
   *out = (sn_values){0};
-  sn_file file;
-  sn_status status = sn_file_open(ctx, path, &file);
-  if (status != SN_OK) return status;
-  status = sn_values_parse(ctx, path, (const char *)file.bytes, file.size, out);
-  sn_file_close(&file);
-  return status;
+  SN_FREED_BY(sn_file_close) sn_file file;
+  SN_TRY(sn_file_open(ctx, path, &file));
+  return sn_values_parse(ctx, path, (const char *)file.bytes, file.size, out);
+}
+
+// ---- torques -----------------------------------------------------------------------------------------------------------
+
+static sn_status take_joint(sn_context *ctx, const sn_values *columns, int column, const sn_skeleton *skeleton,
+                            sn_torques *out) {
+  int joint = sn_skeleton_find(skeleton, columns->names[column]);
+  if (joint < 0) return sn_fail(ctx, SN_BAD_FILE, "the skeleton has no joint called '%s'", columns->names[column]);
+  if (columns->rest[column] != 0)
+    return sn_fail(ctx, SN_BAD_FILE, "joint '%s' has a torque in the rest pose, which must be 0",
+                   columns->names[column]);
+  out->has[joint] = true;
+  for (int f = 0; f < out->frame_count; f++)
+    out->values[f * (size_t)out->joint_count + (size_t)joint] =
+      columns->values[f * (size_t)columns->count + (size_t)column];
+  return SN_OK;
+}
+
+sn_status sn_torques_parse(sn_context *ctx, const char *name, const char *text, size_t size,
+                           const sn_skeleton *skeleton, sn_torques *out) {
+  SN_FREED_BY(sn_values_free) sn_values columns;
+  *out = (sn_torques){0};
+  SN_TRY(parse_table(ctx, name, text, size, &columns));
+  *out = (sn_torques){
+    .joint_count = skeleton->joint_count, .frame_count = columns.frame_count, .memory = sn_arena_new(ctx)};
+  out->has = SN_NEW(ctx, &out->memory, bool, skeleton->joint_count);
+  out->values = SN_NEW(ctx, &out->memory, double, (size_t)out->frame_count *(size_t)out->joint_count);
+  sn_status status = out->has && out->values ? SN_OK : ctx->error.status;
+  for (int c = 0; status == SN_OK && c < columns.count; c++) status = take_joint(ctx, &columns, c, skeleton, out);
+  if (status == SN_OK) return SN_OK;
+  sn_torques_free(out);
+  return sn_fail_prefix(ctx, "%s:1: ", name);
+}
+
+sn_status sn_torques_read(sn_context *ctx, const char *path, const sn_skeleton *skeleton, sn_torques *out) {
+  *out = (sn_torques){0};
+  SN_FREED_BY(sn_file_close) sn_file file;
+  SN_TRY(sn_file_open(ctx, path, &file));
+  return sn_torques_parse(ctx, path, (const char *)file.bytes, file.size, skeleton, out);
 }

@@ -156,7 +156,6 @@ typedef struct sn_rt_keeping {
 } sn_rt_keeping;
 
 typedef void (*sn_rt_rotreg_kernel)(const sn_rt_rotreg_job *job);
-void sn_rt_rotreg_scalar(const sn_rt_rotreg_job *job);
 
 // Values of bases: the sums of a row of terms times rows of a mix.
 typedef struct sn_rt_mix_job {
@@ -165,8 +164,6 @@ typedef struct sn_rt_mix_job {
   uint32_t count, basis_count;
   float *values;
 } sn_rt_mix_job;
-
-void sn_rt_mix_scalar(const sn_rt_mix_job *job);
 
 typedef struct sn_rt_kernels {
   sn_rt_kernel linear, dualquat, stretched, centres, stretched_centres;

@@ -99,6 +99,7 @@ static SN_RT_INLINE void vf_load_xyz(const float *p, vf *x, vf *y, vf *z) {
 
 #include "runtime/four_lanes.h"
 #include "runtime/kernel_template.h"
+#include "runtime/product_template.h"
 #include "runtime/rotreg_template.h"
 #include "runtime/shade_template.h"
 #include "runtime/terms_template.h"
@@ -110,6 +111,6 @@ static void centres(const sn_rt_job *job) { groups(job, blending_centres, any_fo
 static void stretched_centres(const sn_rt_job *job) { groups(job, blending_centres, any_form(job, 1)); }
 static void tangents(const sn_rt_job *job) { groups(job, blending_tangents, any_form(job, 0)); }
 
-const sn_rt_kernels sn_rt_scalar_kernels = {linear, dualquat, stretched, centres,  stretched_centres,
-                                            rotreg, shade,    tangents,  mix_terms};
+const sn_rt_kernels sn_rt_scalar_kernels = {linear, dualquat, stretched, centres,   stretched_centres,
+                                            rotreg, shade,    tangents,  mix_terms, product};
 #endif

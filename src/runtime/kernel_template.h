@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // The kernels in terms of vectors of `width` floats. A file for an instruction set defines the vector type `vf`, `width`
-// (4 or 8) and the vf_ functions below, and includes this file:
+// (4 or 8) and the functions below, and includes kernels.h:
 //
 //     vf_load(p) vf_store(p, a) vf_set(x)   memory (any alignment); one value in all lanes
 //     vf_load_u16(p) vf_load_u8(p) vf_load_i16(p)  `width` integers, converted
-//     vi_load(p) vi_and vi_or vi_shift_left vi_shift_right  the type `vi`: `width` integers of 32 bits
-//     vf_from(i) vf_bits(i)                 integers converted; integers whose bits become the floats'
 //     vf_load_u12(p)                        the same from a row of a packed model; may read four bytes beyond the row
 //     vf_load_uv(p, u, v)                   `width` pairs of 12 bits in three bytes each; may read four bytes beyond
-//     vi_shifted_u12(p)                     the same numbers from bit 11 on, other bits being anything
+//     vi_load(p) vi_and vi_or vi_shift_left vi_shift_right  of the type `vi`, `width` integers of 32 bits
+//     vi_shifted_u12(p)                     the numbers of vf_load_u12 in bits 11 to 22; other bits are anything
+//     vf_from(i) vf_bits(i)                 integers converted; floats with the integers' bits
 //     vf_mul vf_add vf_sub vf_div vf_max
 //     vf_fma(a, b, c) vf_fnma(a, b, c)      a b + c, c - a b
 //     vf_rsqrt(a)                           1/sqrt(a) to 22 bits or better
@@ -170,7 +170,7 @@ static SN_RT_INLINE cursor cursor_at(const sn_rt_job *job, const sn_rt_group *g,
   const sn_rt_stored *skin = &job->skin;
   uint32_t tuple_bytes = bits == SN_RT_PACKED_BITS ? skin->tuple_bytes : 2;
   cursor at = {.block = g->first_block,
-               .lanes = skin->lanes[g->first_block],
+               .lanes = job->lanes ? job->lanes : skin->lanes[g->first_block],
                .tuples = {NULL, tuple_bytes},
                .rest = (const char *)skin->rest + g->first_block * 3 * SN_RT_LANES * rest_bytes(bits),
                .normals = (const char *)skin->normals + g->first_block * normal_bytes(bits),

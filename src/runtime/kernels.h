@@ -4,6 +4,7 @@
 #include "runtime/kernel_template.h"
 #include "runtime/shade_template.h"
 #if !defined(SN_RT_BASIC)
+#include "runtime/product_template.h"
 #include "runtime/rotreg_template.h"
 #include "runtime/terms_template.h"
 #endif
@@ -75,13 +76,9 @@ static void run_part(sn_rt_job part, int corrected, const sn_rt_kernel loops[2])
 static void by_runs(const sn_rt_job *job, uint32_t index, const sn_rt_kernel loops[2]) {
   const sn_rt_group *g = job->skin.groups + index;
   for (uint32_t b = 0, end; b < g->block_count; b = end) {
-    sn_rt_group run = *g;
-    sn_rt_job part = *job;
+    sn_rt_group run;
     end = alike_from(job, g, b);
-    run.first_block += b, run.block_count = (uint16_t)(end - b);
-    run.first_weight += b * (g->influences - 1u), run.first_tuple += b * g->influences;
-    part.skin.groups = &run, part.first_group = 0, part.last_group = 1;
-    if (part.skin.boxes) part.skin.boxes += index;
+    sn_rt_job part = sn_rt_run_of(job, index, b, end - b, &run);
     run_part(part, has_corrections(job, g, b), loops);
   }
 }
@@ -130,6 +127,6 @@ static void centres(const sn_rt_job *job) {
 
 static void stretched_centres(const sn_rt_job *job) { groups(job, blending_centres, any_form(job, 1)); }
 
-const sn_rt_kernels SN_RT_KERNELS = {linear, dualquat, stretched, centres,  stretched_centres,
-                                     rotreg, shade,    tangents,  mix_terms};
+const sn_rt_kernels SN_RT_KERNELS = {linear, dualquat, stretched, centres,   stretched_centres,
+                                     rotreg, shade,    tangents,  mix_terms, product};
 #endif

@@ -2,6 +2,7 @@
 // Packed models: the same as what they were packed from, within the errors that docs/reference/c.md states, for every method, on
 // every path, for ranges and strides; what their readers give; packed sections that are wrong.
 #include "runtime/internal.h"
+#include "cuda/rows.h"
 #include "section_fixture.h"
 #include "train_fixture.h"
 
@@ -195,7 +196,7 @@ static void solves_come_back(void **state) {
   size_t count = sn_rt_rotreg_solve_count(3, 21), columns = 3 * 21 + 4 * 3;
   const float *was = sn_rt_data(&t.model, SN_SECTION_DRIVE_SOLVE);
   float *is = room(count, sizeof *is);
-  sn_rt_unpack_solve(&model, is);
+  sn_cuda_unpack_solve(&model, is);
   sn_rt_packed_solve s = sn_rt_packed_solve_of(&model);
   for (size_t n = 0; n < count; n++) {
     double step = s.scales[n / 32], reach = 0;

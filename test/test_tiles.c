@@ -4,7 +4,7 @@
 #include "cuda/poses.h"
 #include "cuda/tiles.h"
 #include "runtime/format.h"
-#include "runtime/vertex.h"
+#include "cuda/vertex.h"
 #include "train_fixture.h"
 
 typedef struct evaluated {

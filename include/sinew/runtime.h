@@ -39,8 +39,8 @@ extern "C" {
 #pragma GCC visibility push(default) // what shared libraries export
 #endif
 
-// Version of the file format. Files of an older or the same major version open; newer minor versions only add
-// sections that may be ignored.
+// Version of the file format. Files of the same or an older major version open; a newer minor version only adds
+// sections that this runtime may ignore.
 #define SN_RT_FORMAT_MAJOR 1
 #define SN_RT_FORMAT_MINOR 0
 
@@ -127,9 +127,9 @@ typedef struct sn_rt_info {
   uint32_t triangle_count;  // 0 where the file has no triangles
   uint32_t max_influences;  // of any group; its vertices may have fewer
   uint64_t influence_count; // of all vertices together
-  uint32_t weight_bits;     // 32 (float), 16 or 8; 12: the model is packed
-  uint32_t grain;           // ranges of vertices that begin and end at multiples of this are the fastest
-  uint32_t block_count;     // blocks of eight vertices: what the evaluation really walks through
+  uint32_t weight_bits;     // bits per weight: 32 (float), 16 or 8; 12: the model is packed
+  uint32_t grain;           // ranges of vertices that begin and end at multiples of this are evaluated fastest
+  uint32_t block_count;     // blocks of eight vertices: the unit in which vertices are evaluated
   uint32_t shared_blocks;   // those whose vertices share their joints
   uint32_t section_count;
   uint64_t bytes;      // the whole file
@@ -141,7 +141,7 @@ typedef struct sn_rt_info {
   uint64_t reserved[7]; // zero; fields that are added later take their place, so that the struct keeps its size
 } sn_rt_info;
 
-// An opened model: what it is, to be read, and what only the runtime reads. Its size stays when sections are added.
+// An opened model: `info` is for you to read, `hidden` for the runtime. Its size stays when later versions add sections.
 typedef struct sn_rt_model {
   sn_rt_info info;
   union {
@@ -166,29 +166,29 @@ int32_t sn_rt_find_joint(const sn_rt_model *model, const char *name); // -1 wher
 int32_t sn_rt_joint_parent(const sn_rt_model *model, uint32_t joint); // -1 for a root
 
 // A character with joints of these names: bind[j] is joint j's world matrix in the character's bind pose (zeros: unknown), in
-// the model's order. A joint's world matrix times to_rest[j] is what sn_rt_input.joints has. Joints whose axes are rotated are
-// corrected so; one that is elsewhere is refused by its name. `space` becomes the map from the character's bind pose to the model's
-// rest pose, where an armature rotates or scales it; NULL: both must be in one place.
+// the model's order. A joint's world matrix times to_rest[j] is its matrix in sn_rt_input.joints. Joints with rotated axes are
+// corrected; a joint in another place is an error, which names it. `space` becomes the map from the character's bind pose to the
+// model's rest pose, where an armature rotates or scales it; NULL: both must be in the same place.
 sn_rt_status sn_rt_bind(const sn_rt_model *model, const float (*bind)[12], float (*to_rest)[12], float *space,
                         sn_rt_error *error);
 
-// The torques between which the model knows what joint `joint` does, in the units of the training; torques beyond are
-// taken as the nearest of the two. False (0) for a joint whose torque does nothing.
+// The range of joint `joint`'s torques in the training, in the units of the training; torques outside are clamped to it.
+// Returns 0 for a joint whose torque has no effect.
 int sn_rt_torque_range(const sn_rt_model *model, uint32_t joint, float range[2]);
 
-// Named values (expressions, age, anything that the examples were made for): their names, and the range of the training, in the
-// units of the training. Values beyond it are taken as the nearest within. An index out of range gives NULL and 0.
+// Named values (expressions, age, whatever the examples were made for): their names, and their range in the training, in the
+// units of the training. Values outside are clamped to it. An index out of range gives NULL and 0.
 const char *sn_rt_value_name(const sn_rt_model *model, uint32_t value);
 int32_t sn_rt_find_value(const sn_rt_model *model, const char *name); // -1 where there is none
 int sn_rt_value_range(const sn_rt_model *model, uint32_t value, float range[2]);
 
 // Vertices are numbered as in the rest mesh, unless the model was renumbered (`sinew pack --order blocks`): then in the order in
 // which the runtime computes them, so that results are written one after the other. out[k] (vertex_count numbers, or NULL) becomes
-// the rest mesh's number of vertex k. Returns 1 for a renumbered model; 0 for others, where out[k] = k. Everything here that is
-// about vertices has the model's numbers: the rest pose, triangles, results, ranges.
+// the rest mesh's number of vertex k. Returns 1 for a renumbered model; 0 for others, where out[k] = k. All functions here use the
+// model's numbers: for the rest pose, triangles, results and ranges.
 int sn_rt_get_order(const sn_rt_model *model, uint32_t *out);
 
-// What engines with skinning of their own need, by the model's vertices. NULL arrays are left out; joints and weights
+// For engines that skin by themselves: arrays in the model's vertex order, NULL for those you do not need. Joints and weights
 // go together, `influences` (at least info.max_influences) per vertex: palette entries in the order of the file, the pivot of
 // dual quaternions first, unused ones with weight 0. Normals of models that recompute them are made from the positions.
 typedef struct sn_rt_rest {
@@ -234,22 +234,22 @@ typedef struct sn_rt_input {
   void *state;                // memory of one character, or NULL: see sn_rt_state_size
   const float *values;        // value_count named values
   uint32_t flags;             // SN_RT_CONTINUE
-  // How many of them there are, and bytes of scratch memory: compared with what the model needs. 0: not told.
+  // The lengths of these arrays, and bytes of scratch memory: compared with what the model needs. 0: not checked.
   uint32_t joint_count, control_count, torque_count, value_count;
   size_t scratch_size;
 } sn_rt_input;
 
 // SN_RT_CONTINUE: the scratch memory was zeroed before this character's first frame, and nothing else has used it since. What does
-// not change from the last frame is not computed again: predictors of joints that stand still and their part of the solve, pose
-// spaces of such joints, and the palette where nothing moves. The results are the same bytes as without.
+// not change from the last frame is not computed again: predictors of joints that do not move and their part of the solve, pose
+// spaces of such joints, and the palette where no joint moves. The results are the same bytes as without.
 enum { SN_RT_CONTINUE = 1 };
 
-// Continuity. A rotation says nothing about multiples of 360 degrees, so without memory a joint that goes on rotating must jump
-// somewhere: dual quaternions and pose vectors do so 180 degrees away from the middle of the poses that the model was trained
-// on (the reference rotation of the joint, stored in the model). A caller who wants no jump at all keeps a state per
-// character: sn_rt_state_size bytes (0 for models that have no use for it), 4-byte aligned, zeroed before the first frame
-// and whenever the character is posed anew. sn_rt_palette reads it, continues every joint from its last branch, and
-// updates it; joints should rotate by less than 180 degrees from frame to frame.
+// Continuity. A rotation matrix is the same after 360 degrees, so without memory a joint that keeps rotating must jump
+// somewhere: dual quaternions and pose vectors jump 180 degrees away from the middle of the training poses (the reference
+// rotation of the joint, stored in the model). To avoid the jump, keep a state per character: sn_rt_state_size bytes (0 for
+// models that do not use one), 4-byte aligned, zeroed before the first frame and whenever the character is posed anew.
+// sn_rt_palette continues every joint from the branch of its last frame, and updates the state; joints should rotate by less
+// than 180 degrees from frame to frame.
 size_t sn_rt_state_size(const sn_rt_model *model);
 
 // What is computed, and where it goes: arrays of the model's vertices (sn_rt_get_order). What is NULL or 0 is skipped and costs
@@ -261,19 +261,19 @@ typedef struct sn_rt_output {
   size_t normal_stride;
   float *tangents; // four numbers each, see sn_rt_tangents; they need the normals
   size_t tangent_stride;
-  // Low x y z, high x y z: made to hold the vertices that are written too. Begin with +infinity and -infinity.
+  // Bounding box, low x y z, high x y z: grows to hold the vertices that are written. Begin with +infinity and -infinity.
   float *bounds;
   // Bit b % 32 of blocks[b / 32] says whether block b is evaluated; vertices of others are not written. sn_rt_get_blocks tells
   // which block every vertex is in.
   const uint32_t *blocks;
-  // Memory of this thread's own, sn_rt_staging_size bytes: results of a chunk are made there and go out past the
+  // Memory for this thread alone, sn_rt_staging_size bytes: results of a chunk are made there and written past the
   // caches. For results of many megabytes that are not read again soon; sn_rt_evaluate has some in its scratch memory.
   void *staging;
   uint32_t flags;
 } sn_rt_output;
 
-// Flags: numbers of 16 bits (IEEE 754 half precision) instead of floats; strides are multiples of 2 then. Normals that are
-// recomputed need positions in floats.
+// Flags: numbers of 16 bits (IEEE 754 half precision) instead of floats; strides are then multiples of 2. Recomputed normals
+// need positions in floats.
 enum { SN_RT_HALF_POSITIONS = 1, SN_RT_HALF_NORMALS = 2, SN_RT_HALF_TANGENTS = 4 };
 
 size_t sn_rt_staging_size(const sn_rt_model *model);
@@ -285,14 +285,14 @@ sn_rt_status sn_rt_palette(const sn_rt_model *model, const sn_rt_input *input, v
 // Matrix `index` of the palette in `scratch`, 3x4 row-major: what a linear blend uses (for export and for tests).
 void sn_rt_palette_matrix(const sn_rt_model *model, const void *scratch, uint32_t index, float out[12]);
 
-// The same as the two parts that a dual quaternion blend uses: the rigid one (real x y z w, dual x y z w) and the stretch before
-// it. A blend about centres takes the real part, and of the stretch the 3x3 part. Returns 1 where signs are chosen already, 0
-// where a blend compares them with its pivot's.
+// The same as the two parts that a dual quaternion blend uses: the rigid part (real x y z w, dual x y z w) and the stretch before
+// it. A blend about centres takes the real part, and of the stretch the 3x3 part. Returns 1 if the signs are final, 0 if the
+// blend must compare them with its pivot's.
 int sn_rt_palette_split(const sn_rt_model *model, const void *scratch, uint32_t index, float dualquat[8],
                         float stretch[12]);
 
 // The values by which the model's displacement fields are multiplied, after sn_rt_palette: their number, and where they
-// are in `scratch`. 0 and NULL for models without corrections, and where every vertex has values of its own.
+// are in `scratch`. 0 and NULL for models without corrections.
 uint32_t sn_rt_correct_values(const sn_rt_model *model, const void *scratch, const float **values);
 
 // The second step: positions of vertices first .. first + count - 1 (pointers in `output` are those of vertex 0), and their
@@ -302,7 +302,7 @@ sn_rt_status sn_rt_skin(const sn_rt_model *model, const void *scratch, const sn_
                         uint32_t count, sn_rt_error *error);
 
 // Threads. Part `part` (from 0) of `parts` that take the same time: blocks for sn_rt_skin_part, vertices for sn_rt_normals and
-// sn_rt_tangents. A range of vertices is spread over most blocks, which would be evaluated several times.
+// sn_rt_tangents. Use blocks: the vertices of a range are spread over most blocks, which would be evaluated several times.
 typedef struct sn_rt_part {
   uint32_t first_block, end_block;
   uint32_t first_vertex, vertex_count;
@@ -318,10 +318,10 @@ sn_rt_status sn_rt_normals(const sn_rt_model *model, const sn_rt_output *output,
                            sn_rt_error *error);
 
 // The last step: tangents of vertices first .. first + count - 1, with the palette in `scratch` and the vertices' normals in
-// `output`; of models that were trained with texture coordinates (the option tangents=1; info.tangents says so). One is four
-// numbers: a unit vector at right angles to the normal, where the first texture coordinate grows fastest, and w, 1 or -1:
-// w (normal x tangent) is the direction in which the second one grows, from the bottom of the texture to its top (as glTF has
-// it). A vertex whose surface collapses has 0 0 0 w.
+// `output`; for models that were trained with texture coordinates (option tangents=1; info.tangents is 1). A tangent is four
+// numbers: a unit vector at right angles to the normal, along which the first texture coordinate grows fastest, and w, 1 or -1:
+// w (normal x tangent) is the direction in which the second one grows, from the bottom of the texture to its top (as in
+// glTF). A vertex whose surface collapses has 0 0 0 w.
 sn_rt_status sn_rt_tangents(const sn_rt_model *model, const void *scratch, const sn_rt_output *output, uint32_t first,
                             uint32_t count, sn_rt_error *error);
 

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "cuda/store.h"
-#include "runtime/vertex.h"
+#include "cuda/vertex.h"
 
 // Rows of a palette entry: what tells the blends apart.
 enum { dualquat_rows = 2, linear_rows = 3, centre_rows = 4 };

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cuda/device.h"
+#include "cuda/rows.h"
 #include "runtime/packed.h"
 #include "runtime/pose_space.h"
 
@@ -156,7 +157,7 @@ static bool unpack_solve(const sn_rt_model *model, layouts *out) {
   const sn_rt_info *info = &model->info;
   out->solve_size = sn_rt_rotreg_solve_count(info->joint_count, info->palette_count - info->joint_count) * sizeof(float);
   out->solve = (float *)malloc(out->solve_size);
-  if (out->solve) sn_rt_unpack_solve(model, out->solve);
+  if (out->solve) sn_cuda_unpack_solve(model, out->solve);
   return out->solve != NULL;
 }
 

@@ -29,4 +29,19 @@ void sn_cuda_number_joints(const sn_cuda_row *row, uint16_t *local_of, uint16_t 
 void sn_cuda_gather_deltas(const sn_rt_stored_corrections *c, sn_cuda_home at, uint32_t lane, uint32_t lanes,
                            float *all, uint8_t *touched);
 
+// The packed solve of `rotreg` and `torque` as floats, as drive.solve has it: sn_rt_rotreg_solve_count numbers.
+static inline void sn_cuda_unpack_solve(const sn_rt_model *model, float *out) {
+  sn_rt_packed_solve s = sn_rt_packed_solve_of(model);
+  uint32_t joint_count = model->info.joint_count, bones = model->info.palette_count - joint_count;
+  size_t columns = 3 * (size_t)bones + 4 * (size_t)joint_count;
+  for (size_t at = 0; at < sn_rt_rotreg_blocks(bones) * columns; at++)
+    for (size_t bone = 0; bone < SN_RT_LANES; bone++) {
+      const int16_t *from = s.rows + at * SN_RT_ROTREG_ROWS + 4 * bone;
+      const float *centre = s.centres[at / columns * SN_RT_LANES + bone];
+      float *to = out + at * SN_RT_ROTREG_ROWS + 4 * bone;
+      for (int c = 0; c < 4; c++) to[c] = s.scales[at] * (float)from[c];
+      to[3] = s.unit * to[3] - (to[0] * centre[0] + to[1] * centre[1] + to[2] * centre[2]);
+    }
+}
+
 #endif

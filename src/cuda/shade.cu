@@ -4,7 +4,7 @@
 // after the other, and positions and normals go to the caller's arrays.
 #include "cuda/async.h"
 #include "cuda/store.h"
-#include "runtime/vertex.h"
+#include "cuda/vertex.h"
 
 enum { tile_size = SN_CUDA_FAN_TILE, tile_floats = 3 * tile_size };
 enum { threads = 512, warps = threads / 32, own_vertices = tile_size / warps };

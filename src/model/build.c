@@ -154,21 +154,6 @@ static void place_vertices(writer *w) {
   }
 }
 
-static void write_groups(const writer *w, block_arrays *a) {
-  uint32_t blocks = 0, weights = 0, tuples = 0;
-  for (int n = 0; n < w->plan.run_count; n++) {
-    const sn_block_run *run = w->plan.runs + n;
-    sn_rt_group *g = a->groups + n;
-    *g = (sn_rt_group){
-      blocks, weights, tuples, (uint16_t)run_blocks(run), (uint8_t)run->influences, (uint8_t)run->kind, {0}};
-    if (run->kind == SN_RT_GROUP_SHARED) memcpy(g->joints, run->joints, sizeof g->joints);
-    for (size_t b = 0; b < g->block_count; b++)
-      for (int l = 0; l < lanes; l++) write_lane(w, a, g, b, l);
-    blocks += g->block_count, weights += (uint32_t)(g->block_count * (g->influences - 1));
-    if (run->kind == SN_RT_GROUP_LOOSE) tuples += (uint32_t)(g->block_count * g->influences);
-  }
-}
-
 static void find_normals(writer *w) {
   const sn_mesh *rest = w->desc->rest;
   float(*own)[3] = w->desc->normals ? NULL : sn_section_alloc(&w->list, (size_t)rest->vertex_count, sizeof *own);
@@ -178,19 +163,27 @@ static void find_normals(writer *w) {
 
 static void add_blocks(writer *w) {
   uint64_t blocks = 0, rows = 0, tuples = 0;
-  for (int n = 0; n < w->plan.run_count; n++) {
+  uint32_t *chunks = new_section(w, SN_SECTION_SKIN_CHUNKS, (uint64_t)w->plan.chunk_count + 1, sizeof *chunks);
+  block_arrays a = {0};
+  a.groups = new_section(w, SN_SECTION_SKIN_GROUPS, (uint64_t)w->plan.run_count, sizeof *a.groups);
+  for (int n = 0; a.groups && n < w->plan.run_count; n++) {
     const sn_block_run *run = w->plan.runs + n;
-    uint64_t count = (uint64_t)run_blocks(run);
-    blocks += count, rows += count * (uint64_t)(run->influences - 1);
-    if (run->kind == SN_RT_GROUP_LOOSE) tuples += count * (uint64_t)run->influences;
-    if ((uint32_t)run->influences > w->header.max_influences) w->header.max_influences = (uint32_t)run->influences;
+    sn_rt_group *g = a.groups + n;
+    *g = (sn_rt_group){(uint32_t)blocks,
+                       (uint32_t)rows,
+                       (uint32_t)tuples,
+                       (uint16_t)run_blocks(run),
+                       (uint8_t)run->influences,
+                       (uint8_t)run->kind,
+                       {0}};
+    memcpy(g->joints, run->joints, sizeof g->joints); // zeros of a loose run
+    blocks += g->block_count, rows += (uint64_t)g->block_count * (g->influences - 1u);
+    if (run->kind == SN_RT_GROUP_LOOSE) tuples += (uint64_t)g->block_count * g->influences;
+    if (g->influences > w->header.max_influences) w->header.max_influences = g->influences;
   }
   if (rows > UINT32_MAX || tuples > UINT32_MAX)
     w->list.status = sn_fail(w->ctx, SN_BAD_INPUT, "%d vertices are too many for a model", w->skin.vertex_count);
   w->header.block_count = (uint32_t)blocks, w->header.group_count = (uint32_t)w->plan.run_count;
-  uint32_t *chunks = new_section(w, SN_SECTION_SKIN_CHUNKS, (uint64_t)w->plan.chunk_count + 1, sizeof *chunks);
-  block_arrays a = {0};
-  a.groups = new_section(w, SN_SECTION_SKIN_GROUPS, w->header.group_count, sizeof *a.groups);
   a.lane = new_section(w, SN_SECTION_SKIN_LANES, blocks, sizeof *a.lane);
   a.rest = new_section(w, SN_SECTION_SKIN_REST, blocks, sizeof *a.rest);
   bool shaded = w->desc->shade == SN_RT_SHADE_TRANSFORM; // others need no normals of the rest pose
@@ -203,7 +196,9 @@ static void add_blocks(writer *w) {
   place_vertices(w);
   if (w->list.status != SN_OK) return;
   for (int c = 0; c <= w->plan.chunk_count; c++) chunks[c] = (uint32_t)w->plan.chunk_start[c];
-  write_groups(w, &a);
+  for (const sn_rt_group *g = a.groups; g < a.groups + w->plan.run_count; g++)
+    for (size_t b = 0; b < g->block_count; b++)
+      for (int l = 0; l < lanes; l++) write_lane(w, &a, g, b, l);
 }
 
 // ---- the other sections ---------------------------------------------------------------------------------------------
@@ -277,7 +272,7 @@ static void add_mesh(writer *w) {
 // Normals nearer to the computed ones than this (0.05 degrees) are left as computed: half of what a user may see at rest.
 static const double same_normal = 1 - 3.8e-7;
 
-// The file's normal n of vertex i in the frame of sn_rt_bend: the computed normal r, and t towards its first neighbour.
+// The file's normal n of vertex i in the frame of SN_RT_OWN_UNIT: the computed normal r, and t towards its first neighbour.
 static sn_vec3 find_own(const writer *w, const sn_fans *fans, uint32_t i) {
   const sn_mesh *rest = w->desc->rest;
   const uint32_t *row = fans->neighbours + fans->start[i];

@@ -1,31 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A finished model with more corrections, and with some of its sections replaced.
-#include <string.h>
-
 #include "model/correct.h"
 #include "runtime/packed.h"
-
-static bool has(const sn_section_list *list, const char *name) {
-  for (int s = 0; s < list->count; s++)
-    if (strcmp(list->sections[s].name, name) == 0) return true;
-  return false;
-}
-
-// The model's sections but those of the same names, then `made`.
-static sn_status assemble(const sn_rt_model *model, sn_rt_correct correct, const sn_section_list *made,
-                          sn_model *out) {
-  sn_rt_header header;
-  const uint8_t *bytes = sn_rt_get_bytes(model);
-  memcpy(&header, bytes, sizeof header);
-  header.correct = (uint8_t)correct;
-  sn_section_list list = {.ctx = made->ctx, .status = made->status};
-  const sn_rt_entry *entries = (const sn_rt_entry *)(const void *)(bytes + sizeof header);
-  for (const sn_rt_entry *e = entries; e < entries + header.section_count; e++)
-    if (!has(made, e->name)) sn_section_add(&list, e->name, bytes + e->offset, e->size, e->flags);
-  for (const sn_section *s = made->sections; s < made->sections + made->count; s++)
-    sn_section_add(&list, s->name, s->bytes, s->size, s->flags);
-  return sn_sections_assemble(&list, header, out);
-}
 
 sn_status sn_model_extend(sn_context *ctx, const sn_rt_model *model, const sn_model_corrections *more,
                           const sn_model_section *given, int given_count, sn_model *out) {
@@ -38,9 +14,12 @@ sn_status sn_model_extend(sn_context *ctx, const sn_rt_model *model, const sn_mo
   const sn_correct_blocks blocks = {(const int(*)[SN_RT_LANES])vertices, model->info.block_count, model};
   if (more && vertices) sn_correct_encode(&made, more, &blocks);
   for (int s = 0; s < given_count; s++) sn_section_add_given(&made, given + s);
-  sn_rt_correct kind = model->info.correct;
-  if (more && kind == SN_RT_CORRECT_NONE) kind = more->kind;
-  sn_status status = assemble(model, kind, &made, out);
+  sn_section_list list = {.ctx = ctx, .status = made.status, .instead = &made};
+  sn_rt_header header = sn_sections_rewrite(&list, model, NULL, 0, NULL);
+  for (const sn_section *s = made.sections; s < made.sections + made.count; s++)
+    sn_section_add(&list, s->name, s->bytes, s->size, s->flags);
+  if (more && header.correct == SN_RT_CORRECT_NONE) header.correct = (uint8_t)more->kind;
+  sn_status status = sn_sections_assemble(&list, header, out);
   sn_arena_free(&memory);
   return status;
 }

@@ -23,17 +23,13 @@ typedef struct chainer {
 
 static int through(const int *map, int i) { return map ? map[i] : i; }
 
-static bool has_area(const int corner[3]) {
-  return corner[0] != corner[1] && corner[1] != corner[2] && corner[2] != corner[0];
-}
-
 // Corners of triangle t by their places, and the vertices whose fans it belongs to; false where it has no area.
 static bool corners_of(const sn_mesh *mesh, const sn_fan_groups *groups, int t, int corner[3], int centre[3]) {
   for (int k = 0; k < 3; k++) {
     corner[k] = through(groups->place_of, mesh->triangles[t][k]);
     centre[k] = through(groups->class_of, mesh->triangles[t][k]);
   }
-  return has_area(corner);
+  return corner[0] != corner[1] && corner[1] != corner[2] && corner[2] != corner[0];
 }
 
 static sn_status collect_edges(sn_context *ctx, sn_arena *memory, const sn_mesh *mesh, const sn_fan_groups *groups,
@@ -103,11 +99,6 @@ static void chain(chainer *c, uint32_t i) {
   }
 }
 
-// A vertex that is not the first of its group has the row of the first.
-static void copy_row(chainer *c, const sn_fans *fans, size_t first) {
-  for (size_t n = fans->start[first]; n < fans->start[first + 1]; n++) put(c, fans->neighbours[n]);
-}
-
 sn_status sn_fans_make(sn_context *ctx, sn_arena *memory, const sn_mesh *mesh, const sn_fan_groups *groups,
                        sn_fans *out) {
   chainer c = {0};
@@ -123,12 +114,10 @@ sn_status sn_fans_make(sn_context *ctx, sn_arena *memory, const sn_mesh *mesh, c
   out->neighbours = SN_NEW(ctx, memory, uint32_t, room);
   if (!out->start || !out->neighbours) return ctx->error.status;
   c.row = out->neighbours;
-  for (size_t i = 0; i < vertices; i++) {
+  for (size_t i = 0; i < vertices; i++) { // one that is not the first of its group has the row of the first
     size_t first = (size_t)through(groups->class_of, (int)i);
-    if (first == i)
-      chain(&c, (uint32_t)i);
-    else
-      copy_row(&c, out, first);
+    if (first == i) chain(&c, (uint32_t)i);
+    for (size_t n = out->start[first]; first != i && n < out->start[first + 1]; n++) put(&c, out->neighbours[n]);
     out->start[i + 1] = c.length;
   }
   return SN_OK;
@@ -136,14 +125,16 @@ sn_status sn_fans_make(sn_context *ctx, sn_arena *memory, const sn_mesh *mesh, c
 
 static size_t row_length(const sn_fans *fans, uint32_t i) { return fans->start[i + 1] - fans->start[i]; }
 
-size_t sn_fans_steps(const sn_fans *fans, uint32_t block) {
+// Steps of a block of eight consecutive vertices: the length of its longest row.
+static size_t count_steps(const sn_fans *fans, uint32_t block) {
   size_t longest = 0;
   for (uint32_t i = lanes * block; i < lanes * (block + 1) && i < fans->vertex_count; i++)
     if (row_length(fans, i) > longest) longest = row_length(fans, i);
   return longest;
 }
 
-uint32_t sn_fans_at(const sn_fans *fans, uint32_t block, uint32_t lane, size_t step) {
+// What a lane has in a step: a row that is over repeats its last neighbour, an empty one is the vertex itself.
+static uint32_t neighbour_at(const sn_fans *fans, uint32_t block, uint32_t lane, size_t step) {
   uint32_t i = lanes * block + lane;
   if (i >= fans->vertex_count) return fans->vertex_count - 1;
   size_t length = row_length(fans, i);
@@ -154,13 +145,13 @@ void sn_fans_add(sn_section_list *list, const sn_fans *fans) {
   uint32_t blocks = sn_rt_blocks_of(fans->vertex_count), bytes = sn_rt_fan_bytes(fans->vertex_count);
   uint32_t *start = sn_section_new(list, SN_SECTION_SHADE_START, (uint64_t)blocks + 1, sizeof *start, 0);
   uint64_t steps = 0;
-  for (uint32_t b = 0; start && b < blocks; b++) start[b + 1] = (uint32_t)(steps += sn_fans_steps(fans, b));
+  for (uint32_t b = 0; start && b < blocks; b++) start[b + 1] = (uint32_t)(steps += count_steps(fans, b));
   if (steps > UINT32_MAX) list->status = sn_fail(list->ctx, SN_BAD_INPUT, "the triangles are too many for a model");
   void *out = sn_section_new(list, SN_SECTION_SHADE_FANS, steps * lanes, bytes, 0);
   for (uint32_t b = 0; out && b < blocks; b++)
     for (uint64_t step = start[b]; step < start[b + 1]; step++)
       for (uint32_t lane = 0; lane < lanes; lane++) {
-        uint32_t neighbour = sn_fans_at(fans, b, lane, step - start[b]);
+        uint32_t neighbour = neighbour_at(fans, b, lane, step - start[b]);
         if (bytes == 2)
           ((uint16_t *)out)[step * lanes + lane] = (uint16_t)neighbour;
         else

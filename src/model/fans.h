@@ -20,12 +20,6 @@ typedef struct sn_fan_groups {
 sn_status sn_fans_make(sn_context *ctx, sn_arena *memory, const sn_mesh *mesh, const sn_fan_groups *groups,
                        sn_fans *out);
 
-// Steps of a block of eight consecutive vertices: the length of its longest row.
-size_t sn_fans_steps(const sn_fans *fans, uint32_t block);
-
-// What a lane has in a step: a row that is over repeats its last neighbour, an empty one is the vertex itself.
-uint32_t sn_fans_at(const sn_fans *fans, uint32_t block, uint32_t lane, size_t step);
-
 // shade.start and shade.fans.
 void sn_fans_add(sn_section_list *list, const sn_fans *fans);
 

@@ -143,10 +143,8 @@ sn_status sn_model_reorder(sn_context *ctx, const sn_rt_model *model, sn_vertex_
       sn_rt_get_order(model, r.new_of);
     for (size_t i = 0; i < vertices; i++) r.old_of[r.new_of[i]] = (uint32_t)i;
   }
-  sn_sections_rewrite(&r.list, model, rules, sizeof rules / sizeof *rules, &r);
+  sn_rt_header header = sn_sections_rewrite(&r.list, model, rules, sizeof rules / sizeof *rules, &r);
   if (order == SN_VERTEX_ORDER_BLOCKS) add_order(&r);
-  sn_rt_header header;
-  memcpy(&header, sn_rt_get_bytes(model), sizeof header);
   sn_status status = sn_sections_assemble(&r.list, header, out);
   sn_arena_free(&r.memory);
   return status;

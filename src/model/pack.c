@@ -373,8 +373,6 @@ static const sn_section_rule rules[] = {
 sn_status sn_model_pack(sn_context *ctx, const sn_rt_model *model, sn_model *out) {
   *out = (sn_model){0};
   if (model->info.weight_bits == SN_RT_PACKED_BITS) return sn_fail(ctx, SN_BAD_INPUT, "the model is packed already");
-  sn_rt_header header;
-  memcpy(&header, sn_rt_get_bytes(model), sizeof header);
   packer p = {.ctx = ctx,
               .model = model,
               .skin = sn_rt_stored_of(model),
@@ -382,7 +380,7 @@ sn_status sn_model_pack(sn_context *ctx, const sn_rt_model *model, sn_model *out
               .scratch = sn_arena_new(ctx)};
   p.list = (sn_section_list){.ctx = ctx, .memory = &p.scratch};
   p.diagonal = diagonal_of(&p);
-  sn_sections_rewrite(&p.list, model, rules, sizeof rules / sizeof *rules, &p);
+  sn_rt_header header = sn_sections_rewrite(&p.list, model, rules, sizeof rules / sizeof *rules, &p);
   header.weight_bits = SN_RT_PACKED_BITS;
   sn_status status = sn_sections_assemble(&p.list, header, out);
   sn_arena_free(&p.scratch);

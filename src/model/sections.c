@@ -4,13 +4,17 @@
 
 #include <string.h>
 
+bool sn_section_exists(const sn_section_list *list, const char *name) {
+  for (int s = 0; list && s < list->count; s++)
+    if (!strcmp(list->sections[s].name, name)) return true;
+  return false;
+}
+
 void sn_section_add(sn_section_list *list, const char *name, const void *bytes, uint64_t size, uint32_t flags) {
-  bool twice = false;
   if (list->status != SN_OK) return;
-  for (int s = 0; s < list->count; s++) twice = twice || !strcmp(list->sections[s].name, name);
   if (strlen(name) == 0 || strlen(name) > 15) {
     list->status = sn_fail(list->ctx, SN_BAD_INPUT, "a section's name has 1 to 15 characters: '%s'", name);
-  } else if (twice) {
+  } else if (sn_section_exists(list, name)) {
     list->status = sn_fail(list->ctx, SN_BAD_INPUT, "there are two sections '%s'", name);
   } else if (list->count == SN_RT_MAX_SECTIONS) {
     list->status = sn_fail(list->ctx, SN_BAD_INPUT, "a model has at most %d sections", SN_RT_MAX_SECTIONS);
@@ -50,18 +54,19 @@ void sn_section_pack_triangles(sn_section_list *list, const uint32_t (*triangles
   sn_section_add(list, sn_rt_section_name(SN_SECTION_PACK_TRIANGLES), bytes, size, SN_RT_SECTION_REQUIRED);
 }
 
-void sn_sections_rewrite(sn_section_list *list, const sn_rt_model *model, const sn_section_rule *rules, size_t count,
-                         void *user) {
+sn_rt_header sn_sections_rewrite(sn_section_list *list, const sn_rt_model *model, const sn_section_rule *rules,
+                                 size_t count, void *user) {
   const uint8_t *bytes = sn_rt_get_bytes(model);
   const sn_rt_entry *e = (const sn_rt_entry *)(const void *)(bytes + sizeof(sn_rt_header));
   for (uint32_t s = 0; list->status == SN_OK && s < model->info.section_count; s++, e++) {
     size_t n = 0;
     while (n < count && strcmp(e->name, sn_rt_section_name(rules[n].from)) != 0) n++;
-    if (n == count)
+    if (n == count && !sn_section_exists(list->instead, e->name))
       sn_section_add(list, e->name, bytes + e->offset, e->size, e->flags);
-    else if (rules[n].write)
+    else if (n < count && rules[n].write)
       rules[n].write(user);
   }
+  return *(const sn_rt_header *)(const void *)bytes;
 }
 
 static uint64_t aligned(uint64_t n) { return (n + SN_RT_ALIGNMENT - 1) / SN_RT_ALIGNMENT * SN_RT_ALIGNMENT; }

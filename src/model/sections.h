@@ -18,6 +18,8 @@ typedef struct sn_section_list {
   sn_context *ctx;
   sn_status status;
   sn_arena *memory; // of sections made here
+  const struct sn_section_list
+    *instead; // sections of these names are not copied by sn_sections_rewrite; NULL: all are
   int count;
   sn_section sections[SN_RT_MAX_SECTIONS];
 } sn_section_list;
@@ -37,8 +39,10 @@ typedef struct sn_section_rule {
   void (*write)(void *user); // NULL: nothing
 } sn_section_rule;
 
-void sn_sections_rewrite(sn_section_list *list, const sn_rt_model *model, const sn_section_rule *rules, size_t count,
-                         void *user);
+// Returns the model's header.
+sn_rt_header sn_sections_rewrite(sn_section_list *list, const sn_rt_model *model, const sn_section_rule *rules,
+                                 size_t count, void *user);
+bool sn_section_exists(const sn_section_list *list, const char *name);
 // The file; counts and slots of `header` are the caller's, the rest is filled in.
 sn_status sn_sections_assemble(const sn_section_list *list, sn_rt_header header, sn_model *out);
 

@@ -24,7 +24,7 @@ static SN_RT_INLINE vf3 add_units(vf3 sum, vf3 units, vf scales, float range, fl
     sum, (vf3){vf_fma(units.x, times, less_by), vf_fma(units.y, times, less_by), vf_fma(units.z, times, less_by)});
 }
 
-// sn_rt_limit of `width` lanes: the length is min(length, a) + ..., a the free part of the limit. Where all lanes are well
+// Displacements within their limits (SN_RT_FREE_PART): the length is min(length, a) + .... Where all lanes are well
 // within it, nothing has to wait for the root and the division; `surely` keeps their rounding from making a difference.
 static SN_RT_INLINE vf3 limited(vf3 d, vf limit) {
   const float surely = 0.999f;

@@ -7,10 +7,6 @@
 #include "runtime/drive.h"
 #include "runtime/control_bone.h"
 
-#if defined(SN_RT_HAS_AVX2)
-#include <immintrin.h>
-#endif
-
 static const sn_rt_control *head_of(const sn_rt_model *model) { return sn_rt_data(model, SN_SECTION_CONTROL_HEAD); }
 
 // ---- checks -----------------------------------------------------------------------------------------------------------
@@ -53,155 +49,6 @@ static sn_rt_status check(sn_rt_checker *c) {
   if (!status) status = sn_rt_need(c, SN_SECTION_CONTROL_POINTS, points * sizeof(uint32_t));
   if (!status) status = sn_rt_check_below(c, SN_SECTION_CONTROL_POINTS, 4, c->model->info.vertex_count, "vertex");
   return status;
-}
-
-// ---- products with matrices in strips of eight rows --------------------------------------------------------------------------
-
-enum { strip = SN_RT_STRIP };
-
-// Eight rows at a time; compilers without vector types get a loop.
-#if defined(__GNUC__)
-typedef float lanes __attribute__((vector_size(4 * SN_RT_STRIP)));
-#define ADD_PRODUCT(sum, row, x) ((sum) += (row) * (x))
-#define ADD(sum, other) ((sum) += (other))
-#else
-typedef struct lanes {
-  float v[SN_RT_STRIP];
-} lanes;
-#define ADD_PRODUCT(sum, row, x)                                                                                     \
-  do {                                                                                                               \
-    for (int l_ = 0; l_ < SN_RT_STRIP; l_++) (sum).v[l_] += (row).v[l_] * (x);                                       \
-  } while (0)
-#define ADD(sum, other)                                                                                              \
-  do {                                                                                                               \
-    for (int l_ = 0; l_ < SN_RT_STRIP; l_++) (sum).v[l_] += (other).v[l_];                                           \
-  } while (0)
-#endif
-
-// out = matrix x for one right-hand side. Columns go to four sums in turn, so that additions need not wait for each other.
-static SN_RT_INLINE void multiply_1(const float *matrix, uint32_t rows, uint32_t columns, const float *x,
-                                    float *out) {
-  uint32_t first = 0;
-  for (; rows - first >= strip; first += strip) {
-    lanes sum[4], row;
-    memset(sum, 0, sizeof sum);
-    uint32_t c = 0;
-    for (; c + 4 <= columns; c += 4)
-      for (uint32_t k = 0; k < 4; k++, matrix += strip) {
-        memcpy(&row, matrix, sizeof row);
-        ADD_PRODUCT(sum[k], row, x[c + k]);
-      }
-    for (; c < columns; c++, matrix += strip) {
-      memcpy(&row, matrix, sizeof row);
-      ADD_PRODUCT(sum[0], row, x[c]);
-    }
-    ADD(sum[0], sum[1]), ADD(sum[2], sum[3]), ADD(sum[0], sum[2]);
-    memcpy(out + first, &sum[0], sizeof sum[0]);
-  }
-  uint32_t width = rows - first;
-  for (uint32_t r = 0; r < width; r++) out[first + r] = 0;
-  for (uint32_t c = 0; c < columns; c++, matrix += width)
-    for (uint32_t r = 0; r < width; r++) out[first + r] += matrix[r] * x[c];
-}
-
-// The same for the three coordinates of x.
-static SN_RT_INLINE void multiply_3(const float *matrix, uint32_t rows, uint32_t columns, const float (*x)[4],
-                                    float (*out)[4]) {
-  uint32_t first = 0;
-  for (; rows - first >= strip; first += strip) {
-    lanes sum[2][3], row;
-    float done[3][strip];
-    memset(sum, 0, sizeof sum);
-    uint32_t c = 0;
-    for (; c + 2 <= columns; c += 2)
-      for (uint32_t k = 0; k < 2; k++, matrix += strip) {
-        memcpy(&row, matrix, sizeof row);
-        for (int s = 0; s < 3; s++) ADD_PRODUCT(sum[k][s], row, x[c + k][s]);
-      }
-    for (; c < columns; c++, matrix += strip) {
-      memcpy(&row, matrix, sizeof row);
-      for (int s = 0; s < 3; s++) ADD_PRODUCT(sum[0][s], row, x[c][s]);
-    }
-    for (int s = 0; s < 3; s++) ADD(sum[0][s], sum[1][s]);
-    memcpy(done, sum[0], sizeof done);
-    for (int r = 0; r < strip; r++)
-      for (int s = 0; s < 3; s++) out[first + (uint32_t)r][s] = done[s][r];
-  }
-  // The last strip, narrower: where eight numbers can be read they are, and those of the next columns ignored.
-  uint32_t width = rows - first, c = 0;
-  lanes sum[3], row;
-  float done[3][strip];
-  memset(sum, 0, sizeof sum);
-  for (; width > 0 && (columns - c) * width >= strip; c++, matrix += width) {
-    memcpy(&row, matrix, sizeof row);
-    for (int s = 0; s < 3; s++) ADD_PRODUCT(sum[s], row, x[c][s]);
-  }
-  memcpy(done, sum, sizeof done);
-  for (; c < columns; c++, matrix += width)
-    for (uint32_t r = 0; r < width; r++)
-      for (int s = 0; s < 3; s++) done[s][r] += matrix[r] * x[c][s];
-  for (uint32_t r = 0; r < width; r++)
-    for (int s = 0; s < 3; s++) out[first + r][s] = done[s][r];
-}
-
-typedef struct multiplier {
-  void (*one)(const float *matrix, uint32_t rows, uint32_t columns, const float *x, float *out);
-  void (*three)(const float *matrix, uint32_t rows, uint32_t columns, const float (*x)[4], float (*out)[4]);
-} multiplier;
-
-#if defined(SN_RT_HAS_AVX2)
-#define SN_RT_WIDE __attribute__((target("avx2,fma")))
-
-// Several strips at a time, so that a number of x is loaded once for all of them and sums need not wait for each other.
-enum { strips_1 = 8, strips_3 = 3 };
-
-SN_RT_WIDE static void wide_1(const float *m, uint32_t rows, uint32_t columns, const float *x, float *out) {
-  size_t step = (size_t)columns * strip;
-  for (; rows >= strips_1 * strip; rows -= strips_1 * strip, out += strips_1 * strip, m += strips_1 * step) {
-    __m256 sum[strips_1];
-    for (int n = 0; n < strips_1; n++) sum[n] = _mm256_setzero_ps();
-    for (uint32_t c = 0; c < columns; c++) {
-      __m256 value = _mm256_broadcast_ss(x + c);
-      for (int n = 0; n < strips_1; n++)
-        sum[n] = _mm256_fmadd_ps(_mm256_loadu_ps(m + (size_t)n * step + (size_t)c * strip), value, sum[n]);
-    }
-    for (int n = 0; n < strips_1; n++) _mm256_storeu_ps(out + n * strip, sum[n]);
-  }
-  multiply_1(m, rows, columns, x, out);
-}
-
-SN_RT_WIDE static void store_places(__m256 sum[3], float (*out)[4]) {
-  float done[3][strip];
-  for (int s = 0; s < 3; s++) _mm256_storeu_ps(done[s], sum[s]);
-  for (int r = 0; r < strip; r++)
-    for (int s = 0; s < 3; s++) out[r][s] = done[s][r];
-}
-
-SN_RT_WIDE static void wide_3(const float *m, uint32_t rows, uint32_t columns, const float (*x)[4], float (*out)[4]) {
-  size_t step = (size_t)columns * strip;
-  for (; rows >= strips_3 * strip; rows -= strips_3 * strip, out += strips_3 * strip, m += strips_3 * step) {
-    __m256 sum[strips_3][3];
-    for (int n = 0; n < strips_3 * 3; n++) sum[n / 3][n % 3] = _mm256_setzero_ps();
-    for (uint32_t c = 0; c < columns; c++) {
-      __m256 value[3] = {_mm256_broadcast_ss(&x[c][0]), _mm256_broadcast_ss(&x[c][1]), _mm256_broadcast_ss(&x[c][2])};
-      for (int n = 0; n < strips_3; n++) {
-        __m256 row = _mm256_loadu_ps(m + (size_t)n * step + (size_t)c * strip);
-        for (int s = 0; s < 3; s++) sum[n][s] = _mm256_fmadd_ps(row, value[s], sum[n][s]);
-      }
-    }
-    for (int n = 0; n < strips_3; n++) store_places(sum[n], out + n * strip);
-  }
-  multiply_3(m, rows, columns, x, out);
-}
-#endif
-
-static multiplier choose_multiplier(const sn_rt_model *model) {
-#if defined(SN_RT_HAS_AVX2)
-  if (sn_rt_at(model)->path == SN_RT_PATH_AVX2 || sn_rt_at(model)->path == SN_RT_PATH_AVX512)
-    return (multiplier){wide_1, wide_3};
-#endif
-  (void)model;
-  return (multiplier){multiply_1, multiply_3};
 }
 
 // ---- the drive ---------------------------------------------------------------------------------------------------------------
@@ -250,9 +97,11 @@ static void run(const sn_rt_model *model, const sn_rt_input *input, const sn_rt_
   const float(*centres)[3] = sn_rt_data(model, SN_SECTION_CONTROL_CENTRES);
   uint32_t bones = model->info.palette_count, points = model->info.control_count;
   workspace w = lay_out(model, space);
-  multiplier multiply = choose_multiplier(model);
+  const sn_rt_kernels *kernels = sn_rt_kernels_of(sn_rt_at(model)->path);
   kernel_vector(model, controls, w.xi);
-  multiply.one(sn_rt_data(model, SN_SECTION_CONTROL_MAP), bones * head->outputs, head->frames + 1, w.xi, w.outputs);
+  sn_rt_product_job map = {
+    sn_rt_data(model, SN_SECTION_CONTROL_MAP), bones * head->outputs, head->frames + 1, 1, w.xi, w.outputs};
+  kernels->product(&map);
   for (uint32_t b = 0; b < bones; b++) {
     const float *d = w.outputs + (size_t)b * head->outputs;
     sn_rt_bone_gradient(d, head->flags, w.columns + 3 * (size_t)b);
@@ -260,8 +109,9 @@ static void run(const sn_rt_model *model, const sn_rt_input *input, const sn_rt_
   }
   if (head->flags & SN_RT_CONTROL_POISSON) {
     for (uint32_t c = 0; c < points; c++) memcpy(w.columns[3 * (size_t)bones + c], controls[c], sizeof *controls);
-    multiply.three(sn_rt_data(model, SN_SECTION_CONTROL_SOLVE), bones, 3 * bones + points,
-                   (const float(*)[4])w.columns, w.places);
+    sn_rt_product_job solve = {
+      sn_rt_data(model, SN_SECTION_CONTROL_SOLVE), bones, 3 * bones + points, 3, w.columns[0], w.places[0]};
+    kernels->product(&solve);
   }
   for (uint32_t b = 0; b < bones; b++)
     sn_rt_store_bone((const float(*)[4])w.columns + 3 * (size_t)b, w.places[b], centres[b], palette + 16 * (size_t)b);

@@ -276,7 +276,7 @@ static inline uint64_t sn_rt_rotreg_solve_count(uint32_t joint_count, uint32_t b
   X(SKIN_TUPLES, "skin.tuples") /* uint16[rows][8]: palette indices of the loose groups */ \
   X(SHADE_START, "shade.start") /* uint32[ceil(vertex_count / 8) + 1]: first step of every eight consecutive vertices */ \
   X(SHADE_FANS, "shade.fans") /* uint16 or uint32 [steps][8]: neighbours, see sn_rt_fan_bytes */ \
-  X(SHADE_OWN, "shade.own") /* int16[ceil(vertex_count / 8)][3][8]: the rest file's normals, see sn_rt_bend; may be missing */ \
+  X(SHADE_OWN, "shade.own") /* int16[ceil(vertex_count / 8)][3][8]: the rest file's normals, see SN_RT_OWN_UNIT; may be missing */ \
   X(MESH_TRIANGLES, "mesh.triangles") /* uint32[triangle_count][3] */ \
   X(MESH_ORDER, "mesh.order") /* uint32[vertex_count]: vertex k is order[k] of the rest file, in the same chunk; missing: k */ \
   X(JOINT_REFERENCE, "joint.reference") /* sn_rt_reference[joint_count] */ \

@@ -3,9 +3,6 @@
 // No include guard: every such instruction set includes it once.
 #include <string.h>
 
-static SN_RT_INLINE vf vf_load_even(const int16_t *p) { return vf_from(vi_shift_left(vi_load(p), 16)); }
-static SN_RT_INLINE vf vf_load_odd(const int16_t *p) { return vf_from(vi_and(vi_load(p), 0xffff0000u)); }
-
 // Six bytes, four lanes.
 static SN_RT_INLINE vf vf_load_u12(const uint8_t *p) {
   uint32_t low, high;
@@ -13,20 +10,10 @@ static SN_RT_INLINE vf vf_load_u12(const uint8_t *p) {
   return vf_from(vi_make(low & 0xfff, low >> 12 & 0xfff, high >> 8 & 0xfff, high >> 20));
 }
 
-// The bits of `numbers` in the mask as the fraction of a number from 1 to 2.
-static SN_RT_INLINE vf fraction(vi numbers, uint32_t mask) {
-  return vf_bits(vi_or(vi_and(numbers, mask), 0x3f800000u));
-}
-
-static SN_RT_INLINE vf vf_unit_u12(const uint8_t *p) {
+static SN_RT_INLINE vi vi_shifted_u12(const uint8_t *p) {
   uint32_t low, high;
   memcpy(&low, p, 4), memcpy(&high, p + 2, 4);
-  return fraction(vi_make(low << 11, low >> 1, high << 3, high >> 9), 0xfffu << 11);
-}
-
-static SN_RT_INLINE vf vf_unit_u10(const uint8_t *p, int shift) {
-  vi v = vi_load(p);
-  return fraction(shift <= 13 ? vi_shift_left(v, 13 - shift) : vi_shift_right(v, shift - 13), 0x3ffu << 13);
+  return vi_make(low << 11, low >> 1, high << 3, high >> 9);
 }
 
 static SN_RT_INLINE void vf_load_uv(const uint8_t *p, vf *u, vf *v) {
@@ -59,10 +46,3 @@ static SN_RT_INLINE void vf_stream_row(vf x, vf y, vf z, float *at) { vf_store_r
 static SN_RT_INLINE void vf_put_moved(const vf m[4], const float *place, char *at) {
   vf_store3(at, vf_fma(m[2], vf_set(place[2]), vf_fma(m[1], vf_set(place[1]), vf_fma(m[0], vf_set(place[0]), m[3]))));
 }
-
-#include "runtime/kernel_template.h"
-#include "runtime/shade_template.h"
-#if !defined(SN_RT_BASIC)
-#include "runtime/rotreg_template.h"
-#include "runtime/terms_template.h"
-#endif

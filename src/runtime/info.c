@@ -2,33 +2,37 @@
 // What a model can tell: joints, sections, memory and work.
 #include "runtime/drive.h"
 
+// Name n of a section of `count` names: starts, then the text.
+static const char *name_at(const sn_rt_model *model, sn_rt_section_id id, uint32_t count, uint32_t n) {
+  const uint32_t *start = sn_rt_data(model, id);
+  return n < count ? (const char *)(start + count + 1) + start[n] : NULL;
+}
+
+static int32_t find_name(const sn_rt_model *model, sn_rt_section_id id, uint32_t count, const char *name) {
+  for (uint32_t n = 0; n < count; n++)
+    if (sn_rt_same_text(name_at(model, id, count, n), name)) return (int32_t)n;
+  return -1;
+}
+
 const char *sn_rt_joint_name(const sn_rt_model *model, uint32_t joint) {
-  const uint32_t *start = sn_rt_data(model, SN_SECTION_JOINT_NAMES);
-  if (joint >= model->info.joint_count) return NULL;
-  return (const char *)(start + model->info.joint_count + 1) + start[joint];
+  return name_at(model, SN_SECTION_JOINT_NAMES, model->info.joint_count, joint);
 }
 
 int32_t sn_rt_find_joint(const sn_rt_model *model, const char *name) {
-  for (uint32_t j = 0; j < model->info.joint_count; j++)
-    if (sn_rt_same_text(sn_rt_joint_name(model, j), name)) return (int32_t)j;
-  return -1;
+  return find_name(model, SN_SECTION_JOINT_NAMES, model->info.joint_count, name);
+}
+
+const char *sn_rt_value_name(const sn_rt_model *model, uint32_t value) {
+  return name_at(model, SN_SECTION_VALUE_NAMES, model->info.value_count, value);
+}
+
+int32_t sn_rt_find_value(const sn_rt_model *model, const char *name) {
+  return find_name(model, SN_SECTION_VALUE_NAMES, model->info.value_count, name);
 }
 
 int32_t sn_rt_joint_parent(const sn_rt_model *model, uint32_t joint) {
   const int32_t *parents = sn_rt_data(model, SN_SECTION_JOINT_PARENTS);
   return joint < model->info.joint_count ? parents[joint] : -1;
-}
-
-const char *sn_rt_value_name(const sn_rt_model *model, uint32_t value) {
-  const uint32_t *start = sn_rt_data(model, SN_SECTION_VALUE_NAMES);
-  if (value >= model->info.value_count) return NULL;
-  return (const char *)(start + model->info.value_count + 1) + start[value];
-}
-
-int32_t sn_rt_find_value(const sn_rt_model *model, const char *name) {
-  for (uint32_t v = 0; v < model->info.value_count; v++)
-    if (sn_rt_same_text(sn_rt_value_name(model, v), name)) return (int32_t)v;
-  return -1;
 }
 
 int sn_rt_value_range(const sn_rt_model *model, uint32_t value, float range[2]) {

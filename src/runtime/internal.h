@@ -103,7 +103,20 @@ typedef struct sn_rt_job {
   char *tangents;
   size_t tangent_stride;
   sn_rt_turning turning;
+  const uint16_t *lanes; // where the results of a job of one block go; NULL: where skin.lanes tells
 } sn_rt_job;
+
+// Blocks first .. first + count - 1 of group `index` of a job, as a job with a group of its own, `run`.
+static inline sn_rt_job sn_rt_run_of(const sn_rt_job *job, uint32_t index, uint32_t first, uint32_t count,
+                                     sn_rt_group *run) {
+  sn_rt_job part = *job;
+  *run = job->skin.groups[index];
+  run->first_block += first, run->block_count = (uint16_t)count;
+  run->first_weight += first * (run->influences - 1u), run->first_tuple += first * run->influences;
+  part.skin.groups = run, part.first_group = 0, part.last_group = 1;
+  if (part.skin.boxes) part.skin.boxes += index;
+  return part;
+}
 
 // One per blend; `stretched` and `stretched_centres` for a palette that is not rigid.
 typedef void (*sn_rt_kernel)(const sn_rt_job *job);
@@ -156,7 +169,6 @@ typedef struct sn_rt_keeping {
 } sn_rt_keeping;
 
 typedef void (*sn_rt_rotreg_kernel)(const sn_rt_rotreg_job *job);
-void sn_rt_rotreg_scalar(const sn_rt_rotreg_job *job);
 
 // Values of bases: the sums of a row of terms times rows of a mix.
 typedef struct sn_rt_mix_job {
@@ -166,7 +178,14 @@ typedef struct sn_rt_mix_job {
   float *values;
 } sn_rt_mix_job;
 
-void sn_rt_mix_scalar(const sn_rt_mix_job *job);
+// A matrix of the drive `controls`, in strips of eight rows (the last one may have fewer), each strip column after column, times
+// one column, or times three that are stored as rows of four.
+typedef struct sn_rt_product_job {
+  const float *matrix;
+  uint32_t rows, columns, sides; // sides: 1 or 3
+  const float *x;
+  float *out;
+} sn_rt_product_job;
 
 typedef struct sn_rt_kernels {
   sn_rt_kernel linear, dualquat, stretched, centres, stretched_centres;
@@ -174,6 +193,7 @@ typedef struct sn_rt_kernels {
   void (*shade)(const sn_rt_shade_job *job);
   sn_rt_kernel tangents;
   void (*mix)(const sn_rt_mix_job *job);
+  void (*product)(const sn_rt_product_job *job);
 } sn_rt_kernels;
 
 extern const sn_rt_kernels sn_rt_scalar_kernels, sn_rt_sse2_kernels, sn_rt_avx2_kernels, sn_rt_avx512_kernels,

@@ -105,7 +105,6 @@ static SN_RT_INLINE void vf_gather(const char *const at[4], vf *x, vf *y, vf *z)
 }
 
 #include "runtime/four_lanes.h"
-
-const sn_rt_kernels sn_rt_neon_kernels = {linear, dualquat, stretched, centres,  stretched_centres,
-                                          rotreg, shade,    tangents,  mix_terms};
+#define SN_RT_KERNELS sn_rt_neon_kernels
+#include "runtime/kernels.h"
 #endif

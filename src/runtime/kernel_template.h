@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // The kernels in terms of vectors of `width` floats. A file for an instruction set defines the vector type `vf`, `width`
-// (4 or 8) and the vf_ functions below, and includes this file:
+// (4 or 8) and the functions below, and includes kernels.h:
 //
 //     vf_load(p) vf_store(p, a) vf_set(x)   memory (any alignment); one value in all lanes
 //     vf_load_u16(p) vf_load_u8(p) vf_load_i16(p)  `width` integers, converted
-//     vf_load_even(p) vf_load_odd(p)        of 2 `width` integers of 16 bits those at even or odd places, times SN_RT_PAIR
 //     vf_load_u12(p)                        the same from a row of a packed model; may read four bytes beyond the row
 //     vf_load_uv(p, u, v)                   `width` pairs of 12 bits in three bytes each; may read four bytes beyond
-//     vf_unit_u12(p)                        1 + n / 4096 for the numbers n of a row, whose bits become the float's: no conversion
-//     vf_unit_u10(p, shift)                 1 + n / 1024 for ten bits from `shift` on of each of `width` numbers of 32
+//     vi_load(p) vi_and vi_or vi_shift_left vi_shift_right  of the type `vi`, `width` integers of 32 bits
+//     vi_shifted_u12(p)                     the numbers of vf_load_u12 in bits 11 to 22; other bits are anything
+//     vf_from(i) vf_bits(i)                 integers converted; floats with the integers' bits
 //     vf_mul vf_add vf_sub vf_div vf_max
 //     vf_fma(a, b, c) vf_fnma(a, b, c)      a b + c, c - a b
 //     vf_rsqrt(a)                           1/sqrt(a) to 22 bits or better
@@ -31,6 +31,22 @@
 // shuffles.
 
 #include "runtime/vertex.h"
+
+// Of 2 `width` integers of 16 bits those at even or odd places, times SN_RT_PAIR.
+static SN_RT_INLINE vf vf_load_even(const int16_t *p) { return vf_from(vi_shift_left(vi_load(p), 16)); }
+static SN_RT_INLINE vf vf_load_odd(const int16_t *p) { return vf_from(vi_and(vi_load(p), 0xffff0000u)); }
+
+// The bits of `numbers` in the mask as the fraction of a number from 1 to 2: no conversion.
+static SN_RT_INLINE vf fraction(vi numbers, uint32_t mask) {
+  return vf_bits(vi_or(vi_and(numbers, mask), 0x3f800000u));
+}
+
+// 1 + n / 4096 for the numbers n of a packed row; 1 + n / 1024 for ten bits from `shift` on of each of `width` numbers of 32.
+static SN_RT_INLINE vf vf_unit_u12(const uint8_t *p) { return fraction(vi_shifted_u12(p), 0xfffu << 11); }
+static SN_RT_INLINE vf vf_unit_u10(const uint8_t *p, int shift) {
+  vi v = vi_load(p);
+  return fraction(shift <= 13 ? vi_shift_left(v, 13 - shift) : vi_shift_right(v, shift - 13), 0x3ffu << 13);
+}
 
 #include "runtime/blend_template.h"
 
@@ -95,7 +111,7 @@ static SN_RT_INLINE vf3 transform_shared(const float *const *entries, int influe
   return sum;
 }
 
-// Cofactor matrix times n, as in kernel_scalar.c, with two cross products instead of three:
+// Cofactor matrix times n, as in vertex.h, with two cross products instead of three:
 // nx (y x z) + ny (z x x) + nz (x x y) = (nx y - ny x) x z + nz (x x y).
 static SN_RT_INLINE vf3 cofactors_times(const vf b[12], vf3 n) {
   vf3 x = column(b, 0), y = column(b, 1), z = column(b, 2), s = scale(n.x, y);
@@ -154,7 +170,7 @@ static SN_RT_INLINE cursor cursor_at(const sn_rt_job *job, const sn_rt_group *g,
   const sn_rt_stored *skin = &job->skin;
   uint32_t tuple_bytes = bits == SN_RT_PACKED_BITS ? skin->tuple_bytes : 2;
   cursor at = {.block = g->first_block,
-               .lanes = skin->lanes[g->first_block],
+               .lanes = job->lanes ? job->lanes : skin->lanes[g->first_block],
                .tuples = {NULL, tuple_bytes},
                .rest = (const char *)skin->rest + g->first_block * 3 * SN_RT_LANES * rest_bytes(bits),
                .normals = (const char *)skin->normals + g->first_block * normal_bytes(bits),
@@ -411,7 +427,7 @@ static SN_RT_INLINE void turned_blocks(const sn_rt_job *job, const sn_rt_group *
 
 #include "runtime/tangent_template.h"
 
-// ---- entry points: separate loops for floats and packed numbers, with and without normals, and for 1 to 4 influences ---------
+// ---- groups of blocks ----------------------------------------------------------------------------------------------------------
 
 typedef enum blending { blending_linear, blending_dualquat, blending_centres, blending_tangents } blending;
 
@@ -474,123 +490,3 @@ static SN_RT_INLINE form any_form(const sn_rt_job *job, int stretches) {
                 .stretched = stretches,
                 .any = 1};
 }
-
-#define SN_RT_LOOP(name, by, kind, has_normals, corrects)                                                            \
-  static void name(const sn_rt_job *job) {                                                                           \
-    groups(job, by, (form){.bits = kind, .normals = has_normals, .corrected = corrects});                            \
-  }
-#define SN_RT_LOOPS(name, by, corrected)                                                                             \
-  SN_RT_LOOP(name##_floats_##corrected, by, 32, 0, corrected)                                                        \
-  SN_RT_LOOP(name##_floats_normals_##corrected, by, 32, 1, corrected)                                                \
-  SN_RT_LOOP(name##_packed_##corrected, by, SN_RT_PACKED_BITS, 0, corrected)                                         \
-  SN_RT_LOOP(name##_packed_normals_##corrected, by, SN_RT_PACKED_BITS, 1, corrected)                                 \
-  static void name##_any_##corrected(const sn_rt_job *job) { groups(job, by, any_form(job, 0)); }                    \
-  static const sn_rt_kernel name##_loops_##corrected[2][3] = {                                                       \
-    {name##_floats_##corrected, name##_packed_##corrected, name##_any_##corrected},                                  \
-    {name##_floats_normals_##corrected, name##_packed_normals_##corrected, name##_any_##corrected}};
-
-SN_RT_LOOPS(linear, blending_linear, 0)
-SN_RT_LOOPS(dualquat, blending_dualquat, 0)
-
-static SN_RT_INLINE int kind_of(const sn_rt_job *job) {
-  return job->skin.weight_bits == 32 ? 0 : job->skin.weight_bits == SN_RT_PACKED_BITS ? 1 : 2;
-}
-
-static void stretched(const sn_rt_job *job) { groups(job, blending_dualquat, any_form(job, 1)); }
-
-// Only linear blends of floats and of packed numbers have separate loops.
-SN_RT_LOOP(tangents_floats, blending_tangents, 32, 0, 0)
-SN_RT_LOOP(tangents_packed, blending_tangents, SN_RT_PACKED_BITS, 0, 0)
-static void tangents_any(const sn_rt_job *job) { groups(job, blending_tangents, any_form(job, 0)); }
-
-static void tangents(const sn_rt_job *job) {
-  static const sn_rt_kernel loops[] = {tangents_floats, tangents_packed, tangents_any};
-  loops[job->turning == SN_RT_TURN_LINEAR ? kind_of(job) : 2](job);
-}
-
-#if defined(SN_RT_BASIC)
-static void linear(const sn_rt_job *job) { linear_loops_0[job->normals != NULL][kind_of(job)](job); }
-static void dualquat(const sn_rt_job *job) { dualquat_loops_0[job->normals != NULL][kind_of(job)](job); }
-#else
-SN_RT_LOOPS(linear, blending_linear, 1)
-SN_RT_LOOPS(dualquat, blending_dualquat, 1)
-SN_RT_LOOPS(centres, blending_centres, 0)
-
-// Blocks from `from` on that have corrections, or have none, as the first of them; at most to the end of the group.
-static uint32_t alike_from(const sn_rt_job *job, const sn_rt_group *g, uint32_t from) {
-  const uint32_t *start = job->correct.stored.start + g->first_block;
-  uint32_t end = from + 1;
-  while (end < g->block_count && (start[end] == start[end + 1]) == (start[from] == start[from + 1])) end++;
-  return end;
-}
-
-static int has_corrections(const sn_rt_job *job, const sn_rt_group *g, uint32_t block) {
-  const uint32_t *start = job->correct.stored.start + g->first_block + block;
-  return start[0] != start[1];
-}
-
-// Which of the two loops a block takes depends on the block alone, so that ranges give what the whole gives.
-static void run_part(sn_rt_job part, int corrected, const sn_rt_kernel loops[2]) {
-  if (!corrected) part.correct.stored.start = NULL;
-  loops[corrected](&part);
-}
-
-// A group of which some blocks have corrections: every run of blocks as a group of its own.
-static void by_runs(const sn_rt_job *job, uint32_t index, const sn_rt_kernel loops[2]) {
-  const sn_rt_group *g = job->skin.groups + index;
-  for (uint32_t b = 0, end; b < g->block_count; b = end) {
-    sn_rt_group run = *g;
-    sn_rt_job part = *job;
-    end = alike_from(job, g, b);
-    run.first_block += b, run.block_count = (uint16_t)(end - b);
-    run.first_weight += b * (g->influences - 1u), run.first_tuple += b * g->influences;
-    part.skin.groups = &run, part.first_group = 0, part.last_group = 1;
-    if (part.skin.boxes) part.skin.boxes += index;
-    run_part(part, has_corrections(job, g, b), loops);
-  }
-}
-
-// loops[1] for blocks with corrections, loops[0] for others: groups that are all of one kind go together.
-static void by_corrections(const sn_rt_job *job, const sn_rt_kernel loops[2]) {
-  for (uint32_t index = job->first_group, end; index < job->last_group; index = end) {
-    const sn_rt_group *g = job->skin.groups + index;
-    end = index + 1;
-    if (g->block_count == 0) continue;
-    if (alike_from(job, g, 0) < g->block_count) {
-      by_runs(job, index, loops);
-      continue;
-    }
-    int corrected = has_corrections(job, g, 0);
-    for (; end < job->last_group; end++) {
-      const sn_rt_group *next = job->skin.groups + end;
-      if (next->block_count &&
-          (has_corrections(job, next, 0) != corrected || alike_from(job, next, 0) < next->block_count))
-        break;
-    }
-    sn_rt_job part = *job;
-    part.first_group = index, part.last_group = end;
-    run_part(part, corrected, loops);
-  }
-}
-
-static void linear(const sn_rt_job *job) {
-  int normals = job->normals != NULL, kind = kind_of(job);
-  const sn_rt_kernel loops[2] = {linear_loops_0[normals][kind], linear_loops_1[normals][kind]};
-  if (job->correct.stored.start && !job->correct.dense)
-    by_corrections(job, loops);
-  else
-    loops[job->correct.stored.start != NULL](job);
-}
-
-// Dual quaternions gain nothing from that.
-static void dualquat(const sn_rt_job *job) {
-  int normals = job->normals != NULL, kind = kind_of(job);
-  (job->correct.stored.start ? dualquat_loops_1 : dualquat_loops_0)[normals][kind](job);
-}
-
-static void centres(const sn_rt_job *job) {
-  centres_loops_0[job->normals != NULL][job->correct.stored.start ? 2 : kind_of(job)](job);
-}
-
-static void stretched_centres(const sn_rt_job *job) { groups(job, blending_centres, any_form(job, 1)); }
-#endif

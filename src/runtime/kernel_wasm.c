@@ -107,12 +107,7 @@ static SN_RT_INLINE void vf_gather(const char *const at[4], vf *x, vf *y, vf *z)
 }
 
 #include "runtime/four_lanes.h"
+#define SN_RT_KERNELS sn_rt_wasm_kernels
+#include "runtime/kernels.h"
 
-#if defined(SN_RT_BASIC)
-const sn_rt_kernels sn_rt_wasm_kernels = {
-  .linear = linear, .dualquat = dualquat, .stretched = stretched, .shade = shade, .tangents = tangents};
-#else
-const sn_rt_kernels sn_rt_wasm_kernels = {linear, dualquat, stretched, centres,  stretched_centres,
-                                          rotreg, shade,    tangents,  mix_terms};
-#endif
 #endif

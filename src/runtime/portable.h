@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Functions of the scalar path that the GPU runs too: they compile as C and as CUDA.
+// Functions that the GPU runs too: they compile as C and as CUDA.
 #ifndef SINEW_RUNTIME_PORTABLE_H
 #define SINEW_RUNTIME_PORTABLE_H
 

@@ -81,7 +81,7 @@ static SN_RT_INLINE vf3 unit_normal(vf3 sum) {
   return n;
 }
 
-// sn_rt_bend of `width` lanes.
+// The rest file's normals (SN_RT_OWN_UNIT) instead of the computed ones n.
 static SN_RT_INLINE vf3 bend(const int16_t (*own)[SN_RT_LANES], int lane, vf3 edge, vf3 n) {
   vf3 o = scale(vf_set(SN_RT_OWN_UNIT), load_delta(own, lane)), zero = {vf_set(0), vf_set(0), vf_set(0)};
   vf along = dot3(n, edge);

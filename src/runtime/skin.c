@@ -22,29 +22,6 @@ static sn_rt_job new_job(const sn_rt_model *model, const void *scratch) {
   return job;
 }
 
-// The job of one block, `block` of group `group` of the chunk, whose lanes go to places 0 to 7; `one` is its group.
-static sn_rt_job block_job(const sn_rt_job *chunk, uint32_t group, uint32_t block, sn_rt_group *one) {
-  static const uint16_t in_order[1][SN_RT_LANES] = {{0, 1, 2, 3, 4, 5, 6, 7}};
-  sn_rt_job job = *chunk;
-  *one = chunk->skin.groups[group];
-  size_t at = (size_t)one->first_block + block;
-  one->first_weight += block * (one->influences - 1u), one->first_tuple += block * one->influences;
-  one->block_count = 1, one->first_block = 0;
-  int packed = job.skin.boxes != NULL;
-  job.skin.groups = one, job.first_group = 0, job.last_group = 1, job.skin.lanes = in_order;
-  job.skin.rest = (const char *)job.skin.rest + at * 3 * SN_RT_LANES * (packed ? sizeof(uint16_t) : sizeof(float));
-  job.skin.normals =
-    (const char *)job.skin.normals + at * (packed ? (size_t)SN_RT_PACKED_NORMALS : 3 * SN_RT_LANES * sizeof(float));
-  if (job.skin.tangents) job.skin.tangents = (const char *)job.skin.tangents + at * sn_rt_tangent_bytes(packed);
-  if (packed) job.skin.boxes += group;
-  if (job.centres) job.centres += at;
-  sn_rt_stored_corrections *c = &job.correct.stored;
-  if (c->start) c->start += at;
-  if (c->limits)
-    c->limits = (const char *)c->limits + at * SN_RT_LANES * (c->limit_unit > 0 ? sizeof(uint16_t) : sizeof(float));
-  return job;
-}
-
 static sn_rt_kernel kernel_for(const sn_rt_model *model, const sn_rt_job *job, const sn_rt_kernels *kernels) {
   if (model->info.blend == SN_RT_BLEND_LINEAR) return kernels->linear;
   int rigid = (*job->scratch.flags & SN_RT_RIGID) != 0;
@@ -110,6 +87,7 @@ static void put_vertex(const sn_rt_job *chunk, const request *r, uint32_t vertex
 // Every block with a vertex that is wanted is evaluated into a buffer, for ranges within a chunk and for halves. Normals that
 // tangents need are read of the range only.
 static void skin_part(const sn_rt_job *chunk, const request *r) {
+  static const uint16_t in_order[SN_RT_LANES] = {0, 1, 2, 3, 4, 5, 6, 7};
   block_results out = {0};
   int half = r->output->flags & SN_RT_HALF_NORMALS;
   for (uint32_t index = chunk->first_group; index < chunk->last_group; index++) {
@@ -118,7 +96,8 @@ static void skin_part(const sn_rt_job *chunk, const request *r) {
       const uint16_t *lanes = chunk->skin.lanes[(size_t)g->first_block + b];
       if (!wanted_block(r, (size_t)g->first_block + b, lanes)) continue;
       sn_rt_group one;
-      sn_rt_job job = block_job(chunk, index, b, &one);
+      sn_rt_job job = sn_rt_run_of(chunk, index, b, 1, &one);
+      job.lanes = in_order;
       job.positions = (char *)out.positions, job.position_stride = sizeof *out.positions;
       job.normals = chunk->normals ? (char *)out.normals : NULL, job.normal_stride = sizeof *out.normals;
       job.tangents = chunk->tangents ? (char *)out.tangents : NULL, job.tangent_stride = sizeof *out.tangents;
@@ -159,15 +138,11 @@ static void hold_blocks(const sn_rt_job *chunk, const request *r, size_t block, 
     }
 }
 
-// Blocks first .. end - 1 of a group, as a group of its own.
+// Blocks first .. end - 1 of all, which are of one group.
 static void skin_run(const sn_rt_job *chunk, const request *r, uint32_t index, size_t first, size_t end) {
-  sn_rt_group run = chunk->skin.groups[index];
-  uint32_t skipped = (uint32_t)(first - run.first_block);
-  run.first_block = (uint32_t)first, run.block_count = (uint16_t)(end - first);
-  run.first_weight += skipped * (run.influences - 1u), run.first_tuple += skipped * run.influences;
-  sn_rt_job job = *chunk;
-  job.skin.groups = &run, job.first_group = 0, job.last_group = 1;
-  if (job.skin.boxes) job.skin.boxes += index;
+  sn_rt_group run;
+  uint32_t skipped = (uint32_t)first - chunk->skin.groups[index].first_block;
+  sn_rt_job job = sn_rt_run_of(chunk, index, skipped, (uint32_t)(end - first), &run);
   r->kernel(&job);
   hold_blocks(chunk, r, first, end);
 }

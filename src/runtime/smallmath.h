@@ -8,90 +8,53 @@
 
 #include "runtime/portable.h"
 
-// ---- polar decomposition, by one-sided Jacobi rotations in double precision ---------------------------------------------
+// ---- polar decomposition -------------------------------------------------------------------------------------------------
 
-SN_RT_BOTH double sn_rt_column_dot(const double a[3][3], int p, int q) {
-  return a[0][p] * a[0][q] + a[1][p] * a[1][q] + a[2][p] * a[2][q];
+SN_RT_BOTH void sn_rt_rotate_pair(double *x, double *y, double c, double s) {
+  double old = *x;
+  *x = c * old - s * *y, *y = s * old + c * *y;
 }
 
-SN_RT_BOTH void sn_rt_rotate_columns(double a[3][3], int p, int q, double c, double s) {
-  for (int r = 0; r < 3; r++) {
-    double x = a[r][p], y = a[r][q];
-    a[r][p] = c * x - s * y, a[r][q] = s * x + c * y;
-  }
-}
-
-// Rotates columns of a (and of v) until they are at right angles: then a = u diag(lengths).
-SN_RT_BOTH void sn_rt_orthogonalise_columns(double a[3][3], double v[3][3]) {
-  for (int sweep = 0; sweep < 30; sweep++) {
-    int rotated = 0;
-    for (int p = 0; p < 2; p++)
-      for (int q = p + 1; q < 3; q++) {
-        double xx = sn_rt_column_dot(a, p, p), yy = sn_rt_column_dot(a, q, q), xy = sn_rt_column_dot(a, p, q);
-        if (!(fabs(xy) > 1e-15 * sqrt(xx * yy)) || !(fabs(xy) > 1e-290)) continue;
+// Diagonalises the symmetric matrix k by Jacobi rotations of rows and columns p and q; the columns of v become its eigenvectors.
+SN_RT_BOTH void sn_rt_diagonalise(double k[4][4], double v[4][4], double tiny) {
+  for (int sweep = 0, rotated = 1; sweep < 30 && rotated; sweep++) {
+    rotated = 0;
+    for (int p = 0; p < 3; p++)
+      for (int q = p + 1; q < 4; q++) {
+        if (!(fabs(k[p][q]) > tiny)) continue;
         rotated = 1;
-        double zeta = (yy - xx) / (2 * xy);
+        double zeta = (k[q][q] - k[p][p]) / (2 * k[p][q]);
         double t = copysign(1.0, zeta) / (fabs(zeta) + sqrt(1 + zeta * zeta)), c = 1 / sqrt(1 + t * t);
-        sn_rt_rotate_columns(a, p, q, c, c * t), sn_rt_rotate_columns(v, p, q, c, c * t);
+        for (int r = 0; r < 4; r++) sn_rt_rotate_pair(&k[r][p], &k[r][q], c, c * t);
+        for (int r = 0; r < 4; r++) sn_rt_rotate_pair(&k[p][r], &k[q][r], c, c * t);
+        for (int r = 0; r < 4; r++) sn_rt_rotate_pair(&v[r][p], &v[r][q], c, c * t);
       }
-    if (!rotated) return;
   }
 }
 
-SN_RT_BOTH void sn_rt_swap_columns(double a[3][3], int p, int q) {
-  for (int r = 0; r < 3; r++) {
-    double keep = a[r][p];
-    a[r][p] = a[r][q], a[r][q] = keep;
+// The proper rotation r nearest to a is that of the quaternion x y z w which is the eigenvector of the largest eigenvalue of k
+// (Horn 1987); s = r^T a is symmetric. In double precision: float digits of a small stretch would be lost beside a large one.
+SN_RT_BOTH void sn_rt_polar_by_quaternion(const float a[9], float r_out[9], float s_out[9]) {
+  double xx = a[0], xy = a[1], xz = a[2], yx = a[3], yy = a[4], yz = a[5], zx = a[6], zy = a[7], zz = a[8], size = 0;
+  double k[4][4] = {{xx - yy - zz, xy + yx, xz + zx, zy - yz},
+                    {xy + yx, yy - xx - zz, yz + zy, xz - zx},
+                    {xz + zx, yz + zy, zz - xx - yy, yx - xy},
+                    {zy - yz, xz - zx, yx - xy, xx + yy + zz}};
+  double v[4][4] = {{1, 0, 0, 0}, {0, 1, 0, 0}, {0, 0, 1, 0}, {0, 0, 0, 1}};
+  for (int n = 0; n < 9; n++) size += fabs((double)a[n]);
+  sn_rt_diagonalise(k, v, 1e-16 * size);
+  int best = 3;
+  for (int n = 0; n < 3; n++)
+    if (k[n][n] > k[best][best]) best = n;
+  double x = v[0][best], y = v[1][best], z = v[2][best], w = v[3][best], f = 2 / (x * x + y * y + z * z + w * w);
+  double r[3][3] = {{1 - f * (y * y + z * z), f * (x * y - w * z), f * (x * z + w * y)},
+                    {f * (x * y + w * z), 1 - f * (x * x + z * z), f * (y * z - w * x)},
+                    {f * (x * z - w * y), f * (y * z + w * x), 1 - f * (x * x + y * y)}};
+  for (int n = 0; n < 9; n++) {
+    double sum = 0;
+    for (int m = 0; m < 3; m++) sum += r[m][n / 3] * a[3 * m + n % 3] + r[m][n % 3] * a[3 * m + n / 3];
+    r_out[n] = (float)r[n / 3][n % 3], s_out[n] = (float)(sum / 2);
   }
-}
-
-SN_RT_BOTH void sn_rt_cross_columns(double a[3][3], int p, int q, double out[3]) {
-  out[0] = a[1][p] * a[2][q] - a[2][p] * a[1][q];
-  out[1] = a[2][p] * a[0][q] - a[0][p] * a[2][q];
-  out[2] = a[0][p] * a[1][q] - a[1][p] * a[0][q];
-}
-
-// Column c of u to unit length; where it is zero, some direction at right angles to column 0 (or the x axis).
-SN_RT_BOTH void sn_rt_unit_column(double u[3][3], int c, double length, double tiny) {
-  double fill[3] = {1, 0, 0};
-  if (c == 1) { // the axis that column 0 has least of, less its part along column 0
-    int axis = 0;
-    for (int r = 1; r < 3; r++)
-      if (fabs(u[r][0]) < fabs(u[axis][0])) axis = r;
-    for (int r = 0; r < 3; r++) fill[r] = (r == axis) - u[axis][0] * u[r][0];
-  }
-  double norm = sqrt(fill[0] * fill[0] + fill[1] * fill[1] + fill[2] * fill[2]);
-  for (int r = 0; r < 3; r++) u[r][c] = length > tiny ? u[r][c] / length : fill[r] / norm;
-}
-
-SN_RT_BOTH void sn_rt_polar_by_jacobi(const float a[9], float r_out[9], float s_out[9]) {
-  double u[3][3], v[3][3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}, length[3], third[3];
-  for (int n = 0; n < 9; n++) u[n / 3][n % 3] = a[n];
-  sn_rt_orthogonalise_columns(u, v);
-  for (int c = 0; c < 3; c++) length[c] = sqrt(sn_rt_column_dot(u, c, c));
-  for (int pass = 0; pass < 2; pass++)
-    for (int c = 0; c < 2; c++) {
-      if (!(length[c] < length[c + 1])) continue;
-      double keep = length[c];
-      length[c] = length[c + 1], length[c + 1] = keep;
-      sn_rt_swap_columns(u, c, c + 1), sn_rt_swap_columns(v, c, c + 1);
-    }
-  double tiny = 1e-12 * length[0];
-  sn_rt_unit_column(u, 0, length[0], 0), sn_rt_unit_column(u, 1, length[1], tiny);
-  // The last column completes u to the handedness of v, so that r = u v^T is a proper rotation.
-  double vw[3];
-  sn_rt_cross_columns(v, 0, 1, vw);
-  double hand = vw[0] * v[0][2] + vw[1] * v[1][2] + vw[2] * v[2][2] < 0 ? -1 : 1;
-  sn_rt_cross_columns(u, 0, 1, third);
-  double along = u[0][2] * third[0] + u[1][2] * third[1] + u[2][2] * third[2];
-  if (along * hand < 0) length[2] = -length[2];
-  for (int r = 0; r < 3; r++) u[r][2] = hand * third[r];
-  for (int r = 0; r < 3; r++)
-    for (int c = 0; c < 3; c++) {
-      double rotation = 0, stretch = 0;
-      for (int k = 0; k < 3; k++) rotation += u[r][k] * v[c][k], stretch += v[r][k] * length[k] * v[c][k];
-      r_out[3 * r + c] = (float)rotation, s_out[3 * r + c] = (float)stretch;
-    }
 }
 
 SN_RT_BOTH int sn_rt_is_rotation(const float a[9]) {
@@ -110,7 +73,7 @@ SN_RT_BOTH int sn_rt_is_rotation(const float a[9]) {
 // Returns 1 where a is a rotation already (to 1e-5), and then s is the identity.
 SN_RT_BOTH int sn_rt_polar(const float a[9], float r[9], float s[9]) {
   if (!sn_rt_is_rotation(a)) {
-    sn_rt_polar_by_jacobi(a, r, s);
+    sn_rt_polar_by_quaternion(a, r, s);
     return 0;
   }
   const float identity[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};

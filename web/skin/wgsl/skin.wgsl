@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The blend, correct and shade slots: src/runtime/kernel_scalar.c and vertex.h, one invocation per vertex.
+// The blend, correct and shade slots: src/cuda/vertex.h, one invocation per vertex.
 
 struct Vertex { influences: u32, joints: array<u32, 8>, weights: array<f32, 8>, position: vec3f, normal: vec3f }
 

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: MIT
+// The kernels of an instruction set, with the vectors of the file that includes this: separate loops for floats and packed numbers,
+// with and without normals. SN_RT_KERNELS is the table's name.
+#include "runtime/kernel_template.h"
+#include "runtime/shade_template.h"
+#if !defined(SN_RT_BASIC)
+#include "runtime/product_template.h"
+#include "runtime/rotreg_template.h"
+#include "runtime/terms_template.h"
+#endif
+
+#define SN_RT_LOOP(name, by, kind, has_normals, corrects)                                                            \
+  static void name(const sn_rt_job *job) {                                                                           \
+    groups(job, by, (form){.bits = kind, .normals = has_normals, .corrected = corrects});                            \
+  }
+#define SN_RT_LOOPS(name, by, corrected)                                                                             \
+  SN_RT_LOOP(name##_floats_##corrected, by, 32, 0, corrected)                                                        \
+  SN_RT_LOOP(name##_floats_normals_##corrected, by, 32, 1, corrected)                                                \
+  SN_RT_LOOP(name##_packed_##corrected, by, SN_RT_PACKED_BITS, 0, corrected)                                         \
+  SN_RT_LOOP(name##_packed_normals_##corrected, by, SN_RT_PACKED_BITS, 1, corrected)                                 \
+  static void name##_any_##corrected(const sn_rt_job *job) { groups(job, by, any_form(job, 0)); }                    \
+  static const sn_rt_kernel name##_loops_##corrected[2][3] = {                                                       \
+    {name##_floats_##corrected, name##_packed_##corrected, name##_any_##corrected},                                  \
+    {name##_floats_normals_##corrected, name##_packed_normals_##corrected, name##_any_##corrected}};
+
+SN_RT_LOOPS(linear, blending_linear, 0)
+SN_RT_LOOPS(dualquat, blending_dualquat, 0)
+
+static SN_RT_INLINE int kind_of(const sn_rt_job *job) {
+  return job->skin.weight_bits == 32 ? 0 : job->skin.weight_bits == SN_RT_PACKED_BITS ? 1 : 2;
+}
+
+static void stretched(const sn_rt_job *job) { groups(job, blending_dualquat, any_form(job, 1)); }
+
+// Only linear blends of floats and of packed numbers have separate loops.
+SN_RT_LOOP(tangents_floats, blending_tangents, 32, 0, 0)
+SN_RT_LOOP(tangents_packed, blending_tangents, SN_RT_PACKED_BITS, 0, 0)
+static void tangents_any(const sn_rt_job *job) { groups(job, blending_tangents, any_form(job, 0)); }
+
+static void tangents(const sn_rt_job *job) {
+  static const sn_rt_kernel loops[] = {tangents_floats, tangents_packed, tangents_any};
+  loops[job->turning == SN_RT_TURN_LINEAR ? kind_of(job) : 2](job);
+}
+
+#if defined(SN_RT_BASIC)
+static void linear(const sn_rt_job *job) { linear_loops_0[job->normals != NULL][kind_of(job)](job); }
+static void dualquat(const sn_rt_job *job) { dualquat_loops_0[job->normals != NULL][kind_of(job)](job); }
+
+const sn_rt_kernels SN_RT_KERNELS = {
+  .linear = linear, .dualquat = dualquat, .stretched = stretched, .shade = shade, .tangents = tangents};
+#else
+SN_RT_LOOPS(linear, blending_linear, 1)
+SN_RT_LOOPS(dualquat, blending_dualquat, 1)
+SN_RT_LOOPS(centres, blending_centres, 0)
+
+// Blocks from `from` on that have corrections, or have none, as the first of them; at most to the end of the group.
+static uint32_t alike_from(const sn_rt_job *job, const sn_rt_group *g, uint32_t from) {
+  const uint32_t *start = job->correct.stored.start + g->first_block;
+  uint32_t end = from + 1;
+  while (end < g->block_count && (start[end] == start[end + 1]) == (start[from] == start[from + 1])) end++;
+  return end;
+}
+
+static int has_corrections(const sn_rt_job *job, const sn_rt_group *g, uint32_t block) {
+  const uint32_t *start = job->correct.stored.start + g->first_block + block;
+  return start[0] != start[1];
+}
+
+// Which of the two loops a block takes depends on the block alone, so that ranges give what the whole gives.
+static void run_part(sn_rt_job part, int corrected, const sn_rt_kernel loops[2]) {
+  if (!corrected) part.correct.stored.start = NULL;
+  loops[corrected](&part);
+}
+
+// A group of which some blocks have corrections: every run of blocks as a group of its own.
+static void by_runs(const sn_rt_job *job, uint32_t index, const sn_rt_kernel loops[2]) {
+  const sn_rt_group *g = job->skin.groups + index;
+  for (uint32_t b = 0, end; b < g->block_count; b = end) {
+    sn_rt_group run;
+    end = alike_from(job, g, b);
+    sn_rt_job part = sn_rt_run_of(job, index, b, end - b, &run);
+    run_part(part, has_corrections(job, g, b), loops);
+  }
+}
+
+// loops[1] for blocks with corrections, loops[0] for others: groups that are all of one kind go together.
+static void by_corrections(const sn_rt_job *job, const sn_rt_kernel loops[2]) {
+  for (uint32_t index = job->first_group, end; index < job->last_group; index = end) {
+    const sn_rt_group *g = job->skin.groups + index;
+    end = index + 1;
+    if (g->block_count == 0) continue;
+    if (alike_from(job, g, 0) < g->block_count) {
+      by_runs(job, index, loops);
+      continue;
+    }
+    int corrected = has_corrections(job, g, 0);
+    for (; end < job->last_group; end++) {
+      const sn_rt_group *next = job->skin.groups + end;
+      if (next->block_count &&
+          (has_corrections(job, next, 0) != corrected || alike_from(job, next, 0) < next->block_count))
+        break;
+    }
+    sn_rt_job part = *job;
+    part.first_group = index, part.last_group = end;
+    run_part(part, corrected, loops);
+  }
+}
+
+static void linear(const sn_rt_job *job) {
+  int normals = job->normals != NULL, kind = kind_of(job);
+  const sn_rt_kernel loops[2] = {linear_loops_0[normals][kind], linear_loops_1[normals][kind]};
+  if (job->correct.stored.start && !job->correct.dense)
+    by_corrections(job, loops);
+  else
+    loops[job->correct.stored.start != NULL](job);
+}
+
+// Dual quaternions gain nothing from that.
+static void dualquat(const sn_rt_job *job) {
+  int normals = job->normals != NULL, kind = kind_of(job);
+  (job->correct.stored.start ? dualquat_loops_1 : dualquat_loops_0)[normals][kind](job);
+}
+
+static void centres(const sn_rt_job *job) {
+  centres_loops_0[job->normals != NULL][job->correct.stored.start ? 2 : kind_of(job)](job);
+}
+
+static void stretched_centres(const sn_rt_job *job) { groups(job, blending_centres, any_form(job, 1)); }
+
+const sn_rt_kernels SN_RT_KERNELS = {linear, dualquat, stretched, centres,   stretched_centres,
+                                     rotreg, shade,    tangents,  mix_terms, product};
+#endif

@@ -5,10 +5,7 @@
 #include "palette_fixture.h"
 #include "runtime/format.h"
 #include "sinew/examples.h"
-#include "train/cluster.h"
-#include "train/rotreg/published.h"
 #include "train/rotreg/reduced.h"
-#include "train/rotreg/solve.h"
 #include "train/train.h"
 #include "tube_fixture.h"
 

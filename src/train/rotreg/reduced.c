@@ -8,11 +8,6 @@
 
 #include "base/team.h"
 #include "train/folds.h"
-#include "train/rotreg/anchor.h"
-#include "train/rotreg/key_gradients.h"
-#include "train/rotreg/published.h"
-#include "train/rotreg/solve.h"
-#include "train/rotreg/weigh.h"
 #include "train/near.h"
 #include "train/train.h"
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Rotational regression: predictors and the full form.
 #include "tube_fixture.h"
-#include "train/rotreg/published.h"
-#include "train/rotreg/predictor.h"
+#include "train/rotreg/reduced.h"
 
 // ---- predictors ----------------------------------------------------------------------------------------------------------
 

@@ -5,10 +5,7 @@
 #include "palette_fixture.h"
 #include "runtime/format.h"
 #include "sinew/examples.h"
-#include "train/cluster.h"
-#include "train/rotreg/published.h"
 #include "train/rotreg/reduced.h"
-#include "train/rotreg/solve.h"
 #include "train/train.h"
 #include "tube_fixture.h"
 
@@ -203,7 +200,7 @@ static void test_c_against_dense_least_squares(void **state) {
   sn_skin skin;
   sn_random rng = sn_random_new(2);
   assert_ok(&ctx, sn_topology_build(&ctx, &e.rest, &topology));
-  assert_ok(&ctx, sn_cluster_triangles(&ctx, &memory, &e, &keys, false, &tree));
+  assert_ok(&ctx, sn_cluster_triangles(&ctx, &memory, &e, &keys, &tree));
   const sn_rotreg_data data = {&e, &topology, &keys, NULL, &skin, false};
   assert_ok(&ctx, sn_rotreg_bones_fit(&ctx, &memory, &data, &(sn_rotreg_cut){&tree, 5, 3}, &bones));
   assert_ok(&ctx, sn_rotreg_key_gradients_fit(&ctx, &memory, &data, &bones, &gradients));
@@ -257,7 +254,7 @@ static void test_clusters_are_the_rigid_parts(void **state) {
     sn_keys keys = keys_of(&ctx, "all", 3, NULL);
     sn_cluster_tree tree;
     int *group = malloc((size_t)e.rest.triangle_count * sizeof *group), count;
-    assert_ok(&ctx, sn_cluster_triangles(&ctx, &memory, &e, &keys, false, &tree));
+    assert_ok(&ctx, sn_cluster_triangles(&ctx, &memory, &e, &keys, &tree));
     assert_ok(&ctx, sn_cluster_cut(&ctx, &tree, 1000000, group, &count));
     assert_int_equal(count, e.rest.triangle_count);
     assert_ok(&ctx, sn_cluster_cut(&ctx, &tree, 1, group, &count));
@@ -303,7 +300,7 @@ static void test_many_parts_leave_groups_to_the_largest(void **state) {
   sn_keys keys = keys_of(&ctx, "all", 3, NULL);
   int *group = malloc((size_t)rest.triangle_count * sizeof *group), count, of_tube = 0;
   assert_ok(&ctx,
-            sn_cluster_triangles(&ctx, &memory, &(sn_examples){.rest = rest, .frames = frames}, &keys, false, &tree));
+            sn_cluster_triangles(&ctx, &memory, &(sn_examples){.rest = rest, .frames = frames}, &keys, &tree));
   assert_ok(&ctx, sn_cluster_cut(&ctx, &tree, 40, group, &count));
   bool seen[40] = {false};
   for (int t = 0; t < e.rest.triangle_count; t++) of_tube += !seen[group[t]], seen[group[t]] = true;
@@ -362,7 +359,7 @@ static void test_published_join(void **state) {
   sn_arena memory = sn_arena_new(&ctx);
   sn_keys keys = keys_of(&ctx, "all", 2, NULL);
   sn_cluster_tree tree;
-  assert_ok(&ctx, sn_cluster_triangles(&ctx, &memory, &e, &keys, true, &tree));
+  assert_ok(&ctx, sn_cluster_triangles(&ctx, &memory, &e, &keys, &tree));
   assert_int_equal(tree.joins[0][0], best[0]);
   assert_int_equal(tree.joins[0][1], best[1]);
   assert_near(tree.costs[0], least, 1e-4 * least);
@@ -383,7 +380,7 @@ static void test_published_coefficients(void **state) {
   sn_rotreg_bones bones;
   sn_rotreg_key_gradients k;
   assert_ok(&ctx, sn_topology_build(&ctx, &e.rest, &topology));
-  assert_ok(&ctx, sn_cluster_triangles(&ctx, &memory, &e, &keys, true, &tree));
+  assert_ok(&ctx, sn_cluster_triangles(&ctx, &memory, &e, &keys, &tree));
   const sn_rotreg_data data = {&e, &topology, &keys, NULL, NULL, true};
   assert_ok(&ctx, sn_rotreg_bones_fit(&ctx, &memory, &data, &(sn_rotreg_cut){&tree, 5, 3}, &bones));
   assert_ok(&ctx, sn_rotreg_key_gradients_fit(&ctx, &memory, &data, &bones, &k));

@@ -4,9 +4,7 @@
 #include "palette_fixture.h"
 #include "runtime/format.h"
 #include "sinew/examples.h"
-#include "train/rotreg/published.h"
 #include "train/rotreg/reduced.h"
-#include "train/rotreg/torque.h"
 
 static double blend_at(const double c[sn_torque_most_degree], double x) {
   sn_torque_functions functions = {{c[0], c[1], c[2]}, {0}, {0}};

@@ -7,8 +7,7 @@
 
 #include "sinew/fit.h"
 #include "lab/study/study.h"
-#include "train/rotreg/poisson.h"
-#include "train/rotreg/published.h"
+#include "train/rotreg/reduced.h"
 
 typedef struct arm {
   study *s;

@@ -9,13 +9,13 @@
 typedef struct sn_cluster_tree {
   int leaf_count;  // triangles
   int (*joins)[2]; // leaf_count - 1, in order: the groups that hold these two triangles become one
-  double *costs;   // by how much each join raises the sum of squared vertex distances; as published E_A->B
+  double *costs;   // E_A->B of each join
 } sn_cluster_tree;
 
-// A group moves by the affine maps that fit its vertices best. Groups of different components are joined when few are left.
-// `published`: a join costs E_A->B (5.1), the error of A's vertices under B's transformation, or E_B->A where that is less.
+// A group moves by the affine maps T that fit its vertices best. A join costs E_A->B, the error of A's vertices under B's maps, or
+// E_B->A where that is less. Groups of different components are joined when few are left.
 sn_status sn_cluster_triangles(sn_context *ctx, sn_arena *memory, const sn_examples *examples, const sn_keys *keys,
-                               bool published, sn_cluster_tree *out);
+                               sn_cluster_tree *out);
 
 // The groups when `count` are left (all leaves if there are fewer): group_of[t] is 0 .. returned number - 1, numbered by
 // first appearance.

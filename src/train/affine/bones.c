@@ -65,7 +65,7 @@ static sn_status cluster_bones(sn_context *ctx, const sn_examples *examples, con
   sn_cluster_tree tree;
   int *group_of = SN_NEW(ctx, &scratch, int, rest->triangle_count);
   sn_status status = group_of ? sn_topology_build(ctx, rest, &topology) : ctx->error.status;
-  if (status == SN_OK) status = sn_cluster_triangles(ctx, &scratch, examples, keys, false, &tree);
+  if (status == SN_OK) status = sn_cluster_triangles(ctx, &scratch, examples, keys, &tree);
   if (status == SN_OK) status = sn_cluster_cut(ctx, &tree, options->bones, group_of, &out->bones);
   if (status == SN_OK) status = sn_skin_new(ctx, rest->vertex_count, options->influences, &out->skin);
   if (status == SN_OK) assign_vertices(rest, &topology, group_of, &out->skin);

@@ -15,7 +15,7 @@
 enum { candidate_count = 64 };
 
 // Width of the kernel, in mean squared distances as beta of the method, and its ridge: they only choose vertices.
-static const double width = 16, ridge = 1e-3;
+static const double width = 16, ridge = 1e-7;
 
 typedef struct search {
   int frames, rank;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Anchors: ridge regression of homogeneous points per vertex, on the joints around it.
-#include "train/rotreg/anchor.h"
+#include "train/rotreg/reduced.h"
 
 #include <math.h>
 #include <string.h>
@@ -173,4 +173,33 @@ sn_status sn_rotreg_anchors_fit(sn_context *ctx, sn_arena *memory, const sn_rotr
   status = sn_team_gather(ctx, n, 16, residual, sizeof *residual);
   if (status == SN_OK) status = sn_team_gather(ctx, n, 16, out->joints, sizeof *out->joints);
   return status == SN_OK ? sn_team_gather(ctx, n, 16, out->points, sizeof *out->points) : status;
+}
+
+// ---- F (4.2) ---------------------------------------------------------------------------------------------------------
+
+// Error of a vertex in F, over the rms of all vertices. Section 4.2 has a threshold without a number.
+static const double threshold = 0.5;
+
+sn_status sn_rotreg_hard_set(sn_context *ctx, const sn_examples *examples, const sn_topology *topology,
+                             const sn_keys *keys, const sn_rotreg_anchors *blend, bool *fixed) {
+  int n = examples->rest.vertex_count;
+  sn_arena scratch = sn_arena_new(ctx);
+  double *error = SN_NEW(ctx, &scratch, double, n), mean = 0;
+  int *best = SN_NEW(ctx, &scratch, int, n); // 1 + the best vertex of a component
+  bool ready = error && best;
+  for (int i = 0; ready && i < n; i++) {
+    for (int k = 0; k < keys->count; k++) {
+      int f = keys->frames[k];
+      sn_vec3 at = sn_rotreg_anchor_at(blend, i, sn_pose(&examples->poses, f));
+      sn_vec3 d = sn_vec3_sub(at, sn_vec3_from(sn_frame(&examples->frames, f)[i]));
+      error[i] += sn_vec3_dot(d, d);
+    }
+    mean += error[i] / n;
+    int *first = &best[topology->component[i]];
+    if (*first == 0 || error[i] < error[*first - 1]) *first = i + 1;
+  }
+  for (int i = 0; ready && i < n; i++)
+    fixed[i] = sqrt(error[i]) <= threshold * sqrt(mean) || best[topology->component[i]] == i + 1;
+  sn_arena_free(&scratch);
+  return ready ? SN_OK : ctx->error.status;
 }

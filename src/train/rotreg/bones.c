@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Proxy bones: weights and matrices in alternation, from a cut of the cluster tree.
-#include "train/rotreg/bones.h"
+#include "train/rotreg/reduced.h"
 
 #include <string.h>
 

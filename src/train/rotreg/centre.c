@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Scenes far from the origin are trained about their centre, in single precision.
-#include "train/rotreg/centre.h"
+#include "train/rotreg/rotreg.h"
 
 #include <string.h>
-
-#include "train/rotreg/numbers.h"
 
 // Where joint 0 takes the centre.
 static sn_vec3 centre_at(const sn_rotreg_scene *scene, const sn_examples *examples, int frame) {

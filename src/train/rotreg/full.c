@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The unreduced form (4.1, 4.2): a predictor per triangle, a sparse system per mesh. The reference for accuracy.
 #include "sinew/fit.h"
-#include "train/rotreg/centre.h"
 #include "train/rotreg/rotreg.h"
-#include "train/rotreg/anchor.h"
-#include "train/rotreg/poisson.h"
-#include "train/rotreg/published.h"
-#include "train/rotreg/weigh.h"
 
 // Everything learned: every triangle has a key gradient of its own.
 typedef struct full_form {

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Key gradients and the blend weights beta of every triangle, by coordinate descent.
-#include "train/rotreg/key_gradients.h"
+#include "train/rotreg/reduced.h"
 
 #include <lapacke.h>
 
 #include "base/team.h"
 #include "solve/solve.h"
-#include "train/rotreg/predictor.h"
 
 enum { most = sn_rotreg_most_gradients, rounds = sn_rotreg_gradient_rounds };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The sparse normal equations of mesh reconstruction, factored once per mesh.
-#include "train/rotreg/poisson.h"
+#include "train/rotreg/reduced.h"
 
 #include <string.h>
 

@@ -17,6 +17,13 @@ sn_rotreg_fit_options sn_rotreg_fit_options_default(void) {
     .most_factors = 2, .map_ridge = 1, .shear_ridge = 0.5, .tilt_ridge = 1, .rest_weight = 1};
 }
 
+sn_rotreg_fit_options sn_rotreg_published_options(void) {
+  sn_rotreg_fit_options out = sn_rotreg_fit_options_default();
+  out.published = true, out.map_ridge = INFINITY, out.tilt_ridge = out.rest_weight = 0;
+  out.shear_ridge = 1e-3; // published: least squares (3.3), which fewer than seven poses leave open
+  return out;
+}
+
 size_t sn_rotreg_work_size(int pose_count) {
   return sizeof(sn_rotreg_work) + (size_t)pose_count * (6 * sizeof(sn_mat3) + 3 * sizeof(sn_vec3));
 }

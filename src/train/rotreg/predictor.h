@@ -9,16 +9,6 @@
 #include "train/folds.h"
 #include "train/rotreg/numbers.h"
 
-// What the parts of the method are fitted to.
-typedef struct sn_rotreg_data {
-  const sn_examples *examples;
-  const sn_topology *topology;
-  const sn_keys *keys;
-  const sn_folds *folds;
-  const sn_skin *skin; // linear blend skinning on the joints
-  bool published;      // see published.h
-} sn_rotreg_data;
-
 // ---- joint rotations (3.2.1) ----------------------------------------------------------------------------------------
 
 // Every joint's rotation as seen from its base: the parent, for a second root the first one, for the first root itself.
@@ -77,12 +67,16 @@ typedef struct sn_rotreg_fit_options {
   double
     rest_weight; // of the rest pose (no tilt, no scale or shear) over that of all poses: determines what a joint that is
                  // always rotated leaves open
-  bool published; // see published.h
+  bool published; // see sn_rotreg_published_options
   // NULL: any joint, and no prior. Otherwise maps are regularised towards shares of the local rotations.
   const sn_rotreg_local *local;
 } sn_rotreg_fit_options;
 
 sn_rotreg_fit_options sn_rotreg_fit_options_default(void);
+// published=1, sections 3 to 5 as printed: predictors exp(u W theta) with u >= 0 for the best joint and one more on the residual,
+// scale and shear from the best joint and its parent, no free maps or tilts, edges of equal weight, a hard set F, clusters by
+// E_A->B, key gradients from the proxy bones with free coefficients.
+sn_rotreg_fit_options sn_rotreg_published_options(void);
 
 // The best u and W for rho = u W theta in closed form; u = 0, W = I where theta never moves. Returns
 // the sum of |rho - u W theta|^2.

@@ -8,11 +8,6 @@
 
 #include "base/team.h"
 #include "train/folds.h"
-#include "train/rotreg/anchor.h"
-#include "train/rotreg/key_gradients.h"
-#include "train/rotreg/published.h"
-#include "train/rotreg/solve.h"
-#include "train/rotreg/weigh.h"
 #include "train/near.h"
 #include "train/train.h"
 
@@ -68,7 +63,7 @@ static sn_status make_bones(reduced_job *job) {
   sn_cluster_tree tree;
   int room = SN_RT_MAX_JOINTS - e->skeleton.joint_count;
   int most = e->rest.triangle_count < room ? e->rest.triangle_count : room, count = job->options->bones;
-  sn_status status = sn_cluster_triangles(job->ctx, job->memory, e, job->keys, job->fit.published, &tree);
+  sn_status status = sn_cluster_triangles(job->ctx, job->memory, e, job->keys, &tree);
   if (status != SN_OK) return status;
   if (job->options->error > 0) return bones_for_error(job, &tree, most);
   if (count == 0) count = sn_rotreg_default_bones;

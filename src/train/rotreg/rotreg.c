@@ -8,9 +8,6 @@
 #include <string.h>
 
 #include "train/correct/correct.h"
-#include "train/rotreg/centre.h"
-#include "train/rotreg/published.h"
-#include "train/rotreg/write.h"
 #include "train/train.h"
 
 // A correction is a function of local rotations.

@@ -35,4 +35,36 @@ sn_status sn_rotreg_train(sn_context *ctx, const void *options, const sn_example
 sn_status sn_rotreg_full(sn_context *ctx, const void *options, const sn_examples *examples, const sn_keys *keys,
                          const sn_keys *wanted, sn_frames *out);
 
+// ---- scenes far from the origin ------------------------------------------------------------------------------------
+
+// Proxy bones are solved for in single precision, so they are learned, and evaluated, about a centre that moves with the first
+// joint.
+typedef struct sn_rotreg_scene {
+  bool far;
+  float centre[3]; // c: the middle of the rest mesh
+  sn_examples
+    examples; // rest mesh and skeleton less c, frames and poses less where the first joint takes c; `far` only
+} sn_rotreg_scene;
+
+sn_status sn_rotreg_scene_make(sn_context *ctx, const sn_examples *examples, sn_rotreg_scene *out);
+// What to learn from: the examples, or the scene's own where they are far away.
+const sn_examples *sn_rotreg_scene_examples(const sn_rotreg_scene *scene, const sn_examples *examples);
+// Frames of the scene back to where the examples have them; frame n is the examples' frame frames[n].
+void sn_rotreg_scene_restore(const sn_rotreg_scene *scene, const sn_examples *examples, const int *frames,
+                             sn_frames *out);
+void sn_rotreg_scene_free(sn_rotreg_scene *scene);
+
+// ---- the model -----------------------------------------------------------------------------------------------------
+
+// A trained regression as the drive of a plan.
+typedef struct sn_rotreg_drive {
+  const sn_examples *examples;
+  const sn_keys *keys;
+  const sn_rotreg_reduced *reduced;
+  const sn_torque_loads *loads; // NULL: without torques
+  const float *centre;          // NULL: learned about the origin
+} sn_rotreg_drive;
+
+sn_status sn_rotreg_describe(sn_context *ctx, const sn_rotreg_drive *drive, sn_plan *plan);
+
 #endif

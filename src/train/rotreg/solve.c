@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Normal equations of the proxy bones, and C by a dense Cholesky factorisation.
-#include "train/rotreg/solve.h"
+#include "train/rotreg/reduced.h"
 
 #include <string.h>
 

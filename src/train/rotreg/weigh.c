@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Predictors of deformation gradients on all poses and without each fold; what they leave of edges becomes weights.
-#include "train/rotreg/weigh.h"
+#include "train/rotreg/reduced.h"
 
 #include <string.h>
 

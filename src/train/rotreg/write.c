@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A trained rotational regression as the sections of a plan.
-#include "train/rotreg/write.h"
+#include "train/rotreg/rotreg.h"
 
 #include <string.h>
 

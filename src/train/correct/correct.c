@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "train/correct/corrector.h"
-#include "train/correct/rate.h"
+#include "train/correct/fields.h"
 #include "train/train.h"
 
 #define FIELD(name) offsetof(sn_correct_options, name)
@@ -120,8 +120,8 @@ static const sn_skin *skin_on_joints(const sn_corrector *c) {
 }
 
 // A model may have this much more cross-validated error than one with all displacement fields would, but lose no more
-// than this part of the squared residual; or it loses this part of the diagonal (rms), which is not visible.
-static const double more_error = 1.03, lost_part = 0.0025, invisible = 5e-5;
+// than this part of the squared residual; or it loses the option `threshold` (rms), which is not visible.
+static const double more_error = 1.03, lost_part = 0.0025;
 
 // Bytes of fields at the most: of so many fields per vertex, and so many whatever the size of the mesh. Three times the
 // time of linear blending has room for them.
@@ -221,7 +221,7 @@ static sn_status regress(sn_corrector *c, sn_plan *plan) {
   sn_status status = find_rigid(c);
   if (status == SN_OK) status = sn_regression_choose(&r);
   if (status == SN_OK) status = sn_regression_solve(&r);
-  double floor = invisible * m->diagonal,
+  double floor = c->options->threshold / 100 * m->diagonal,
          lost = r.undecided ? 0 : fmin((more_error * more_error - 1) * r.score, lost_part * r.uncorrected);
   sn_field_limits usual = {
     fmax(lost, floor * floor * m->pose_count * m->vertex_count),
@@ -287,14 +287,14 @@ static sn_status try_setting(sn_corrector *c, sn_correct_trial *trial) {
   sn_regression r = regression_of(c);
   if (!trial->held) {
     sn_status status = sn_regression_choose(&r);
-    trial->setting = (sn_correct_setting){r.ridges, r.score, r.uncorrected};
+    trial->ridges = r.ridges;
     return status;
   }
   bool *poses = SN_NEW(c->ctx, &c->memory, bool, c->residuals.pose_count);
   if (!poses) return c->ctx->error.status;
   for (int k = 0; k < c->keys->count; k++) poses[c->pose_of[k]] |= trial->held[k];
   poses[0] = false;
-  r.ridges = trial->setting.ridges;
+  r.ridges = trial->ridges;
   return sn_regression_held_out(&r, poses, &trial->squared);
 }
 

@@ -45,18 +45,12 @@ typedef struct sn_clip_ridges {
   int of[SN_MOST_CLIPS];
 } sn_clip_ridges;
 
-// How corrections are learned: the ridges; and with which squared error, over all vertices and poses.
-typedef struct sn_correct_setting {
-  sn_clip_ridges ridges;
-  double cross_validated, uncorrected;
-} sn_correct_setting;
-
-// The trial of a plan without corrections. With `held` NULL: `setting` becomes the one that cross-validation chooses. Otherwise
-// `squared` becomes the squared error on the keys that are held out, of corrections with this setting that are learned from the
+// The trial of a plan without corrections. With `held` NULL: `ridges` become those that cross-validation chooses. Otherwise
+// `squared` becomes the squared error on the keys that are held out, of corrections with these ridges that are learned from the
 // others.
 typedef struct sn_correct_trial {
   const bool *held;
-  sn_correct_setting setting;
+  sn_clip_ridges ridges;
   double squared;
 } sn_correct_trial;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// `eigenskin` (Kry, James and Pai 2002; Murtagh 2008, 2.3.3): corrections as a few displacement fields per joint, the
+// EigenSkin (Kry, James and Pai 2002; Murtagh 2008, 2.3.3): corrections as a few displacement fields per joint, the
 // principal components of those of the poses in which only that joint moves. Poses that move several joints at once form
 // a pose space of these joints, for what the single joints' fields leave.
 #include <math.h>
@@ -9,7 +9,6 @@
 #include "solve/lapack.h"
 #include "solve/solve.h"
 #include "train/correct/corrector.h"
-#include "train/correct/psd.h"
 
 // Which joints every pose moves, as bits over the joints of the pose space.
 typedef struct motion {
@@ -23,17 +22,13 @@ static double joint_angle(const sn_residuals *m, int pose, int joint) {
     sn_squared_distance(sn_control_dims(m, joint), sn_control_at(m, pose, joint), sn_control_at(m, 0, joint)));
 }
 
-// A joint moves where it rotates by more than a hundredth of its largest rotation.
 static void find_motion(const sn_residuals *m, const int *joints, int joint_count, motion *out) {
   for (int j = 0; j < joint_count; j++) {
     double largest = 0;
-    for (int p = 0; p < m->pose_count; p++) {
-      largest = fmax(largest, joint_angle(m, p, joints[j]));
-    }
-    for (int p = 0; p < m->pose_count; p++) {
-      if (joint_angle(m, p, joints[j]) > 0.01 * largest + sn_least_turn)
+    for (int p = 0; p < m->pose_count; p++) largest = fmax(largest, joint_angle(m, p, joints[j]));
+    for (int p = 0; p < m->pose_count; p++)
+      if (joint_angle(m, p, joints[j]) > sn_hardly_any * largest + sn_least_turn)
         out->bits[(size_t)p * (size_t)out->words + (size_t)(j / 64)] |= (uint64_t)1 << (j % 64);
-    }
   }
 }
 
@@ -203,27 +198,3 @@ sn_status sn_eigenskin_fields(sn_corrector *c, sn_corrections *out) {
   for (int k = 0; status == SN_OK && k < count; k++) status = add_field(&b, leaders[k]);
   return status;
 }
-
-// ---- the method -----------------------------------------------------------------------------------------------------------
-
-static const sn_option own[] = {
-  {"components", SN_OPTION_INT, offsetof(sn_psd_options, correct.components), "3", 1, 1000, NULL, SN_OPTION_COMMON,
-   "displacement fields: of a vertex on average (space=local), or per pose space"},
-  {0},
-};
-static const sn_option_group groups[] = {{own, 0},
-                                         {sn_psd_option_table, 0},
-                                         {sn_correct_option_table, offsetof(sn_psd_options, correct)},
-                                         {sn_skin_option_table, offsetof(sn_psd_options, skin)},
-                                         SN_METHOD_COMMON,
-                                         {0}};
-
-const sn_method sn_method_eigenskin = {.name = "eigenskin",
-                                       .summary = "corrections in a basis of principal components per joint",
-                                       .options = groups,
-                                       .needs_skeleton = true,
-                                       .wants_skin = true,
-                                       .takes_values = true,
-                                       .vertex_bytes = 300,
-                                       .pose_bytes = SN_RESIDUAL_BYTES,
-                                       .train = sn_psd_train};

@@ -2,15 +2,13 @@
 // How far a vertex may go beyond the training poses.
 #include <math.h>
 
-#include "runtime/format.h"
+#include "runtime/vertex.h"
 #include "train/correct/corrector.h"
 
 static double square3(const float *d) { return (double)d[0] * d[0] + (double)d[1] * d[1] + (double)d[2] * d[2]; }
 
 // Times the longest displacement in training, or this part of the diagonal.
 static const double most_of_farthest = 3, always_free = 0.0009;
-// What the training poses need in the rest pose is free: SN_RT_FREE_PART of this.
-static const double free_room = 1.3;
 
 // Beyond the training poses no vertex goes farther from its skin than this, `farthest` being what it does there.
 static double longest_correction(const sn_residuals *m, double farthest) {
@@ -47,11 +45,12 @@ static void limit_range(void *user, int64_t begin, int64_t end, int worker) {
   const limit_job *job = user;
   size_t n = (size_t)job->m->vertex_count;
   for (size_t i = (size_t)begin; i < (size_t)end; i++) {
-    double before = 0, longest = longest_of(job, (int)i); // residual in the rest pose; displacement
+    double before = 0, longest = longest_of(job, (int)i); // residual in the rest pose; displacement, which stays free
     for (size_t p = 0; p < (size_t)job->m->pose_count; p++)
       before = fmax(before, sqrt(square3(job->m->deltas[p * n + i])));
     double squashed = before > 0 ? fmin(job->m->farthest[i] / before, 1) : 1;
-    job->c->limits[i] = (float)fmax(longest_correction(job->m, squashed * longest), free_room * longest);
+    job->c->limits[i] =
+      (float)fmax(longest_correction(job->m, squashed * longest), longest / (double)SN_RT_FREE_PART);
   }
 }
 

@@ -10,7 +10,6 @@
 #include "train/correct/corrector.h"
 
 static const double child_part = 0.01;  // of a vertex's weight on a joint, for its children's rotations
-static const double same_pose = 1e-2;   // of the largest distance: poses nearer than that are one to a group
 static const double same_weights = 0.5; // between the roots of the weights of vertices in a group
 enum { most_groups = 128 };
 
@@ -75,7 +74,7 @@ static sn_status find_centres(const weighting *w, int g, sn_pose_field *field, i
   *field = (sn_pose_field){.mixed = true, .joints = SN_NEW(w->ctx, w->memory, int, w->joint_count)};
   if (!field->joints) return w->ctx->error.status;
   for (int k = 0; k < w->joint_count; k++)
-    if (roots[k] > same_pose) field->joints[field->joint_count++] = w->joints[k];
+    if (roots[k] > sn_hardly_any) field->joints[field->joint_count++] = w->joints[k];
   int dims = sn_controls_dims(m, field->joints, field->joint_count), count = 0;
   size_t width = (size_t)dims;
   double *centres = SN_NEW(w->ctx, w->memory, double, (size_t)m->pose_count *width), largest = 1;
@@ -86,7 +85,7 @@ static sn_status find_centres(const weighting *w, int g, sn_pose_field *field, i
   sn_status status = sn_pose_metric_make(w->ctx, w->memory, m->pose_count, centres, &field->metric);
   if (status != SN_OK) return status;
   for (int k = 0, d = 0; k < w->joint_count; k++)
-    for (int c = 0; roots[k] > same_pose && c < 3; c++, d++)
+    for (int c = 0; roots[k] > sn_hardly_any && c < 3; c++, d++)
       field->metric.numbers[d] =
         roots[k] * (w->c->options->distance == SN_DISTANCE_NORMALISED ? field->metric.numbers[d] : 1);
   for (int p = 0; p < m->pose_count; p++) {
@@ -97,7 +96,8 @@ static sn_status find_centres(const weighting *w, int g, sn_pose_field *field, i
   for (int p = 0; p < m->pose_count; p++) {
     const double *row = centres + (size_t)p * width;
     for (of[p] = 0; of[p] < count; of[p]++)
-      if (sn_squared_distance(dims, row, centres + (size_t)of[p] * width) <= same_pose * same_pose * largest) break;
+      if (sn_squared_distance(dims, row, centres + (size_t)of[p] * width) <= sn_hardly_any * sn_hardly_any * largest)
+        break;
     if (of[p] == count) memmove(centres + (size_t)count++ * width, row, width * sizeof *row);
   }
   field->centres = centres, field->centre_count = field->basis_count = count;

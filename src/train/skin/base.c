@@ -134,7 +134,7 @@ sn_status sn_base_fit(sn_context *ctx, const sn_skin_task *t, sn_base_kind kind,
 
 // ---- the sample -----------------------------------------------------------------------------------------------------
 
-enum { most_vertices = 500, most_poses = 512 }; // limits of work
+enum { most_sampled = 512 }; // vertices, and poses: a limit of work
 
 static sn_status thin_skin(sn_context *ctx, sn_arena *memory, const sn_skin *from, const int *vertices, int count,
                            sn_skin *out) {
@@ -195,8 +195,8 @@ sn_status sn_base_sample_make(sn_context *ctx, sn_arena *memory, const sn_exampl
   alone.team = NULL;
   *out = (sn_base_sample){.examples = {.skeleton = examples->skeleton, .skin_made = examples->skin_made}};
   int n = 0;
-  out->vertices = spread(&alone, memory, examples->rest.vertex_count, most_vertices, &n);
-  out->frames = spread(&alone, memory, keys->count, most_poses, &out->keys.count);
+  out->vertices = spread(&alone, memory, examples->rest.vertex_count, most_sampled, &n);
+  out->frames = spread(&alone, memory, keys->count, most_sampled, &out->keys.count);
   out->keys.frames = SN_NEW(&alone, memory, int, out->keys.count);
   sn_status status = out->vertices && out->frames && out->keys.frames ? SN_OK : alone.error.status;
   for (int k = 0; status == SN_OK && k < out->keys.count; k++)

@@ -17,9 +17,6 @@ static const double equally = 1e-4;
 // how small or large all joints together may be, before mesh and skeleton are not of one character.
 static const double nothing = 1e-6, most_distance = 1, least_extent = 0.02, most_extent = 10;
 
-// A cotangent is at most this (an angle of a hundredth of a degree) and at least 0, so that weights are between 0 and 1.
-static const double most_cotangent = 5e3;
-
 enum { joints_at_once = 16 };
 
 // From a joint to one of its children, or to the middle of what is nearest to it where it has none.
@@ -164,7 +161,7 @@ static sn_status find_nearest(sn_context *ctx, sn_arena *memory, heat_job *job) 
       if (sn_vec3_length(to) <= least * (1 + equally)) job->near[count++] = k;
     }
     job->near_start[i + 1] = (int)count;
-    double d = fmax(least, 1e-3 * job->diagonal);
+    double d = fmax(least, nothing * job->diagonal);
     job->h[i] = heat / (d * d);
   }
   return SN_OK;
@@ -172,9 +169,10 @@ static sn_status find_nearest(sn_context *ctx, sn_arena *memory, heat_job *job) 
 
 // ---- the equations --------------------------------------------------------------------------------------------------
 
+// At least 0, so that weights are between 0 and 1; finite where the angle is hardly any.
 static double cotangent(sn_vec3 u, sn_vec3 v, double double_area) {
   double c = sn_vec3_dot(u, v);
-  return c <= 0 ? 0 : fmin(c / fmax(double_area, 1e-300), most_cotangent);
+  return c <= 0 ? 0 : c / fmax(double_area, equally * c);
 }
 
 // L and H into entries; H gets the vertices' areas. Returns the number of entries.

@@ -146,8 +146,9 @@ typedef struct sn_corrections {
 // What a vertex is given at a pose of the clip.
 void sn_corrections_at(const sn_corrections *c, int pose_count, int pose, int vertex, float out[6]);
 
-// gram[a * count + b] = sum over the vertices of the positions' displacements at poses a and b.
-void sn_residuals_gram(sn_context *ctx, const float (*deltas)[6], int vertex_count, int count, double *gram);
+// gram[a * count + b] = sum over the vertices of the positions' displacements at poses[a] and poses[b]; NULL: all poses.
+void sn_residuals_gram(sn_context *ctx, const float (*deltas)[6], int vertex_count, const int *poses, int count,
+                       double *gram);
 
 // The pose spaces as the sections of sn_model_corrections (write.c).
 sn_status sn_pose_spaces_encode(sn_context *ctx, sn_arena *memory, const sn_corrections *c, const sn_residuals *m,

@@ -128,7 +128,6 @@ static sn_status all_axes(builder *b, const sn_pose_field *field, double **out) 
 static sn_status add_field(builder *b, int leader) {
   sn_context *ctx = b->ctx;
   const sn_residuals *m = b->m;
-  size_t n = (size_t)m->vertex_count;
   int *poses = SN_NEW(ctx, b->memory, int, m->pose_count), *joints = SN_NEW(ctx, b->memory, int, b->joint_count);
   if (!poses || !joints) return ctx->error.status;
   int count = 0, joint_count = 0;
@@ -136,11 +135,9 @@ static sn_status add_field(builder *b, int leader) {
     if (within(&b->motion, p, leader)) poses[count++] = p;
   for (int j = 0; j < b->joint_count; j++)
     if (bits_of(&b->motion, leader)[j / 64] >> (j % 64) & 1) joints[joint_count++] = b->joints[j];
-  float(*data)[6] = sn_arena_alloc(ctx, b->memory, (size_t)count * n, sizeof *data);
   double *gram = SN_NEW(ctx, b->memory, double, (size_t)count *(size_t)count), *axes, *terms;
-  if (!data || !gram) return ctx->error.status;
-  for (int k = 0; k < count; k++) memcpy(data + (size_t)k * n, b->left + (size_t)poses[k] * n, n * sizeof *data);
-  sn_residuals_gram(ctx, (const float(*)[6])data, m->vertex_count, count, gram);
+  if (!gram) return ctx->error.status;
+  sn_residuals_gram(ctx, (const float(*)[6])b->left, m->vertex_count, poses, count, gram);
   sn_pose_field *field = b->out->fields + b->out->field_count++;
   sn_rbf rbf;
   const sn_pose_data of = {joints, poses, joint_count, count, gram};

@@ -11,7 +11,6 @@
 
 static const double child_part = 0.01;  // of a vertex's weight on a joint, for its children's rotations
 static const double same_weights = 0.5; // between the roots of the weights of vertices in a group
-enum { most_groups = 128 };
 
 typedef struct weighting {
   sn_corrector *c;
@@ -48,7 +47,7 @@ static sn_status find_groups(weighting *w) {
   int *parents = SN_NEW(w->ctx, w->memory, int, width), next = 0;
   double *apart = SN_NEW(w->ctx, w->memory, double, n);
   w->roots = SN_NEW(w->ctx, w->memory, double, n *width), w->group_of = SN_NEW(w->ctx, w->memory, int, n);
-  w->leaders = SN_NEW(w->ctx, w->memory, int, most_groups);
+  w->leaders = SN_NEW(w->ctx, w->memory, int, n);
   if (!parents || !apart || !w->roots || !w->group_of || !w->leaders) return w->ctx->error.status;
   for (size_t k = 0; k < width; k++)
     for (int t = 0; t < w->m->joint_count; t++)
@@ -63,7 +62,7 @@ static sn_status find_groups(weighting *w) {
       if (apart[i] > apart[next]) next = (int)i;
     }
     w->group_count++;
-  } while (apart[next] > same_weights * same_weights && w->group_count < most_groups);
+  } while (apart[next] > same_weights * same_weights);
   return SN_OK;
 }
 
@@ -128,7 +127,7 @@ static sn_status add_group(const weighting *w, int g, int *of, int *members, flo
   double *gram = SN_NEW(w->ctx, w->memory, double, count *count);
   if (!gram) return w->ctx->error.status;
   average(w, g, of, (int)count, members, deltas);
-  sn_residuals_gram(w->ctx, (const float(*)[6])deltas, (int)n, (int)count, gram);
+  sn_residuals_gram(w->ctx, (const float(*)[6])deltas, (int)n, NULL, (int)count, gram);
   status = sn_field_solve(w->c, NULL, gram, field, &rbf);
   size_t numbers = count * (size_t)field->terms;
   if (status == SN_OK) field->mix = SN_NEW(w->ctx, w->memory, double, numbers);

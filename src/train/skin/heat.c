@@ -14,8 +14,8 @@ static const double heat = 1; // c of the paper, as there
 static const double equally = 1e-4;
 
 // Parts of the mesh's diagonal: what counts as no length; how far the surface may be from the joints and bones on average, and
-// how small or large all joints together may be, before mesh and skeleton are not of one character.
-static const double nothing = 1e-6, most_distance = 1, least_extent = 0.02, most_extent = 10;
+// how many times as large as the other mesh or skeleton may be, before they are not of one character.
+static const double nothing = 1e-6, most_distance = 1, most_extent = 50;
 
 enum { joints_at_once = 16 };
 
@@ -267,7 +267,7 @@ static sn_status check_extent(sn_context *ctx, const heat_job *job) {
   for (int j = 1; j < s->joint_count; j++)
     extent = fmax(extent, sn_vec3_distance(joint_place(s, 0), joint_place(s, j)));
   double part = extent / job->diagonal;
-  if (s->joint_count < 2 || (part >= least_extent && part <= most_extent)) return SN_OK;
+  if (s->joint_count < 2 || (part * most_extent >= 1 && part <= most_extent)) return SN_OK;
   return sn_fail(ctx, SN_BAD_INPUT,
                  "the skeleton is %.3g across and the mesh %.3g: both must have the scale of the bind pose", extent,
                  job->diagonal);

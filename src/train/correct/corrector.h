@@ -29,7 +29,8 @@ typedef struct sn_corrector {
   int *pose_of;             // of every training frame
   float (*ranges)[2];       // of the values
   double *sigmas;           // of the poses; NULL: none is asked for
-  double rigid;             // squared error of the best joints
+  double rigid;             // squared error of the best joints, over all training frames
+  double scatter;           // squared residuals' distances from the means of their poses, over all training frames
 } sn_corrector;
 
 // Adds to the report's note what fits.

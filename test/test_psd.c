@@ -6,7 +6,6 @@
 #include "psd_fixture.h"
 #include "runtime/format.h"
 #include "sinew/examples.h"
-#include "train/correct/psd.h"
 
 // Positions and normals of a model at joint matrices.
 typedef struct shape {

@@ -7,8 +7,8 @@
 
 #include "train/train.h"
 
-// Degrees: what counts as outside the range of the training; what a joint lacks that never rotates.
-static const double least_outside = 5, lack_of_still = 30;
+// Degrees: what counts as outside the range of the training.
+static const double least_outside = 5;
 
 typedef struct range {
   double low[3], high[3], trained, reached, outside; // of the rotation vector, degrees
@@ -55,7 +55,7 @@ static double describe(const range *r, const char *name, bool others, sn_lack *o
              r->outside);
   } else if (!others && r->trained < 1) {
     snprintf(text, size, "add poses of %s: it never turns in training", name);
-    return lack_of_still;
+    return 1; // without other frames, joints are compared by their skin alone
   } else {
     return 0;
   }

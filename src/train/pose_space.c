@@ -177,7 +177,7 @@ static void make_normalised(int count, const double *vectors, const double *mean
     if (out->numbers[d] > largest) largest = out->numbers[d];
   }
   for (int d = 0; d < out->dims; d++) {
-    out->numbers[d] = out->numbers[d] > 1e-3 * largest && largest > 0 ? 1 / out->numbers[d] : 0;
+    out->numbers[d] = out->numbers[d] > sn_same_pose * largest && largest > 0 ? 1 / out->numbers[d] : 0;
   }
 }
 
@@ -195,7 +195,7 @@ static sn_status make_mahalanobis(sn_context *ctx, sn_arena *memory, int count, 
   if (status != SN_OK) {
     return sn_fail(ctx, SN_NOT_CONVERGED, "the covariance of the poses was not found");
   }
-  for (out->axes = 0; out->axes < most && s[out->axes] > 1e-2 * s[0]; out->axes++) {
+  for (out->axes = 0; out->axes < most && s[out->axes] > sn_hardly_any * s[0]; out->axes++) {
     double *row = out->numbers + (size_t)out->axes * (size_t)dims;
     for (int d = 0; d < dims; d++) row[d] *= sqrt(count) / s[out->axes];
   }

@@ -17,6 +17,8 @@ typedef struct sn_turn {
 
 // A joint that turns less, in radians, does not turn; and poses nearer than this part of the largest distance are one.
 static const double sn_least_turn = 1e-3, sn_same_pose = 1e-3;
+// In the published pose spaces, rotations, distances and spreads below this part of the largest count as none.
+static const double sn_hardly_any = 1e-2;
 
 // One local rotation per joint, relative to its parent; parents first. A joint that shares no skin with its parent is
 // relative to the one that shares skin with it and stays nearest: feet that inverse kinematics moves are children of

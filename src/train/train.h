@@ -40,8 +40,8 @@ typedef struct sn_skin_options {
 
 extern const sn_option sn_skin_option_table[];
 
-// Memory that training takes per vertex, for weights; and per pose and vertex, for residuals in single and in double precision.
-enum { SN_SKIN_BYTES = 170, SN_RESIDUAL_BYTES = sizeof(float[6]) + sizeof(double[6]) };
+// Memory that training takes per pose and vertex, for residuals in single and in double precision.
+enum { SN_RESIDUAL_BYTES = sizeof(float[6]) + sizeof(double[6]) };
 
 // True for weights that are known without frames. `options` is a struct that begins with sn_skin_options.
 bool sn_skin_needs_no_frames(const void *options);

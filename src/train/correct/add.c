@@ -11,13 +11,7 @@
 #include "runtime/packed.h"
 #include "runtime/pose_space.h"
 #include "runtime/vertex.h"
-#include "train/correct/correct.h"
-#include "train/correct/psd.h"
-
-// Displacements below this part of the diagonal are not stored (as the option threshold has it).
-static const double least = 5e-5;
-// Old poses beyond this number are dropped.
-enum { most_known = 256 };
+#include "train/correct/corrector.h"
 
 typedef struct adder {
   sn_context *ctx;
@@ -29,8 +23,8 @@ typedef struct adder {
   sn_turn *turns;
   sn_residuals m; // pose 0 the rest pose, then the new ones; in the model's joints and vertices
   int *controls, control_count, dims;
-  double *points, *widths; // of the new pose space: known poses, then new ones
-  int known;
+  double *points, *widths; // of the new pose space: new poses, then known ones
+  int count;
   sn_rbf rbf;
 } adder;
 
@@ -162,8 +156,6 @@ static sn_status choose_controls(adder *a) {
 
 // ---- poses of the model -----------------------------------------------------------------------------------------
 
-static double distance(int dims, const double *x, const double *y) { return sqrt(sn_squared_distance(dims, x, y)); }
-
 // Centre c of a field as a pose: what the field does not know stays at rest.
 static void centre_pose(const adder *a, const sn_rt_field *f, uint32_t c, double *vector, double *out) {
   sn_rt_pose_spaces s = {.numbers = sn_rt_data(a->model, SN_SECTION_CORRECT_NUMBERS)};
@@ -179,64 +171,68 @@ static void centre_pose(const adder *a, const sn_rt_field *f, uint32_t c, double
       out[d] = vector[sn_control_first(&a->m, a->controls[k]) + n];
 }
 
-// A pose that is none of those known yet, nor a new one, is one more.
-static void keep_known(adder *a, const double *pose, double tolerance) {
-  int dims = a->dims, news = a->keys->count;
-  const double *new_points = a->points + (size_t)(most_known * dims);
-  for (int p = 0; p < news; p++)
-    if (distance(dims, pose, new_points + (size_t)(p * dims)) <= tolerance) return;
-  for (int p = 0; p < a->known; p++)
-    if (distance(dims, pose, a->points + (size_t)(p * dims)) <= tolerance) return;
-  if (a->known < most_known) memcpy(a->points + (size_t)(a->known++ * dims), pose, (size_t)dims * sizeof *pose);
+// The first point within `tolerance` of a pose; count: none.
+static int find_point(const adder *a, const double *pose, double tolerance) {
+  int p = 0;
+  while (p < a->count && sqrt(sn_squared_distance(a->dims, pose, a->points + p * a->dims)) > tolerance) p++;
+  return p;
 }
 
-// The rest pose and the centres of pose spaces of several controls (those of one alone are no poses), then the new poses.
+// Field n, where its centres are poses: those of a single control are none unless it is the only one; NULL: they are not.
+static const sn_rt_field *field_of_poses(const adder *a, uint32_t n) {
+  const sn_rt_field *f = (const sn_rt_field *)sn_rt_data(a->model, SN_SECTION_CORRECT_FIELDS) + n;
+  bool alone = f->kernel == SN_RT_KERNEL_SUM || (f->joint_count + f->value_count < 2 && a->control_count > 1);
+  return alone || f->metric == SN_RT_METRIC_MATRIX ? NULL : f;
+}
+
+// The new poses, then the rest pose and the centres of the model's pose spaces that are none of them.
 static sn_status gather_points(adder *a) {
   int dims = a->dims, news = a->keys->count;
+  uint32_t fields = head_of(a) ? head_of(a)->field_count : 0;
+  size_t room = (size_t)news + 1;
   double largest = 0;
-  a->points = SN_NEW(a->ctx, &a->plan.memory, double, (size_t)(most_known + news) * (size_t)dims);
+  for (uint32_t n = 0; n < fields; n++) room += field_of_poses(a, n) ? field_of_poses(a, n)->centre_count : 0;
+  a->points = SN_NEW(a->ctx, &a->plan.memory, double, room *(size_t)dims);
   double *pose = SN_NEW(a->ctx, &a->plan.memory, double, dims),
          *vector = SN_NEW(a->ctx, &a->plan.memory, double, sn_residuals_dims(&a->m));
   if (!a->points || !pose || !vector) return a->ctx->error.status;
-  double *new_points = a->points + (size_t)(most_known * dims);
   sn_controls_vector(&a->m, 0, a->controls, a->control_count, pose);
   for (int p = 0; p < news; p++) {
-    double *at = new_points + (size_t)(p * dims);
+    double *at = a->points + p * dims;
     sn_controls_vector(&a->m, p + 1, a->controls, a->control_count, at);
-    largest = fmax(largest, distance(dims, pose, at));
+    largest = fmax(largest, sqrt(sn_squared_distance(dims, pose, at)));
   }
-  for (int p = 0; p < news; p++)
-    for (int q = 0; q < p; q++)
-      if (distance(dims, new_points + (size_t)(p * dims), new_points + (size_t)(q * dims)) <= sn_same_pose * largest)
-        return sn_fail(a->ctx, SN_BAD_INPUT, "frames %d and %d are one pose: sculpt it once", a->keys->frames[q],
-                       a->keys->frames[p]);
-  keep_known(a, pose, sn_same_pose * largest);
-  const sn_rt_field *fields = sn_rt_data(a->model, SN_SECTION_CORRECT_FIELDS);
-  for (uint32_t n = 0; head_of(a) && n < head_of(a)->field_count; n++) {
-    const sn_rt_field *f = fields + n;
-    bool alone = f->kernel == SN_RT_KERNEL_SUM || (f->joint_count + f->value_count < 2 && a->control_count > 1);
-    for (uint32_t c = 0; !alone && f->metric != SN_RT_METRIC_MATRIX && c < f->centre_count; c++) {
+  for (; a->count < news; a->count++) {
+    int same = find_point(a, a->points + a->count * dims, sn_same_pose * largest);
+    if (same < a->count)
+      return sn_fail(a->ctx, SN_BAD_INPUT, "frames %d and %d are one pose: sculpt it once", a->keys->frames[same],
+                     a->keys->frames[a->count]);
+  }
+  if (find_point(a, pose, sn_same_pose * largest) == a->count)
+    memcpy(a->points + a->count++ * dims, pose, (size_t)dims * sizeof *pose);
+  for (uint32_t n = 0; n < fields; n++) {
+    const sn_rt_field *f = field_of_poses(a, n);
+    for (uint32_t c = 0; f && c < f->centre_count; c++) {
       centre_pose(a, f, c, vector, pose);
-      keep_known(a, pose, sn_same_pose * largest);
+      if (find_point(a, pose, sn_same_pose * largest) == a->count)
+        memcpy(a->points + a->count++ * dims, pose, (size_t)dims * sizeof *pose);
     }
   }
-  memmove(a->points + (size_t)(a->known * dims), new_points, (size_t)(news * dims) * sizeof *pose);
   return SN_OK;
 }
 
 // Widths: each pose's distance from its nearest, or what was asked for.
 static sn_status solve(adder *a) {
-  int count = a->known + a->keys->count;
-  a->widths = SN_NEW(a->ctx, &a->plan.memory, double, count);
+  a->widths = SN_NEW(a->ctx, &a->plan.memory, double, a->count);
   if (!a->widths) return a->ctx->error.status;
-  sn_rbf_nearest(count, a->dims, a->points, a->widths);
+  sn_rbf_nearest(a->count, a->dims, a->points, a->widths);
   for (int p = 0; a->examples->sigmas && p < a->keys->count; p++) {
     double sigma = a->examples->sigmas[a->keys->frames[p]];
-    if (sigma > 0) a->widths[a->known + p] = sigma;
+    if (sigma > 0) a->widths[p] = sigma;
   }
   a->rbf = (sn_rbf){.kernel = SN_RBF_GAUSS,
                     .linear = SN_RBF_NO_LINEAR,
-                    .count = count,
+                    .count = a->count,
                     .dims = a->dims,
                     .centres = a->points,
                     .widths = a->widths};
@@ -331,18 +327,18 @@ static float *longest_of(adder *a, const float (*deltas)[6]) {
 }
 
 static sn_status write(adder *a, const float (*deltas)[6], sn_model *out) {
-  int count = a->known + a->keys->count, joint_count = (int)a->model->info.joint_count;
+  int joint_count = (int)a->model->info.joint_count;
   sn_pose_field field = {.joint_count = a->control_count,
                          .joints = a->controls,
                          .metric = {.axes = a->dims, .dims = a->dims},
                          .kernel = SN_RBF_GAUSS,
                          .mixed = true,
-                         .centre_count = count,
+                         .centre_count = a->count,
                          .basis_count = a->keys->count,
-                         .terms = count,
+                         .terms = a->count,
                          .centres = a->points,
                          .widths = a->widths,
-                         .mix = a->rbf.mix + (size_t)a->known * (size_t)count};
+                         .mix = a->rbf.mix};
   const sn_corrections added = {.field_count = 1, .basis_count = a->keys->count, .fields = &field};
   sn_model_corrections *c = &a->plan.corrections;
   *c = (sn_model_corrections){.kind = SN_RT_CORRECT_RBF,
@@ -350,7 +346,7 @@ static sn_status write(adder *a, const float (*deltas)[6], sn_model *out) {
                               .basis_count = a->keys->count,
                               .row_count = a->m.vertex_count,
                               .deltas = deltas,
-                              .least = least * a->m.diagonal,
+                              .least = sn_correct_options_default().threshold / 100 * a->m.diagonal,
                               .least_normal = SN_LEAST_NORMAL};
   sn_status status = sn_pose_spaces_encode(a->ctx, &a->plan.memory, &added, &a->m, c->pose_spaces);
   bool limited = head_of(a) && sn_rt_data(a->model, SN_SECTION_CORRECT_LIMITS);

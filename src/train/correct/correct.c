@@ -8,7 +8,8 @@
 #include <string.h>
 
 #include "train/correct/corrector.h"
-#include "train/correct/rate.h"
+#include "train/correct/fields.h"
+#include "train/skin/base.h"
 #include "train/train.h"
 
 #define FIELD(name) offsetof(sn_correct_options, name)
@@ -97,19 +98,13 @@ static sn_status check_options(sn_context *ctx, const sn_correct_options *o, con
   return SN_OK;
 }
 
-// The squared error of the best joint of every vertex at the training poses; 0 without joints.
-static sn_status find_rigid(sn_corrector *c) {
-  int n = c->examples->rest.vertex_count;
-  if (c->examples->skeleton.joint_count == 0) return SN_OK;
-  double *errors = SN_NEW(c->ctx, &c->memory, double, n);
-  sn_status status = errors ? sn_best_joints(c->ctx, c->examples, c->keys, NULL, errors) : c->ctx->error.status;
-  for (int i = 0; status == SN_OK && i < n; i++) c->rigid += errors[i];
-  return status;
+// The squared error over all training frames that `squared`, over their poses, amounts to.
+static double over_frames(const sn_corrector *c, double squared) {
+  return squared * c->keys->count / fmax(c->residuals.pose_count - 1, 1) + c->scatter;
 }
 
-// The enveloping error that `squared`, the errors of all vertices at the training poses together, amounts to.
 static double enveloping_error(const sn_corrector *c, double squared) {
-  return c->rigid > 0 ? sqrt(squared / c->rigid) : 0;
+  return c->rigid > 0 ? sqrt(over_frames(c, squared) / c->rigid) : 0;
 }
 
 // The weights that decide which joints are relevant to a vertex: the file's, or the model's without them.
@@ -120,8 +115,8 @@ static const sn_skin *skin_on_joints(const sn_corrector *c) {
 }
 
 // A model may have this much more cross-validated error than one with all displacement fields would, but lose no more
-// than this part of the squared residual; or it loses this part of the diagonal (rms), which is not visible.
-static const double more_error = 1.03, lost_part = 0.0025, invisible = 5e-5;
+// than this part of the squared residual; or it loses the option `threshold` (rms), which is not visible.
+static const double more_error = 1.03, lost_part = 0.0025;
 
 // Bytes of fields at the most: of so many fields per vertex, and so many whatever the size of the mesh. Three times the
 // time of linear blending has room for them.
@@ -177,7 +172,7 @@ static sn_status describe_rated(void *user, bool measured, sn_field_limits *limi
   if (status != SN_OK) return status;
   double squared = w->r->score + (exact ? 0 : limits->lost);
   *rate = (sn_rate){.fields = corrections.basis_count, .cross_validated = enveloping_error(c, squared)};
-  rate->rms_pct_diag = 100 * sqrt(squared / m->vertex_count / fmax(m->pose_count - 1, 1)) / m->diagonal;
+  rate->rms_pct_diag = 100 * sqrt(over_frames(c, squared) / m->vertex_count / c->keys->count) / m->diagonal;
   w->patches = corrections.field_count;
   if (measured) status = measure_rate(w, rate);
   if (exact) *limits = (sn_field_limits){0, rate->bytes};
@@ -218,10 +213,10 @@ static sn_status regress(sn_corrector *c, sn_plan *plan) {
   const sn_residuals *m = &c->residuals;
   sn_regression r = regression_of(c);
   rated w = {.c = c, .r = &r, .plan = plan};
-  sn_status status = find_rigid(c);
+  sn_status status = m->joint_count > 0 ? sn_rigid_error(c->ctx, &c->memory, c->examples, c->keys, &c->rigid) : SN_OK;
   if (status == SN_OK) status = sn_regression_choose(&r);
   if (status == SN_OK) status = sn_regression_solve(&r);
-  double floor = invisible * m->diagonal,
+  double floor = c->options->threshold / 100 * m->diagonal,
          lost = r.undecided ? 0 : fmin((more_error * more_error - 1) * r.score, lost_part * r.uncorrected);
   sn_field_limits usual = {
     fmax(lost, floor * floor * m->pose_count * m->vertex_count),
@@ -287,15 +282,17 @@ static sn_status try_setting(sn_corrector *c, sn_correct_trial *trial) {
   sn_regression r = regression_of(c);
   if (!trial->held) {
     sn_status status = sn_regression_choose(&r);
-    trial->setting = (sn_correct_setting){r.ridges, r.score, r.uncorrected};
+    trial->ridges = r.ridges;
     return status;
   }
   bool *poses = SN_NEW(c->ctx, &c->memory, bool, c->residuals.pose_count);
   if (!poses) return c->ctx->error.status;
   for (int k = 0; k < c->keys->count; k++) poses[c->pose_of[k]] |= trial->held[k];
   poses[0] = false;
-  r.ridges = trial->setting.ridges;
-  return sn_regression_held_out(&r, poses, &trial->squared);
+  r.ridges = trial->ridges;
+  sn_status status = sn_regression_held_out(&r, poses, &trial->squared);
+  trial->squared *= c->keys->count / fmax(c->residuals.pose_count - 1, 1); // over the frames of the poses
+  return status;
 }
 
 sn_status sn_correct_try(sn_context *ctx, const sn_correct_options *options, const sn_examples *examples,

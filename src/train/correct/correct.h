@@ -45,18 +45,12 @@ typedef struct sn_clip_ridges {
   int of[SN_MOST_CLIPS];
 } sn_clip_ridges;
 
-// How corrections are learned: the ridges; and with which squared error, over all vertices and poses.
-typedef struct sn_correct_setting {
-  sn_clip_ridges ridges;
-  double cross_validated, uncorrected;
-} sn_correct_setting;
-
-// The trial of a plan without corrections. With `held` NULL: `setting` becomes the one that cross-validation chooses. Otherwise
-// `squared` becomes the squared error on the keys that are held out, of corrections with this setting that are learned from the
+// The trial of a plan without corrections. With `held` NULL: `ridges` become those that cross-validation chooses. Otherwise
+// `squared` becomes the squared error on the keys that are held out, of corrections with these ridges that are learned from the
 // others.
 typedef struct sn_correct_trial {
   const bool *held;
-  sn_correct_setting setting;
+  sn_clip_ridges ridges;
   double squared;
 } sn_correct_trial;
 
@@ -152,8 +146,9 @@ typedef struct sn_corrections {
 // What a vertex is given at a pose of the clip.
 void sn_corrections_at(const sn_corrections *c, int pose_count, int pose, int vertex, float out[6]);
 
-// gram[a * count + b] = sum over the vertices of the positions' displacements at poses a and b.
-void sn_residuals_gram(sn_context *ctx, const float (*deltas)[6], int vertex_count, int count, double *gram);
+// gram[a * count + b] = sum over the vertices of the positions' displacements at poses[a] and poses[b]; NULL: all poses.
+void sn_residuals_gram(sn_context *ctx, const float (*deltas)[6], int vertex_count, const int *poses, int count,
+                       double *gram);
 
 // The pose spaces as the sections of sn_model_corrections (write.c).
 sn_status sn_pose_spaces_encode(sn_context *ctx, sn_arena *memory, const sn_corrections *c, const sn_residuals *m,

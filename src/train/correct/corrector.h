@@ -6,6 +6,13 @@
 #include "train/correct/correct.h"
 #include "train/train.h"
 
+// What `psd` and `eigenskin` ask for.
+typedef struct sn_psd_options {
+  sn_skin_options skin;
+  sn_rt_blend blend; // of the skinning underneath
+  sn_correct_options correct;
+} sn_psd_options;
+
 typedef struct sn_corrector {
   sn_context *ctx;
   const sn_correct_options *options;
@@ -22,7 +29,8 @@ typedef struct sn_corrector {
   int *pose_of;             // of every training frame
   float (*ranges)[2];       // of the values
   double *sigmas;           // of the poses; NULL: none is asked for
-  double rigid;             // squared error of the best joints
+  double rigid;             // squared error of the best joints, over all training frames
+  double scatter;           // squared residuals' distances from the means of their poses, over all training frames
 } sn_corrector;
 
 // Adds to the report's note what fits.

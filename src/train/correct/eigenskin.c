@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// `eigenskin` (Kry, James and Pai 2002; Murtagh 2008, 2.3.3): corrections as a few displacement fields per joint, the
+// EigenSkin (Kry, James and Pai 2002; Murtagh 2008, 2.3.3): corrections as a few displacement fields per joint, the
 // principal components of those of the poses in which only that joint moves. Poses that move several joints at once form
 // a pose space of these joints, for what the single joints' fields leave.
 #include <math.h>
@@ -9,7 +9,6 @@
 #include "solve/lapack.h"
 #include "solve/solve.h"
 #include "train/correct/corrector.h"
-#include "train/correct/psd.h"
 
 // Which joints every pose moves, as bits over the joints of the pose space.
 typedef struct motion {
@@ -23,17 +22,13 @@ static double joint_angle(const sn_residuals *m, int pose, int joint) {
     sn_squared_distance(sn_control_dims(m, joint), sn_control_at(m, pose, joint), sn_control_at(m, 0, joint)));
 }
 
-// A joint moves where it rotates by more than a hundredth of its largest rotation.
 static void find_motion(const sn_residuals *m, const int *joints, int joint_count, motion *out) {
   for (int j = 0; j < joint_count; j++) {
     double largest = 0;
-    for (int p = 0; p < m->pose_count; p++) {
-      largest = fmax(largest, joint_angle(m, p, joints[j]));
-    }
-    for (int p = 0; p < m->pose_count; p++) {
-      if (joint_angle(m, p, joints[j]) > 0.01 * largest + sn_least_turn)
+    for (int p = 0; p < m->pose_count; p++) largest = fmax(largest, joint_angle(m, p, joints[j]));
+    for (int p = 0; p < m->pose_count; p++)
+      if (joint_angle(m, p, joints[j]) > sn_hardly_any * largest + sn_least_turn)
         out->bits[(size_t)p * (size_t)out->words + (size_t)(j / 64)] |= (uint64_t)1 << (j % 64);
-    }
   }
 }
 
@@ -133,7 +128,6 @@ static sn_status all_axes(builder *b, const sn_pose_field *field, double **out) 
 static sn_status add_field(builder *b, int leader) {
   sn_context *ctx = b->ctx;
   const sn_residuals *m = b->m;
-  size_t n = (size_t)m->vertex_count;
   int *poses = SN_NEW(ctx, b->memory, int, m->pose_count), *joints = SN_NEW(ctx, b->memory, int, b->joint_count);
   if (!poses || !joints) return ctx->error.status;
   int count = 0, joint_count = 0;
@@ -141,11 +135,9 @@ static sn_status add_field(builder *b, int leader) {
     if (within(&b->motion, p, leader)) poses[count++] = p;
   for (int j = 0; j < b->joint_count; j++)
     if (bits_of(&b->motion, leader)[j / 64] >> (j % 64) & 1) joints[joint_count++] = b->joints[j];
-  float(*data)[6] = sn_arena_alloc(ctx, b->memory, (size_t)count * n, sizeof *data);
   double *gram = SN_NEW(ctx, b->memory, double, (size_t)count *(size_t)count), *axes, *terms;
-  if (!data || !gram) return ctx->error.status;
-  for (int k = 0; k < count; k++) memcpy(data + (size_t)k * n, b->left + (size_t)poses[k] * n, n * sizeof *data);
-  sn_residuals_gram(ctx, (const float(*)[6])data, m->vertex_count, count, gram);
+  if (!gram) return ctx->error.status;
+  sn_residuals_gram(ctx, (const float(*)[6])b->left, m->vertex_count, poses, count, gram);
   sn_pose_field *field = b->out->fields + b->out->field_count++;
   sn_rbf rbf;
   const sn_pose_data of = {joints, poses, joint_count, count, gram};
@@ -203,27 +195,3 @@ sn_status sn_eigenskin_fields(sn_corrector *c, sn_corrections *out) {
   for (int k = 0; status == SN_OK && k < count; k++) status = add_field(&b, leaders[k]);
   return status;
 }
-
-// ---- the method -----------------------------------------------------------------------------------------------------------
-
-static const sn_option own[] = {
-  {"components", SN_OPTION_INT, offsetof(sn_psd_options, correct.components), "3", 1, 1000, NULL, SN_OPTION_COMMON,
-   "displacement fields: of a vertex on average (space=local), or per pose space"},
-  {0},
-};
-static const sn_option_group groups[] = {{own, 0},
-                                         {sn_psd_option_table, 0},
-                                         {sn_correct_option_table, offsetof(sn_psd_options, correct)},
-                                         {sn_skin_option_table, offsetof(sn_psd_options, skin)},
-                                         SN_METHOD_COMMON,
-                                         {0}};
-
-const sn_method sn_method_eigenskin = {.name = "eigenskin",
-                                       .summary = "corrections in a basis of principal components per joint",
-                                       .options = groups,
-                                       .needs_skeleton = true,
-                                       .wants_skin = true,
-                                       .takes_values = true,
-                                       .vertex_bytes = 300,
-                                       .pose_bytes = SN_RESIDUAL_BYTES,
-                                       .train = sn_psd_train};

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "solve/lapack.h"
-#include "train/correct/patches.h"
 
 enum { most_fields = 64 };
 // Vertices of a patch, on average: each is tried.
@@ -17,7 +16,7 @@ static const int patch_sizes[] = {16, 32, 64};
 // they save less error per byte than the last component that is kept.
 static const double part_of_components = 0.5;
 // Bytes of a block's displacements by one field; of a number of the mix.
-enum { entry_bytes = 108, number_bytes = 4 };
+enum { entry_bytes = sizeof(sn_rt_correct_entry) + sizeof(int16_t[6][SN_RT_LANES]), number_bytes = sizeof(float) };
 // Of a control, and of a patch, before they are chosen.
 enum { usual_functions = 8, usual_terms = 40 };
 
@@ -51,8 +50,8 @@ typedef struct builder {
   int patch_count, ranks, *patch_of; // patch_of: of every vertex
   int most;                          // components of a patch
   patch *patches;
-  space *spaces;        // control_count
-  double energy, slope; // of all patches; squared error that a byte has to save
+  space *spaces; // control_count
+  double slope;  // squared error that a byte has to save
   sn_corrections *out;
 } builder;
 
@@ -379,7 +378,7 @@ static sn_status make_patches(builder *b, const float (*positions)[3], int size)
   sn_regression *r = b->r;
   int n = r->m->vertex_count, *order = SN_NEW(r->ctx, r->memory, int, n);
   int *patch_of = b->patch_of = SN_NEW(r->ctx, r->memory, int, n);
-  b->patch_count = (n + size - 1) / size, b->energy = 0;
+  b->patch_count = (n + size - 1) / size;
   sn_status status =
     order && patch_of ? sn_patches_make(r->ctx, r->m, positions, &b->patch_count, patch_of) : r->ctx->error.status;
   b->patches = SN_NEW(r->ctx, r->memory, patch, b->patch_count);
@@ -467,7 +466,6 @@ sn_status sn_fields_find(sn_regression *r, float (*positions)[3], int shapes, sn
     status = make_patches(b, (const float(*)[3])positions, shapes ? r->m->vertex_count : patch_sizes[k]);
     const sn_folds each = {.fold_count = b->patch_count};
     if (status == SN_OK) status = sn_folds_run(r->ctx, &each, find_components, b);
-    for (int c = 0; status == SN_OK && c < b->patch_count; c++) b->energy += b->patches[c].energy;
   }
   return status;
 }

@@ -20,4 +20,19 @@ sn_status sn_fields_make(sn_fields *fields, sn_field_limits *limits, sn_correcti
 // Corrections by values alone, exactly: a field for every term (shapes.c).
 sn_status sn_shapes_make(sn_regression *r, sn_corrections *out);
 
+// Patches of the surface, vertices that are near each other and have similar weights (patch_of, vertex_count): k-means on
+// the position over the diagonal and 0.3 times the weights (METHODS.md), from `count` boxes, of whole blocks of eight
+// vertices that the skin lets share a block. Returns how many patches have vertices in *count (patches.c).
+sn_status sn_patches_make(sn_context *ctx, const sn_residuals *m, const float (*positions)[3], int *count,
+                          int *patch_of);
+
+// Describes the model with fields within `limits` (replaced by what they lose and take) and says what it costs: its bytes and
+// time only where they are `measured`, which takes an encoding.
+typedef sn_status (*sn_rate_describe)(void *user, bool measured, sn_field_limits *limits, sn_rate *rate);
+
+// The model that report->limits ask for: without any that of `usual`; within bytes and time the one with the least
+// error; with an error the smallest that reaches it. What was tried becomes report->rates, largest first (rate.c).
+sn_status sn_rate_choose(sn_context *ctx, sn_rate_describe describe, void *user, sn_field_limits usual,
+                         sn_train_report *report);
+
 #endif

@@ -2,19 +2,17 @@
 // How far a vertex may go beyond the training poses.
 #include <math.h>
 
-#include "runtime/format.h"
+#include "runtime/vertex.h"
 #include "train/correct/corrector.h"
 
 static double square3(const float *d) { return (double)d[0] * d[0] + (double)d[1] * d[1] + (double)d[2] * d[2]; }
 
-// Times the longest displacement in training, or this part of the diagonal.
-static const double most_of_farthest = 3, always_free = 0.0009;
-// What the training poses need in the rest pose is free: SN_RT_FREE_PART of this.
-static const double free_room = 1.3;
+// Times the longest displacement in training.
+static const double most_of_farthest = 3;
 
 // Beyond the training poses no vertex goes farther from its skin than this, `farthest` being what it does there.
-static double longest_correction(const sn_residuals *m, double farthest) {
-  return fmax(most_of_farthest * farthest, always_free * m->diagonal);
+static double longest_correction(const sn_corrector *c, double farthest) {
+  return fmax(most_of_farthest * farthest, c->options->threshold / 100 * c->residuals.diagonal);
 }
 
 void sn_corrections_at(const sn_corrections *c, int pose_count, int pose, int vertex, float out[6]) {
@@ -27,47 +25,35 @@ void sn_corrections_at(const sn_corrections *c, int pose_count, int pose, int ve
 }
 
 typedef struct limit_job {
-  const sn_residuals *m;
-  const sn_corrections *c;
+  const sn_corrector *c;
+  const sn_corrections *out;
+  const sn_poser *at; // after the blend: the palette of a pose, and the longest displacement of every vertex up to it
+  int pose;
+  double *longest;
 } limit_job;
-
-// The longest displacement of vertex i at the poses of the clip.
-static double longest_of(const limit_job *job, int i) {
-  double longest = 0;
-  for (int p = 0; p < job->m->pose_count; p++) {
-    float sum[6];
-    sn_corrections_at(job->c, job->m->pose_count, p, i, sum);
-    longest = fmax(longest, square3(sum));
-  }
-  return sqrt(longest);
-}
 
 static void limit_range(void *user, int64_t begin, int64_t end, int worker) {
   (void)worker;
   const limit_job *job = user;
-  size_t n = (size_t)job->m->vertex_count;
-  for (size_t i = (size_t)begin; i < (size_t)end; i++) {
-    double before = 0, longest = longest_of(job, (int)i); // residual in the rest pose; displacement
-    for (size_t p = 0; p < (size_t)job->m->pose_count; p++)
-      before = fmax(before, sqrt(square3(job->m->deltas[p * n + i])));
-    double squashed = before > 0 ? fmin(job->m->farthest[i] / before, 1) : 1;
-    job->c->limits[i] = (float)fmax(longest_correction(job->m, squashed * longest), free_room * longest);
+  const sn_residuals *m = &job->c->residuals;
+  for (int64_t i = begin; i < end; i++) {
+    double before = 0, longest = 0; // squared: residual in the rest pose; displacement, which stays free
+    for (int p = 0; p < m->pose_count; p++) {
+      float sum[6];
+      sn_corrections_at(job->out, m->pose_count, p, (int)i, sum);
+      longest = fmax(longest, square3(sum)),
+      before = fmax(before, square3(m->deltas[(int64_t)p * m->vertex_count + i]));
+    }
+    double squashed = before > 0 ? fmin(m->farthest[i] / sqrt(before), 1) : 1;
+    longest = sqrt(longest);
+    job->out->limits[i] =
+      (float)fmax(longest_correction(job->c, squashed * longest), longest / (double)SN_RT_FREE_PART);
   }
 }
 
-// ---- after the blend ------------------------------------------------------------------------------------------------------
-
-typedef struct after_job {
-  const sn_corrector *c;
-  const sn_poser *at;
-  const sn_corrections *out;
-  int pose;
-  double *longest;
-} after_job;
-
 static void after_range(void *user, int64_t begin, int64_t end, int worker) {
   (void)worker;
-  const after_job *job = user;
+  const limit_job *job = user;
   const sn_residuals *m = &job->c->residuals;
   for (int64_t i = begin; i < end; i++) {
     float sum[6];
@@ -85,12 +71,12 @@ static sn_status limit_after_blend(sn_corrector *c, sn_corrections *out) {
   double *longest = SN_NEW(c->ctx, &scratch, double, m->vertex_count);
   sn_status status = longest ? sn_poser_new(c, &scratch, &at) : c->ctx->error.status;
   for (int k = 0; status == SN_OK && k < c->keys->count; k++) {
-    after_job job = {c, &at, out, c->pose_of[k], longest};
+    limit_job job = {c, out, &at, c->pose_of[k], longest};
     sn_poser_set(c, &at, c->keys->frames[k]);
     sn_parallel_for(c->ctx, m->vertex_count, 64, after_range, &job);
   }
   for (int i = 0; status == SN_OK && i < m->vertex_count; i++)
-    out->limits[i] = (float)longest_correction(m, longest[i]);
+    out->limits[i] = (float)longest_correction(c, longest[i]);
   out->limit_after = true;
   sn_arena_free(&scratch);
   return status;
@@ -106,7 +92,7 @@ sn_status sn_corrections_limit(sn_corrector *c, sn_corrections *out) {
   out->limits = SN_NEW(c->ctx, &c->memory, float, c->residuals.vertex_count);
   if (!out->limits) return c->ctx->error.status;
   if (c->options->order == SN_ORDER_INVERSE && has_proxy_bones(&c->model)) return limit_after_blend(c, out);
-  limit_job job = {&c->residuals, out};
+  limit_job job = {.c = c, .out = out};
   sn_parallel_for(c->ctx, c->residuals.vertex_count, 64, limit_range, &job);
   return SN_OK;
 }

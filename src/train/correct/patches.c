@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Patches of the surface: k-means of whole blocks, from boxes.
-#include "train/correct/patches.h"
+#include "train/correct/fields.h"
 
 #include <math.h>
 #include <stdlib.h>

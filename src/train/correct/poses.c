@@ -79,9 +79,16 @@ sn_status sn_controls_choose(sn_corrector *c) {
     "rotates with joints=NAME, or give `values` FILE");
 }
 
-static void average_into(float (*sum)[6], const float (*next)[6], int vertex_count, int count) {
+// One more in the mean of `count`. Returns how much farther the positions are from it, squared.
+static double average_into(float (*mean)[6], const float (*next)[6], int vertex_count, int count) {
+  double sum = 0;
   for (int i = 0; i < vertex_count; i++)
-    for (int c = 0; c < 6; c++) sum[i][c] += (next[i][c] - sum[i][c]) / (float)(count + 1);
+    for (int c = 0; c < 6; c++) {
+      double off = (double)next[i][c] - mean[i][c];
+      mean[i][c] += (next[i][c] - mean[i][c]) / (float)(count + 1);
+      if (c < 3) sum += off * ((double)next[i][c] - mean[i][c]);
+    }
+  return sum;
 }
 
 // Pose p in the place of pose `to`, which is not behind it.
@@ -113,12 +120,16 @@ void sn_poses_merge(sn_corrector *c) {
     } else {
       if (c->merged[same] > 0 && averaged++ == 0) first = c->keys->frames[p - 1];
       c->pose_of[p - 1] = same;
-      average_into(m->deltas + (size_t)same * n, deltas, m->vertex_count, c->merged[same]++);
+      c->scatter += average_into(m->deltas + (size_t)same * n, deltas, m->vertex_count, c->merged[same]++);
     }
   }
   if (averaged == 1) sn_corrector_note(c, "frame %d is in the pose of another: averaged. ", first);
   if (averaged > 1)
     sn_corrector_note(c, "frame %d and %d more are in the pose of another: averaged. ", first, averaged - 1);
+  double apart = 100 * sqrt(c->scatter / c->keys->count / m->vertex_count) / m->diagonal;
+  if (apart > sn_correct_options_default().threshold)
+    sn_corrector_note(c, "Frames in one pose differ by %.2g %% of the diagonal (rms): no model can follow them all. ",
+                      apart);
   m->pose_count = kept;
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// `psd`: pose-space deformation on linear or dual-quaternion skinning (Murtagh 2008).
+// `psd`: pose-space deformation on linear or dual-quaternion skinning (Murtagh 2008); `eigenskin`: the same with fewer fields.
 #include <math.h>
 
-#include "train/correct/psd.h"
+#include "train/correct/corrector.h"
 #include "train/skin/base.h"
 
 // ---- the method -----------------------------------------------------------------------------------------------------------
@@ -104,7 +104,7 @@ static sn_status choose_base(sn_context *ctx, const sn_psd_options *o, const sn_
   return status;
 }
 
-sn_status sn_psd_train(sn_context *ctx, const void *options, const sn_examples *examples, const sn_keys *keys,
+static sn_status train(sn_context *ctx, const void *options, const sn_examples *examples, const sn_keys *keys,
                        sn_plan *plan, sn_train_report *report) {
   sn_psd_options own = *(const sn_psd_options *)options;
   const sn_psd_options *o = &own;
@@ -117,31 +117,49 @@ sn_status sn_psd_train(sn_context *ctx, const void *options, const sn_examples *
   return status == SN_OK ? sn_correct_plan(ctx, &o->correct, examples, keys, plan, report) : status;
 }
 
-const sn_option sn_psd_option_table[] = {
+static const sn_option common[] = {
   {"blend", SN_OPTION_CHOICE, offsetof(sn_psd_options, blend), "linear", 0, 0, "linear|dualquat|centres",
    SN_OPTION_COMMON, "the skinning underneath: lbs, dqs or cor"},
   {0},
 };
-static const sn_option own[] = {
+static const sn_option weighted[] = {
   {"weighted", SN_OPTION_SWITCH, offsetof(sn_psd_options, correct.weighted), "0", 0, 1, NULL, SN_OPTION_ADVANCED,
    "1: distances by each vertex's skinning weights"},
   {0},
 };
-static const sn_option_group groups[] = {{sn_psd_option_table, 0},
-                                         {own, 0},
-                                         {sn_correct_option_table, offsetof(sn_psd_options, correct)},
-                                         {sn_skin_option_table, offsetof(sn_psd_options, skin)},
-                                         SN_METHOD_COMMON,
-                                         {0}};
+static const sn_option components[] = {
+  {"components", SN_OPTION_INT, offsetof(sn_psd_options, correct.components), "3", 1, 1000, NULL, SN_OPTION_COMMON,
+   "displacement fields: of a vertex on average (space=local), or per pose space"},
+  {0},
+};
+static const sn_option_group psd_groups[] = {{common, 0},
+                                             {weighted, 0},
+                                             {sn_correct_option_table, offsetof(sn_psd_options, correct)},
+                                             {sn_skin_option_table, offsetof(sn_psd_options, skin)},
+                                             SN_METHOD_COMMON,
+                                             {0}};
+static const sn_option_group eigenskin_groups[] = {{components, 0},
+                                                   {common, 0},
+                                                   {sn_correct_option_table, offsetof(sn_psd_options, correct)},
+                                                   {sn_skin_option_table, offsetof(sn_psd_options, skin)},
+                                                   SN_METHOD_COMMON,
+                                                   {0}};
 _Static_assert(sizeof(sn_psd_options) <= SN_METHOD_COMMON_OFFSET, "room in sn_method_spec");
 
 const sn_method sn_method_psd = {.name = "psd",
                                  .summary =
                                    "pose-space deformation on linear or dual-quaternion skinning (Murtagh 2008)",
-                                 .options = groups,
+                                 .options = psd_groups,
                                  .needs_skeleton = true,
                                  .wants_skin = true,
                                  .takes_values = true,
-                                 .vertex_bytes = 300,
                                  .pose_bytes = SN_RESIDUAL_BYTES,
-                                 .train = sn_psd_train};
+                                 .train = train};
+const sn_method sn_method_eigenskin = {.name = "eigenskin",
+                                       .summary = "corrections in a basis of principal components per joint",
+                                       .options = eigenskin_groups,
+                                       .needs_skeleton = true,
+                                       .wants_skin = true,
+                                       .takes_values = true,
+                                       .pose_bytes = SN_RESIDUAL_BYTES,
+                                       .train = train};

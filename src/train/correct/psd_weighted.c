@@ -10,9 +10,7 @@
 #include "train/correct/corrector.h"
 
 static const double child_part = 0.01;  // of a vertex's weight on a joint, for its children's rotations
-static const double same_pose = 1e-2;   // of the largest distance: poses nearer than that are one to a group
 static const double same_weights = 0.5; // between the roots of the weights of vertices in a group
-enum { most_groups = 128 };
 
 typedef struct weighting {
   sn_corrector *c;
@@ -49,7 +47,7 @@ static sn_status find_groups(weighting *w) {
   int *parents = SN_NEW(w->ctx, w->memory, int, width), next = 0;
   double *apart = SN_NEW(w->ctx, w->memory, double, n);
   w->roots = SN_NEW(w->ctx, w->memory, double, n *width), w->group_of = SN_NEW(w->ctx, w->memory, int, n);
-  w->leaders = SN_NEW(w->ctx, w->memory, int, most_groups);
+  w->leaders = SN_NEW(w->ctx, w->memory, int, n);
   if (!parents || !apart || !w->roots || !w->group_of || !w->leaders) return w->ctx->error.status;
   for (size_t k = 0; k < width; k++)
     for (int t = 0; t < w->m->joint_count; t++)
@@ -64,7 +62,7 @@ static sn_status find_groups(weighting *w) {
       if (apart[i] > apart[next]) next = (int)i;
     }
     w->group_count++;
-  } while (apart[next] > same_weights * same_weights && w->group_count < most_groups);
+  } while (apart[next] > same_weights * same_weights);
   return SN_OK;
 }
 
@@ -75,7 +73,7 @@ static sn_status find_centres(const weighting *w, int g, sn_pose_field *field, i
   *field = (sn_pose_field){.mixed = true, .joints = SN_NEW(w->ctx, w->memory, int, w->joint_count)};
   if (!field->joints) return w->ctx->error.status;
   for (int k = 0; k < w->joint_count; k++)
-    if (roots[k] > same_pose) field->joints[field->joint_count++] = w->joints[k];
+    if (roots[k] > sn_hardly_any) field->joints[field->joint_count++] = w->joints[k];
   int dims = sn_controls_dims(m, field->joints, field->joint_count), count = 0;
   size_t width = (size_t)dims;
   double *centres = SN_NEW(w->ctx, w->memory, double, (size_t)m->pose_count *width), largest = 1;
@@ -86,7 +84,7 @@ static sn_status find_centres(const weighting *w, int g, sn_pose_field *field, i
   sn_status status = sn_pose_metric_make(w->ctx, w->memory, m->pose_count, centres, &field->metric);
   if (status != SN_OK) return status;
   for (int k = 0, d = 0; k < w->joint_count; k++)
-    for (int c = 0; roots[k] > same_pose && c < 3; c++, d++)
+    for (int c = 0; roots[k] > sn_hardly_any && c < 3; c++, d++)
       field->metric.numbers[d] =
         roots[k] * (w->c->options->distance == SN_DISTANCE_NORMALISED ? field->metric.numbers[d] : 1);
   for (int p = 0; p < m->pose_count; p++) {
@@ -97,7 +95,8 @@ static sn_status find_centres(const weighting *w, int g, sn_pose_field *field, i
   for (int p = 0; p < m->pose_count; p++) {
     const double *row = centres + (size_t)p * width;
     for (of[p] = 0; of[p] < count; of[p]++)
-      if (sn_squared_distance(dims, row, centres + (size_t)of[p] * width) <= same_pose * same_pose * largest) break;
+      if (sn_squared_distance(dims, row, centres + (size_t)of[p] * width) <= sn_hardly_any * sn_hardly_any * largest)
+        break;
     if (of[p] == count) memmove(centres + (size_t)count++ * width, row, width * sizeof *row);
   }
   field->centres = centres, field->centre_count = field->basis_count = count;
@@ -128,7 +127,7 @@ static sn_status add_group(const weighting *w, int g, int *of, int *members, flo
   double *gram = SN_NEW(w->ctx, w->memory, double, count *count);
   if (!gram) return w->ctx->error.status;
   average(w, g, of, (int)count, members, deltas);
-  sn_residuals_gram(w->ctx, (const float(*)[6])deltas, (int)n, (int)count, gram);
+  sn_residuals_gram(w->ctx, (const float(*)[6])deltas, (int)n, NULL, (int)count, gram);
   status = sn_field_solve(w->c, NULL, gram, field, &rbf);
   size_t numbers = count * (size_t)field->terms;
   if (status == SN_OK) field->mix = SN_NEW(w->ctx, w->memory, double, numbers);

@@ -8,26 +8,29 @@
 
 typedef struct gram_job {
   const float (*deltas)[6];
-  int vertex_count, a, b;
+  int vertex_count, count;
+  const int *poses; // NULL: all
+  double *gram;
 } gram_job;
 
-static double gram_sum(void *user, int64_t begin, int64_t end) {
+static void gram_range(void *user, int64_t begin, int64_t end, int worker) {
+  (void)worker;
   const gram_job *job = user;
-  const float(*x)[6] = job->deltas + (size_t)job->a * (size_t)job->vertex_count;
-  const float(*y)[6] = job->deltas + (size_t)job->b * (size_t)job->vertex_count;
-  double sum = 0;
-  for (int64_t i = begin; i < end; i++)
-    for (int c = 0; c < 3; c++) sum += (double)x[i][c] * y[i][c];
-  return sum;
+  for (int64_t a = begin; a < end; a++)
+    for (int64_t b = 0; b <= a; b++) {
+      const float(*x)[6] = job->deltas + (size_t)(job->poses ? job->poses[a] : a) * (size_t)job->vertex_count;
+      const float(*y)[6] = job->deltas + (size_t)(job->poses ? job->poses[b] : b) * (size_t)job->vertex_count;
+      double sum = 0;
+      for (int i = 0; i < job->vertex_count; i++)
+        for (int c = 0; c < 3; c++) sum += (double)x[i][c] * y[i][c];
+      job->gram[a * job->count + b] = job->gram[b * job->count + a] = sum;
+    }
 }
 
-void sn_residuals_gram(sn_context *ctx, const float (*deltas)[6], int vertex_count, int count, double *gram) {
-  for (int a = 0; a < count; a++)
-    for (int b = 0; b <= a; b++) {
-      gram_job job = {deltas, vertex_count, a, b};
-      double sum = sn_parallel_sum(ctx, vertex_count, 4096, gram_sum, &job);
-      gram[(size_t)a * (size_t)count + (size_t)b] = gram[(size_t)b * (size_t)count + (size_t)a] = sum;
-    }
+void sn_residuals_gram(sn_context *ctx, const float (*deltas)[6], int vertex_count, const int *poses, int count,
+                       double *gram) {
+  gram_job job = {deltas, vertex_count, count, poses, gram};
+  sn_parallel_for(ctx, count, 1, gram_range, &job);
 }
 
 static double median(sn_context *ctx, sn_arena *memory, int count, const double *values) {
@@ -170,7 +173,7 @@ sn_status sn_psd_fields(sn_corrector *c, sn_corrections *out) {
   double *gram = SN_NEW(ctx, memory, double, (size_t)m->pose_count *(size_t)m->pose_count);
   if (!out->fields || !poses || !gram) return ctx->error.status;
   for (int p = 0; p < m->pose_count; p++) poses[p] = p;
-  sn_residuals_gram(ctx, (const float(*)[6])m->deltas, m->vertex_count, m->pose_count, gram);
+  sn_residuals_gram(ctx, (const float(*)[6])m->deltas, m->vertex_count, NULL, m->pose_count, gram);
   sn_rbf rbf;
   const sn_pose_data data = {c->joints, poses, c->joint_count, m->pose_count, gram};
   sn_status status = sn_field_make(c, &data, out->fields, &rbf);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The choice of a model along the curve of rate and distortion.
-#include "train/correct/rate.h"
+#include "train/correct/fields.h"
 
 #include <math.h>
 

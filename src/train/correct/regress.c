@@ -128,21 +128,51 @@ static void gather(const sn_regression *r, const sn_vertex_set *set, int width, 
 typedef struct set_system {
   int poses, columns;
   double *y, *inverse, *alpha, *work; // inverse: A = (K + lambda)^-1, alpha: A y
+  double *hidden, *outside;           // the covariance of hidden terms, NULL: there are none; alpha without a fold
 } set_system;
+
+// The rows of a fold's held-out poses.
+static void pick_rows(const sn_fold *fold, const double *from, int width, double *to) {
+  for (int n = fold->outside_count; n < fold->count; n++, to += width)
+    memcpy(to, from + (size_t)fold->poses[n] * (size_t)width, (size_t)width * sizeof *to);
+}
+
+// What hidden terms explain of the held-out poses the model will not have: error += H_g (alpha - A_g^T error), alpha
+// without the fold.
+static void add_hidden_part(const sn_fold *fold, const set_system *s, double *error, double *rows) {
+  int count = fold->count - fold->outside_count, poses = s->poses, columns = s->columns;
+  memcpy(s->outside, s->alpha, (size_t)poses * (size_t)columns * sizeof *s->outside);
+  pick_rows(fold, s->inverse, poses, rows);
+  cblas_dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, poses, columns, count, -1, rows, poses, error, columns, 1,
+              s->outside, columns);
+  pick_rows(fold, s->hidden, poses, rows);
+  cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, count, columns, poses, 1, rows, poses, s->outside, columns,
+              1, error, columns);
+}
 
 // Squared errors of a fold's held-out poses in closed form: with g the fold, |(A_gg)^-1 (A y)_g|^2.
 static sn_status held_out_error(sn_context *ctx, const sn_fold *fold, const set_system *s, double *sum) {
   int count = fold->count - fold->outside_count, columns = s->columns;
   const int *held = fold->poses + fold->outside_count;
-  double *a = s->work, *b = a + (size_t)count * (size_t)count;
-  for (int n = 0; n < count; n++) {
+  double *a = s->work, *b = a + (size_t)count * (size_t)s->poses;
+  for (int n = 0; n < count; n++)
     for (int k = 0; k < count; k++) a[n * count + k] = s->inverse[held[n] * s->poses + held[k]];
-    memcpy(b + (size_t)n * (size_t)columns, s->alpha + (size_t)held[n] * (size_t)columns,
-           (size_t)columns * sizeof *b);
-  }
+  pick_rows(fold, s->alpha, columns, b);
   sn_status status = sn_lapack_posv(ctx, 'U', count, columns, a, b);
+  if (status == SN_OK && s->hidden) add_hidden_part(fold, s, b, a);
   for (size_t n = 0; status == SN_OK && n < (size_t)count * (size_t)columns; n++) *sum += b[n] * b[n];
   return status;
+}
+
+// Squared residuals of all held-out poses.
+static double held_out_size(const sn_folds *folds, const set_system *s) {
+  double sum = 0;
+  for (int p = 0; p < s->poses; p++)
+    if (folds->fold_of[p] >= 0) {
+      double norm = cblas_dnrm2(s->columns, s->y + (size_t)p * (size_t)s->columns, 1);
+      sum += norm * norm;
+    }
+  return sum;
 }
 
 // Settings of the ridges that are scored together.
@@ -180,17 +210,22 @@ static sn_status score_set(sn_context *ctx, sn_arena *memory, void *user, int in
   const sn_vertex_set *set = r->sets + index;
   size_t poses = (size_t)r->m->pose_count, columns = 3 * (size_t)set->count;
   double *kernel = SN_NEW(ctx, memory, double, poses *poses);
+  bool hidden = r->as_model && r->terms.all > r->terms.count;
   const set_system s = {.poses = (int)poses,
                         .columns = (int)columns,
                         .y = SN_NEW(ctx, memory, double, poses *columns),
                         .inverse = SN_NEW(ctx, memory, double, poses *poses),
                         .alpha = SN_NEW(ctx, memory, double, poses *columns),
-                        .work = SN_NEW(ctx, memory, double, poses *(poses + columns))};
+                        .work = SN_NEW(ctx, memory, double, poses *(poses + columns)),
+                        .hidden = hidden ? SN_NEW(ctx, memory, double, poses *poses) : NULL,
+                        .outside = SN_NEW(ctx, memory, double, hidden ? poses *columns : 1)};
   double *scores = c->scores + (size_t)index * (size_t)(c->count + 1);
-  if (!kernel || !s.y || !s.inverse || !s.alpha || !s.work) return ctx->error.status;
+  if (!kernel || !s.y || !s.inverse || !s.alpha || !s.work || (hidden && !s.hidden) || !s.outside)
+    return ctx->error.status;
   gather(r, set, 3, s.y);
-  double sum = 0, unit = make_kernel(r, set, kernel);
-  for (size_t n = 0; n < poses * columns; n++) sum += s.y[n] * s.y[n];
+  for (int g = r->terms.count; hidden && g < r->terms.all; g++)
+    add_terms(r, g, sn_regression_variance(r, set, g), s.hidden);
+  double sum = held_out_size(&r->folds, &s), unit = make_kernel(r, set, kernel);
   for (int k = 0; k <= c->count; k++) scores[k] = unit > 0 && k < c->count ? 0 : sum;
   sn_status status = SN_OK;
   for (int k = 0; status == SN_OK && unit > 0 && k < c->count; k++) {
@@ -281,7 +316,8 @@ sn_status sn_regression_choose(sn_regression *r) {
   if (status != SN_OK) return status;
   bool too_few = r->m->pose_count - 1 < sn_usual_folds; // but for the rest pose
   r->undecided = too_few || !(r->score < r->uncorrected);
-  if (!r->undecided) return status;
+  r->as_model = true;
+  if (!r->undecided) return score_settings(r, &r->ridges, 1, &r->score);
   // Shapes of named values are exact: the least ridge keeps them and their linear mixtures.
   for (int clip = 0; clip < SN_MOST_CLIPS; clip++) r->ridges.of[clip] = r->m->joint_count > 0 ? usual_ridge : 0;
   r->score = r->uncorrected;
@@ -316,62 +352,11 @@ sn_status sn_regression_solve(sn_regression *r) {
   return sn_folds_run(r->ctx, &each, solve_set, r);
 }
 
-typedef struct fold_job {
-  sn_regression *r;
-  const sn_fold *fold;
-  double *squared; // of every set
-} fold_job;
-
-// Rows of the kernel, those of poses fold->poses[first] to [end - 1], with the columns of the poses outside the fold.
-static void pick(const double *kernel, int poses, const sn_fold *fold, int first, int end, double *out) {
-  for (int a = first; a < end; a++)
-    for (int b = 0; b < fold->outside_count; b++) *out++ = kernel[fold->poses[a] * poses + fold->poses[b]];
-}
-
-static sn_status fold_set(sn_context *ctx, sn_arena *memory, void *user, int index) {
-  const fold_job *job = user;
-  const sn_regression *r = job->r;
-  const sn_vertex_set *set = r->sets + index;
-  int poses = r->m->pose_count, known = job->fold->outside_count, held = job->fold->count - known;
-  const int *order = job->fold->poses;
-  size_t square = (size_t)poses * (size_t)poses, columns = 3 * (size_t)set->count;
-  double *kernel = SN_NEW(ctx, memory, double, square), *a = SN_NEW(ctx, memory, double, square);
-  double *y = SN_NEW(ctx, memory, double, (size_t)poses *columns),
-         *b = SN_NEW(ctx, memory, double, (size_t)poses *columns);
-  double *error = SN_NEW(ctx, memory, double, (size_t)held *columns);
-  if (!kernel || !a || !y || !b || !error) return ctx->error.status;
-  gather(r, set, 3, y);
-  double unit = make_kernel(r, set, kernel);
-  for (int n = 0; n < job->fold->count; n++)
-    memcpy(n < known ? b + (size_t)n * columns : error + (size_t)(n - known) * columns,
-           y + (size_t)order[n] * columns, columns * sizeof *y);
-  sn_status status = SN_OK;
-  if (unit > 0) {
-    pick(kernel, poses, job->fold, 0, known, a);
-    for (int n = 0; n < known; n++) a[n * known + n] += sn_regression_ridge(r, order[n]) * unit;
-    status = sn_lapack_posv(ctx, 'U', known, (int)columns, a, b);
-    pick(kernel, poses, job->fold, known, job->fold->count, a);
-    if (status == SN_OK)
-      cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, held, (int)columns, known, -1, a, known, b, (int)columns,
-                  1, error, (int)columns);
-  }
-  for (size_t n = 0; n < (size_t)held * columns; n++) job->squared[index] += error[n] * error[n];
-  return status;
-}
-
 sn_status sn_regression_held_out(sn_regression *r, const bool *held, double *squared) {
   int poses = r->m->pose_count, *fold_of = SN_NEW(r->ctx, r->memory, int, poses);
-  sn_folds folds;
   sn_status status = fold_of ? find_sets(r) : r->ctx->error.status;
-  for (int p = 0; status == SN_OK && p < poses; p++) fold_of[p] = held[p];
-  if (status == SN_OK) status = sn_folds_make(r->ctx, r->memory, poses, fold_of, 2, &folds);
+  for (int p = 0; status == SN_OK && p < poses; p++) fold_of[p] = held[p] ? 0 : -1;
+  if (status == SN_OK) status = sn_folds_make(r->ctx, r->memory, poses, fold_of, 1, &r->folds);
   if (status == SN_OK) status = make_terms(r);
-  if (status != SN_OK) return status;
-  fold_job job = {r, folds.folds + 1, SN_NEW(r->ctx, r->memory, double, r->set_count)};
-  const sn_folds each = {.fold_count = r->set_count};
-  status = job.squared ? sn_folds_share(r->ctx, &each, fold_set, &job, job.squared, sizeof *job.squared)
-                       : r->ctx->error.status;
-  *squared = 0;
-  for (int s = 0; status == SN_OK && s < r->set_count; s++) *squared += job.squared[s];
-  return status;
+  return status == SN_OK ? score_settings(r, &r->ridges, 1, squared) : status;
 }

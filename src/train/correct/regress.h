@@ -28,16 +28,16 @@ typedef struct sn_regression {
   sn_term_list terms;
   sn_vertex_set *sets;
   sn_folds folds;
-  double *far; // pose_count * pose_count: the covariance of all joints' terms times `far`
-  double
-    scores[SN_RIDGE_COUNT]; // squared cross-validated errors with one ridge for all clips, of all vertices and poses
-  double uncorrected;       // squared residuals
-  sn_clip_ridges ridges;    // the chosen ones
-  double score;             // of the choice
-  bool undecided;           // no ridge beats the uncorrected skin: the usual ridge
-  float (*alpha)[6];        // pose_count * vertex_count: of positions and normals
-  double *unit;             // of every set: what its ridges are relative to; 0 where nothing that is relevant moves
-  int *set_of;              // of every vertex
+  double *far;                   // pose_count * pose_count: the covariance of all joints' terms times `far`
+  double scores[SN_RIDGE_COUNT]; // squared cross-validated errors with one ridge for all clips
+  double uncorrected;            // squared residuals of held-out poses
+  sn_clip_ridges ridges;         // the chosen ones
+  double score;                  // their squared cross-validated error, of all vertices and poses
+  bool as_model;     // errors are those of the model, which has no hidden terms; else those of the regression
+  bool undecided;    // no ridge beats the uncorrected skin: the usual ridge
+  float (*alpha)[6]; // pose_count * vertex_count: of positions and normals
+  double *unit;      // of every set: what its ridges are relative to; 0 where nothing that is relevant moves
+  int *set_of;       // of every vertex
 } sn_regression;
 
 // The ridge of a pose, relative to a set's unit.

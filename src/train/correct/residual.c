@@ -108,11 +108,9 @@ typedef struct residual_job {
   const void *scratch; // with the palette
   const float (*centres)[3], (*rest_normals)[3], (*frame)[3], (*normals)[3];
   float (*deltas)[6];
-  uint8_t *singular; // vertices whose blend was inverted only in part
+  uint8_t *singular; // vertices whose blend was inverted only in part: more than `least` of the residual is left
+  double least;
 } residual_job;
-
-// A residual that is left after the inverse, of the diagonal, is one that could not be moved to the rest pose.
-static const double least_left = 1e-4;
 
 static void residual_of_vertex(const residual_job *job, int i) {
   const sn_residuals *m = &job->c->residuals;
@@ -128,7 +126,7 @@ static void residual_of_vertex(const residual_job *job, int i) {
   } else {
     d = sn_blend_solve(a, residual);
     n = sn_normal_before(a, rest_normal, target_normal);
-    job->singular[i] = sn_vec3_distance(sn_mat3_apply(a, d), residual) > least_left * m->diagonal;
+    job->singular[i] = sn_vec3_distance(sn_mat3_apply(a, d), residual) > job->least;
     if (o->bounded && sn_vec3_length(d) > length) d = sn_vec3_scale(d, length / sn_vec3_length(d));
   }
   m->farthest[i] = fmaxf(m->farthest[i], (float)length);
@@ -220,7 +218,8 @@ sn_status sn_residuals_measure(sn_corrector *c) {
                         .frame = sn_frame(&e->frames, f),
                         .normals = (const float(*)[3])normals,
                         .deltas = m->deltas + (size_t)(k + 1) * (size_t)n,
-                        .singular = singular};
+                        .singular = singular,
+                        .least = sn_correct_options_default().threshold / 100 * m->diagonal};
     sn_poser_set(c, &at, f);
     fill_pose(c, k);
     sn_mesh_normals(&e->rest, job.frame, normals);

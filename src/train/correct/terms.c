@@ -79,7 +79,7 @@ static int levels_of(const sn_residuals *m, int control) {
     control_at(m, control, p, x);
     if (x[0] == 0) continue;
     if (first == 0) first = x[0];
-    if (fabs(x[0] - first) > 0.01 * fabs(first)) return 2;
+    if (fabs(x[0] - first) > sn_same_pose * fabs(first)) return 2;
   }
   return 1;
 }

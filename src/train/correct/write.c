@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Corrections in the plan of a model: pose spaces become sections, displacements stay as they are.
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
 #include "runtime/format.h"
 #include "train/correct/corrector.h"
 #include "train/correct/terms.h"
-
-// What is rounding of single precision, of the diagonal.
-static const double noise = 1e-6;
 
 static size_t metric_count(const sn_pose_field *f) {
   return f->metric.kind == SN_DISTANCE_EUCLID       ? 0
@@ -188,7 +186,7 @@ sn_status sn_correct_describe(sn_corrector *c, const sn_corrections *corrections
                            .rows = c->examples->source,
                            .limits = corrections->limits,
                            .limit_after = corrections->limit_after,
-                           .least = fmax(threshold / 100, noise) * c->residuals.diagonal,
+                           .least = fmax(threshold / 100, (double)FLT_EPSILON) * c->residuals.diagonal,
                            .least_normal = SN_LEAST_NORMAL};
   return sn_pose_spaces_encode(c->ctx, &plan->memory, corrections, &c->residuals, plan->corrections.pose_spaces);
 }

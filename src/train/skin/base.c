@@ -134,7 +134,7 @@ sn_status sn_base_fit(sn_context *ctx, const sn_skin_task *t, sn_base_kind kind,
 
 // ---- the sample -----------------------------------------------------------------------------------------------------
 
-enum { most_vertices = 500, most_poses = 512 }; // limits of work
+enum { most_sampled = 512 }; // vertices, and poses: a limit of work
 
 static sn_status thin_skin(sn_context *ctx, sn_arena *memory, const sn_skin *from, const int *vertices, int count,
                            sn_skin *out) {
@@ -173,11 +173,12 @@ static sn_status thin_frames(sn_context *ctx, sn_arena *memory, const sn_example
   return SN_OK;
 }
 
-static sn_status sum_rigid(sn_context *ctx, sn_arena *memory, sn_base_sample *out) {
-  double *errors = SN_NEW(ctx, memory, double, out->examples.rest.vertex_count);
-  sn_status status = errors ? sn_best_joints(ctx, &out->examples, &out->keys, NULL, errors) : ctx->error.status;
-  out->rigid = 0;
-  for (int i = 0; status == SN_OK && i < out->examples.rest.vertex_count; i++) out->rigid += errors[i];
+sn_status sn_rigid_error(sn_context *ctx, sn_arena *memory, const sn_examples *examples, const sn_keys *keys,
+                         double *out) {
+  double *errors = SN_NEW(ctx, memory, double, examples->rest.vertex_count);
+  sn_status status = errors ? sn_best_joints(ctx, examples, keys, NULL, errors) : ctx->error.status;
+  *out = 0;
+  for (int i = 0; status == SN_OK && i < examples->rest.vertex_count; i++) *out += errors[i];
   return status;
 }
 
@@ -195,8 +196,8 @@ sn_status sn_base_sample_make(sn_context *ctx, sn_arena *memory, const sn_exampl
   alone.team = NULL;
   *out = (sn_base_sample){.examples = {.skeleton = examples->skeleton, .skin_made = examples->skin_made}};
   int n = 0;
-  out->vertices = spread(&alone, memory, examples->rest.vertex_count, most_vertices, &n);
-  out->frames = spread(&alone, memory, keys->count, most_poses, &out->keys.count);
+  out->vertices = spread(&alone, memory, examples->rest.vertex_count, most_sampled, &n);
+  out->frames = spread(&alone, memory, keys->count, most_sampled, &out->keys.count);
   out->keys.frames = SN_NEW(&alone, memory, int, out->keys.count);
   sn_status status = out->vertices && out->frames && out->keys.frames ? SN_OK : alone.error.status;
   for (int k = 0; status == SN_OK && k < out->keys.count; k++)
@@ -209,7 +210,7 @@ sn_status sn_base_sample_make(sn_context *ctx, sn_arena *memory, const sn_exampl
     const sn_keys chosen = {.count = out->keys.count, .frames = out->frames};
     status = sn_folds_of_keys(&alone, memory, examples, &chosen, &out->folds);
   }
-  if (status == SN_OK) status = sum_rigid(&alone, memory, out);
+  if (status == SN_OK) status = sn_rigid_error(&alone, memory, &out->examples, &out->keys, &out->rigid);
   ctx->error = alone.error;
   return status;
 }

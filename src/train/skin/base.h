@@ -44,6 +44,10 @@ typedef struct sn_base_sample {
 sn_status sn_base_sample_make(sn_context *ctx, sn_arena *memory, const sn_examples *examples, const sn_keys *keys,
                               sn_base_sample *out);
 
+// The squared residual of the best single joints over the keys.
+sn_status sn_rigid_error(sn_context *ctx, sn_arena *memory, const sn_examples *examples, const sn_keys *keys,
+                         double *out);
+
 // The candidate with the least cross-validated error; ties within a hundredth go to the simplest. The report (may be NULL)
 // gets all of them.
 sn_status sn_base_choose(sn_context *ctx, const sn_skin_task *task, sn_base_kind *out, sn_train_report *report);

@@ -41,8 +41,7 @@ static uint64_t cell_key(uint32_t j, uint32_t k, double wj, double wk) {
 }
 
 static cell *find_slot(const cell_table *t, uint64_t key) {
-  uint64_t hash = (key ^ key >> 29) * 0xbf58476d1ce4e5b9u;
-  size_t at = (size_t)(hash ^ hash >> 32) & (t->size - 1);
+  size_t at = (size_t)(key * 0x9e3779b97f4a7c15u >> 32) & (t->size - 1);
   while (t->cells[at].key && t->cells[at].key != key) at = (at + 1) & (t->size - 1);
   return t->cells + at;
 }

@@ -44,7 +44,6 @@ const sn_method sn_method_dqs = {
   .needs_skeleton = true,
   .wants_skin = true,
   .needs_no_frames = sn_skin_needs_no_frames,
-  .vertex_bytes = SN_SKIN_BYTES,
   .train = sn_dqs_train,
 };
 
@@ -55,6 +54,5 @@ const sn_method sn_method_cor = {
   .needs_skeleton = true,
   .wants_skin = true,
   .needs_no_frames = sn_skin_needs_no_frames,
-  .vertex_bytes = 250,
   .train = sn_cor_train,
 };

@@ -17,9 +17,6 @@ static const double equally = 1e-4;
 // how small or large all joints together may be, before mesh and skeleton are not of one character.
 static const double nothing = 1e-6, most_distance = 1, least_extent = 0.02, most_extent = 10;
 
-// A cotangent is at most this (an angle of a hundredth of a degree) and at least 0, so that weights are between 0 and 1.
-static const double most_cotangent = 5e3;
-
 enum { joints_at_once = 16 };
 
 // From a joint to one of its children, or to the middle of what is nearest to it where it has none.
@@ -127,17 +124,16 @@ static sn_status make_inwards(sn_context *ctx, sn_arena *memory, heat_job *job) 
   return SN_OK;
 }
 
-// The distance to the nearest bone, of those behind the surface where there are any.
-static double nearest_bone(const heat_job *job, int i, bool *seen) {
-  double least[2] = {INFINITY, INFINITY};
-  for (int k = 0; k < job->bone_count; k++) {
-    sn_vec3 to = towards(&job->bones[k], vertex(job, i));
-    double d = sn_vec3_length(to);
-    least[0] = fmin(least[0], d);
-    if (sn_vec3_dot(to, sn_vec3_from(job->inwards[i])) >= 0) least[1] = fmin(least[1], d);
-  }
-  *seen = isfinite(least[1]);
-  return least[*seen];
+// The least of the distances to all bones behind the surface, or, where there are none, to all; INFINITY for the others.
+static double find_distances(const heat_job *job, int i, double *distances) {
+  double least = INFINITY;
+  for (int all = 0; all < 2 && !isfinite(least); all++)
+    for (int k = 0; k < job->bone_count; k++) {
+      sn_vec3 to = towards(&job->bones[k], vertex(job, i));
+      bool seen = all || sn_vec3_dot(to, sn_vec3_from(job->inwards[i])) >= 0;
+      distances[k] = seen ? sn_vec3_length(to) : INFINITY, least = fmin(least, distances[k]);
+    }
+  return least;
 }
 
 static sn_status find_nearest(sn_context *ctx, sn_arena *memory, heat_job *job) {
@@ -148,23 +144,20 @@ static sn_status find_nearest(sn_context *ctx, sn_arena *memory, heat_job *job) 
   job->near = SN_NEW(ctx, memory, int, room);
   job->near_start = SN_NEW(ctx, memory, int, n + 1);
   job->h = SN_NEW(ctx, memory, double, n);
-  if (!job->near || !job->near_start || !job->h) return ctx->error.status;
+  double *distances = SN_NEW(ctx, memory, double, job->bone_count);
+  if (!job->near || !job->near_start || !job->h || !distances) return ctx->error.status;
   for (int i = 0; i < n; i++) {
-    bool seen;
-    double least = nearest_bone(job, i, &seen);
+    double least = find_distances(job, i, distances);
     if (count + (size_t)job->bone_count > room) {
       int *more = SN_NEW(ctx, memory, int, 2 * room);
       if (!more) return ctx->error.status;
       memcpy(more, job->near, count * sizeof *more);
       job->near = more, room *= 2;
     }
-    for (int k = 0; k < job->bone_count; k++) {
-      sn_vec3 to = towards(&job->bones[k], vertex(job, i));
-      if (seen && sn_vec3_dot(to, sn_vec3_from(job->inwards[i])) < 0) continue;
-      if (sn_vec3_length(to) <= least * (1 + equally)) job->near[count++] = k;
-    }
+    for (int k = 0; k < job->bone_count; k++)
+      if (distances[k] <= least * (1 + equally)) job->near[count++] = k;
     job->near_start[i + 1] = (int)count;
-    double d = fmax(least, 1e-3 * job->diagonal);
+    double d = fmax(least, nothing * job->diagonal);
     job->h[i] = heat / (d * d);
   }
   return SN_OK;
@@ -172,9 +165,10 @@ static sn_status find_nearest(sn_context *ctx, sn_arena *memory, heat_job *job) 
 
 // ---- the equations --------------------------------------------------------------------------------------------------
 
+// At least 0, so that weights are between 0 and 1; finite where the angle is hardly any.
 static double cotangent(sn_vec3 u, sn_vec3 v, double double_area) {
   double c = sn_vec3_dot(u, v);
-  return c <= 0 ? 0 : fmin(c / fmax(double_area, 1e-300), most_cotangent);
+  return c <= 0 ? 0 : c / fmax(double_area, equally * c);
 }
 
 // L and H into entries; H gets the vertices' areas. Returns the number of entries.

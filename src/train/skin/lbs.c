@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // `lbs`: linear blend skinning (SSD) with weights by non-negative least squares, optionally on the half-way and scaling
-// joints of Mohr and Gleicher 2003.
-#include "train/train.h"
+// joints of Mohr and Gleicher 2003; `rigid`: every vertex follows one joint, the best over the training frames.
+#include "train/skin/base.h"
 
 #include "train/skin/halfway.h"
 #include "train/skin/heat.h"
@@ -91,6 +91,21 @@ const sn_method sn_method_lbs = {
   .needs_skeleton = true,
   .wants_skin = true,
   .needs_no_frames = sn_skin_needs_no_frames,
-  .vertex_bytes = SN_SKIN_BYTES,
   .train = train,
+};
+
+static sn_status train_rigid(sn_context *ctx, const void *options, const sn_examples *examples, const sn_keys *keys,
+                             sn_plan *plan, sn_train_report *report) {
+  (void)options, (void)report;
+  return sn_base_fit(ctx, &(sn_skin_task){.examples = examples, .keys = keys}, SN_BASE_RIGID, &plan->skin);
+}
+
+static const sn_option_group no_options[] = {SN_METHOD_COMMON, {0}};
+
+const sn_method sn_method_rigid = {
+  .name = "rigid",
+  .summary = "one joint per vertex: the baseline of the enveloping error",
+  .options = no_options,
+  .needs_skeleton = true,
+  .train = train_rigid,
 };

@@ -145,7 +145,7 @@ extern rig_baseline *sn_rig_baseline;
 
 // ---- the order of the solver
 
-// The rest mesh with its vertices along a space-filling curve: vertex i of `out` is vertex[i] of `rest`.
+// The rest mesh with its vertices sorted (sn_fit_order): vertex i of `out` is vertex[i] of `rest`.
 sn_status sn_rig_sort_vertices(sn_context *ctx, sn_arena *memory, const sn_mesh *rest, int **vertex, sn_mesh *out);
 // An order of the frames that depends on their contents only, so that permuting them permutes the result exactly. `vertex`: as
 // above, or NULL for the caller's order.

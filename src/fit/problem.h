@@ -19,9 +19,9 @@ typedef struct fit_problem {
   struct fit_source *source; // of the others
   sn_file file;              // of x where that is large
   double (*u)[4];            // n: (u, 1)
-  int *order;     // n: the vertices, neighbours in it near each other (sn_fit_order)
-  double *moment; // 4 rows of 3 f: sum_i u~_ic x_i; what the choice of the root needs
-  double rest_cov[10]; // sum_i of the monomials of u~_i
+  int *order;                // n: the vertices, neighbours in it near each other (sn_fit_order)
+  double *moment;            // 4 rows of 3 f: sum_i u~_ic x_i; what the choice of the root needs
+  double rest_cov[10];       // sum_i of the monomials of u~_i
 } fit_problem;
 
 // Vertex i of frame f as the solver has it, from the frames.

@@ -157,38 +157,47 @@ static sn_status fill_rows(sn_context *ctx, fit_source *source, fit_units *units
   return status;
 }
 
-typedef struct curve_place {
-  uint32_t code;
-  int vertex;
-} curve_place;
+// A total order of points along an axis.
+static bool is_before(const double (*u)[4], int axis, int a, int b) {
+  return u[a][axis] != u[b][axis] ? u[a][axis] < u[b][axis] : a < b;
+}
 
-static int by_code(const void *a, const void *b) {
-  const curve_place *x = a, *y = b;
-  if (x->code != y->code) return x->code < y->code ? -1 : 1;
-  return (x->vertex > y->vertex) - (x->vertex < y->vertex);
+// The first half of v becomes the points that are first along the axis (Hoare's selection).
+static void halve(const double (*u)[4], int axis, int *v, int count) {
+  for (int low = 0, high = count - 1, middle = count / 2; low < high;) {
+    int pivot = v[(low + high) / 2], i = low, j = high;
+    while (i <= j) {
+      while (is_before(u, axis, v[i], pivot)) i++;
+      while (is_before(u, axis, pivot, v[j])) j--;
+      if (i > j) break;
+      int other = v[i];
+      v[i++] = v[j], v[j--] = other;
+    }
+    if (middle > j && middle < i) return;
+    if (middle <= j) high = j;
+    if (middle >= i) low = i;
+  }
+}
+
+void sn_fit_order(const double (*u)[4], int *v, int count) {
+  if (count < 2) return;
+  double size[3];
+  for (int c = 0; c < 3; c++) {
+    double low = u[v[0]][c], high = low;
+    for (int q = 1; q < count; q++) low = fmin(low, u[v[q]][c]), high = fmax(high, u[v[q]][c]);
+    size[c] = high - low;
+  }
+  int longest = size[1] > size[0];
+  if (size[2] > size[longest]) longest = 2;
+  halve(u, longest, v, count);
+  sn_fit_order(u, v, count / 2);
+  sn_fit_order(u, v + count / 2, count - count / 2);
 }
 
 sn_status sn_fit_problem_order(sn_context *ctx, sn_arena *memory, fit_problem *p) {
-  sn_arena scratch = sn_arena_new(ctx);
-  curve_place *places = SN_NEW(ctx, &scratch, curve_place, p->n);
-  p->order = SN_NEW(ctx, memory, int, p->n);
-  bool good = places && p->order;
-  if (good) {
-    double low[3], high[3];
-    for (int c = 0; c < 3; c++) low[c] = high[c] = p->u[0][c];
-    for (int i = 0; i < p->n; i++)
-      for (int c = 0; c < 3; c++) low[c] = fmin(low[c], p->u[i][c]), high[c] = fmax(high[c], p->u[i][c]);
-    double size = fmax(high[0] - low[0], fmax(high[1] - low[1], high[2] - low[2]));
-    for (int i = 0; i < p->n; i++) {
-      double cell[3] = {0};
-      for (int c = 0; c < 3 && size > 0; c++) cell[c] = (p->u[i][c] - low[c]) / size;
-      places[i] = (curve_place){fit_curve_code(cell), i};
-    }
-    qsort(places, (size_t)p->n, sizeof *places, by_code);
-    for (int i = 0; i < p->n; i++) p->order[i] = places[i].vertex;
-  }
-  sn_arena_free(&scratch);
-  return good ? SN_OK : ctx->error.status;
+  sn_status status = sn_fit_problem_sorted(ctx, memory, p);
+  if (status == SN_OK) sn_fit_order((const double(*)[4])p->u, p->order, p->n);
+  return status;
 }
 
 sn_status sn_fit_problem_sorted(sn_context *ctx, sn_arena *memory, fit_problem *p) {

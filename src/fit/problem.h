@@ -19,9 +19,9 @@ typedef struct fit_problem {
   struct fit_source *source; // of the others
   sn_file file;              // of x where that is large
   double (*u)[4];            // n: (u, 1)
-  int *order;     // n: the vertices along a space-filling curve, so that neighbours in it are neighbours in space
-  double *moment; // 4 rows of 3 f: sum_i u~_ic x_i; what the choice of the root needs
-  double rest_cov[10]; // sum_i of the monomials of u~_i
+  int *order;                // n: the vertices, neighbours in it near each other (sn_fit_order)
+  double *moment;            // 4 rows of 3 f: sum_i u~_ic x_i; what the choice of the root needs
+  double rest_cov[10];       // sum_i of the monomials of u~_i
 } fit_problem;
 
 // Vertex i of frame f as the solver has it, from the frames.
@@ -110,7 +110,10 @@ sn_status sn_fit_problem_build(sn_context *ctx, sn_arena *memory, const fit_data
                                fit_problem *p);
 void sn_fit_problem_free(fit_problem *p); // the file; the rest is in the arena
 
-// Fills the order of a problem whose u are set; of one whose vertices lie along the curve already.
+// Sorts the points v[0 .. count) so that neighbours in the order are near each other: the halves on either side of the median along
+// the longest side, each sorted the same way. Where two points change places, few others do.
+void sn_fit_order(const double (*u)[4], int *v, int count);
+// Fills the order of a problem whose u are set; of one whose vertices are in that order already.
 sn_status sn_fit_problem_order(sn_context *ctx, sn_arena *memory, fit_problem *p);
 sn_status sn_fit_problem_sorted(sn_context *ctx, sn_arena *memory, fit_problem *p);
 
@@ -120,18 +123,5 @@ sn_status sn_fit_problem_moments(sn_context *ctx, sn_arena *memory, fit_problem 
 // A skinning matrix of frame f into the solver's units and back. Rigid maps stay rigid.
 sn_affine sn_fit_to_units(const fit_units *units, int f, sn_affine t);
 sn_affine sn_fit_from_units(const fit_units *units, int f, sn_affine t);
-
-// The place along a space-filling curve (Morton's) of a point in the unit cube.
-static inline uint32_t fit_curve_code(const double at[3]) {
-  uint32_t code = 0;
-  for (int c = 0; c < 3; c++) {
-    uint32_t v = (uint32_t)(1023 * at[c]); // its ten bits go to every third place
-    v = (v | (v << 16)) & 0x030000FF;
-    v = (v | (v << 8)) & 0x0300F00F;
-    v = (v | (v << 4)) & 0x030C30C3;
-    code |= ((v | (v << 2)) & 0x09249249) << c;
-  }
-  return code;
-}
 
 #endif

@@ -7,20 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct curve_key {
-  uint32_t code;
-  double at[3]; // in the mesh's own axes
-  int vertex;
-} curve_key;
-
-static int by_code(const void *a, const void *b) {
-  const curve_key *x = a, *y = b;
-  if (x->code != y->code) return x->code < y->code ? -1 : 1;
-  for (int c = 0; c < 3; c++)
-    if (x->at[c] != y->at[c]) return x->at[c] < y->at[c] ? -1 : 1;
-  return (x->vertex > y->vertex) - (x->vertex < y->vertex);
-}
-
 // The main axes of the vertices about their mean, as rows. A direction is that to which fewer, farther vertices lie; where that
 // is least clear (across a plane of symmetry), the hand decides.
 static sn_mat3 own_axes(const sn_mesh *rest, sn_vec3 mean) {
@@ -52,46 +38,33 @@ static sn_mat3 own_axes(const sn_mesh *rest, sn_vec3 mean) {
   return axes;
 }
 
-static const double grains = 1e8; // to the size of the mesh
-
-static void fill_keys(const sn_mesh *rest, curve_key *keys) {
+// Vertices in the mesh's own axes, turned so that rows of vertices and mirror images do not lie along an axis.
+static void place_vertices(const sn_mesh *rest, double (*at)[4]) {
   int n = rest->vertex_count;
   sn_vec3 mean = {0, 0, 0};
-  double low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY}, size = 0;
   for (int i = 0; i < n; i++) mean = sn_vec3_mad(mean, sn_vec3_from(rest->positions[i]), 1.0 / n);
-  sn_mat3 axes = own_axes(rest, mean);
+  sn_mat3 axes = sn_mat3_mul(sn_quat_to_mat3((sn_quat){1.0 / 2, 1.0 / 3, 1.0 / 6, 1}), own_axes(rest, mean));
   for (int i = 0; i < n; i++) {
     sn_vec3 d = sn_mat3_apply(axes, sn_vec3_sub(sn_vec3_from(rest->positions[i]), mean));
-    keys[i] = (curve_key){.at = {d.x, d.y, d.z}, .vertex = i};
-    for (int c = 0; c < 3; c++) low[c] = fmin(low[c], keys[i].at[c]), high[c] = fmax(high[c], keys[i].at[c]);
-  }
-  for (int c = 0; c < 3; c++) size = fmax(size, high[c] - low[c]);
-  double grain =
-    size > 0 ? grains / size : 0; // what is nothing but rounding, as across a plane of symmetry, decides nothing
-  for (int i = 0; i < n; i++) {
-    double cell[3];
-    for (int c = 0; c < 3; c++) {
-      keys[i].at[c] = round(keys[i].at[c] * grain);
-      cell[c] = fmin(fmax((keys[i].at[c] - round(low[c] * grain)) / grains, 0), 1);
-    }
-    keys[i].code = fit_curve_code(cell);
+    at[i][0] = d.x, at[i][1] = d.y, at[i][2] = d.z;
   }
 }
 
 sn_status sn_rig_sort_vertices(sn_context *ctx, sn_arena *memory, const sn_mesh *rest, int **vertex, sn_mesh *out) {
   int n = rest->vertex_count;
   sn_arena scratch = sn_arena_new(ctx);
-  curve_key *keys = SN_NEW(ctx, &scratch, curve_key, n);
+  double(*at)[4] = sn_arena_alloc(ctx, &scratch, (size_t)n, sizeof *at);
   int *place = SN_NEW(ctx, &scratch, int, n);
   *vertex = SN_NEW(ctx, memory, int, n);
   *out = (sn_mesh){0};
-  sn_status status = keys && place && *vertex ? SN_OK : ctx->error.status;
+  sn_status status = at && place && *vertex ? SN_OK : ctx->error.status;
   if (status == SN_OK) status = sn_mesh_new(ctx, n, rest->triangle_count, out);
   if (status == SN_OK) {
-    fill_keys(rest, keys);
-    qsort(keys, (size_t)n, sizeof *keys, by_code);
+    place_vertices(rest, at);
+    for (int i = 0; i < n; i++) (*vertex)[i] = i;
+    sn_fit_order((const double(*)[4])at, *vertex, n);
     for (int q = 0; q < n; q++) {
-      int i = (*vertex)[q] = keys[q].vertex;
+      int i = (*vertex)[q];
       place[i] = q;
       memcpy(out->positions[q], rest->positions[i], sizeof *out->positions);
     }

@@ -12,14 +12,11 @@ enum {
   sample_least = 1000,  // vertices of a sample
   sample_per_bone = 50, // and more where there are many bones
   cluster_rounds = 4,   // of assigning and fitting after every split
-  most_starts = 3,      // from which the best goes on
-  join_rounds = 8,      // of a tree before the best start is chosen
   join_steps = 5,       // Gauss-Newton steps of a tree that is new
-  free_moves = 2,       // out of local minima: of every start,
-  tree_moves = 6,       // of the best one's tree,
-  loose_moves = 14,     // of bones that stay free
-  most_rounds = 100,    // of the best start, if they pay
-  searched_bones = 100  // of more, one start is taken as it is: a round takes long
+  exchanges = 10,       // most
+  candidates = 4,       // bones that are tried for every one that goes
+  most_rounds = 100,    // of the sample, if they pay
+  searched_bones = 100  // more of them stay as they are first found: a round takes long
 };
 static const double pays_meanwhile =
   0.003;                                   // of the squared error: what a round must lower it by, between other steps
@@ -27,7 +24,7 @@ static const double pays_at_last = 0.0005; // the same at the end
 static const double bearable_rise = 0.01;  // of the squared error, by which a round may raise it for joints inside
 static const double dear_inside = 1.2;     // times the error: all that joints inside may cost at the end
 static const double worth_given = 0.02;    // of the squared error: what a bone must lower it by, for a given number
-static const double outside_price = 0.5;   // of a joint outside, in parts of a bone's share of the squared error
+static const double enough_better = 0.998; // of the squared error: what an exchange must leave to be kept
 
 // Rounds as long as a handful of them lowers the squared error by the fraction `pays` each, from `least` on and `most` at most;
 // the last without extrapolation, so that bones and weights fit together. One round alone says little: extrapolation fails at
@@ -204,129 +201,134 @@ static sn_status join(sn_context *ctx, fit_model *m, const rig_way *way, int mos
   return status == SN_OK ? rounds_between(ctx, m, way, most / 2, most, pays_meanwhile, &rounds) : status;
 }
 
-// ---- several starts ------------------------------------------------------------------------------------------------
+// ---- search on the sample -------------------------------------------------------------------------------------------
 
-typedef struct coarse_start {
-  sn_context ctx; // of this start alone: starts run side by side
-  sn_arena memory;
-  const rig_plan *plan;
-  int spare; // bones that the start has more
+typedef struct rig_state {
   fit_model m;
   rig_tree tree;
-  sn_status status;
-} coarse_start;
+} rig_state;
 
-typedef struct start_job {
-  coarse_start *starts;
-  const fit_problem *p;
-} start_job;
+// Of the model that is searched: before an exchange, before a bone goes, and the best without one.
+typedef struct rig_search {
+  sn_context *ctx;
+  fit_model *m;
+  rig_way way;
+  rig_state before, whole, best;
+} rig_search;
 
-// Clusters, of which the cheapest go (Le and Deng's over-complete start), then a tree of them.
-static sn_status start_coarse(coarse_start *s, const fit_problem *p) {
-  const rig_plan *plan = s->plan;
-  rig_way loose = {.affine = plan->affine}, joined = {.tree = &s->tree};
-  int rounds = 0, capacity = plan->bones + s->spare;
-  bool searched = plan->bones <= searched_bones;
-  sn_context *ctx = &s->ctx;
-  sn_status status = sn_rig_tree_new(ctx, &s->memory, capacity, &s->tree);
-  s->tree.body = plan->body, s->tree.rise = bearable_rise;
-  if (status == SN_OK) status = sn_rig_start_clusters(ctx, &s->memory, p, capacity, plan->limit, &loose, &s->m);
-  while (status == SN_OK && s->m.bones > plan->bones)
-    status = sn_rig_remove_cheapest(ctx, &s->m, &loose, (s->m.bones - plan->bones + 2) / 3);
-  if (status == SN_OK) status = some_rounds(ctx, &s->m, &loose, 12, pays_meanwhile, &rounds);
-  if (status == SN_OK && searched) status = sn_rig_refine(ctx, &s->m, &loose, plan->tree ? free_moves : loose_moves);
-  if (status == SN_OK && !plan->tree)
-    status = some_rounds(ctx, &s->m, &loose, most_rounds / 2, pays_meanwhile / 3, &rounds);
-  if (status == SN_OK && plan->tree) status = join(ctx, &s->m, &joined, searched ? join_rounds : 4);
+static sn_status new_state(sn_context *ctx, sn_arena *memory, const fit_model *m, rig_state *out) {
+  sn_status status = sn_fit_model_new(ctx, memory, m->p, m->capacity, m->limit, &out->m);
+  return status == SN_OK ? sn_rig_tree_new(ctx, memory, m->capacity, &out->tree) : status;
+}
+
+static void store(const rig_search *s, rig_state *to) {
+  sn_rig_copy(s->m, &to->m);
+  if (s->way.tree) sn_rig_tree_copy(s->way.tree, &to->tree);
+}
+
+static void restore(const rig_search *s, const rig_state *from) {
+  sn_rig_copy(&from->m, s->m);
+  if (s->way.tree) sn_rig_tree_copy(&from->tree, s->way.tree);
+}
+
+// Takes out the bone without which the error is least, of those with the smallest prices: each is tried, with weights and motion
+// fitted again.
+static sn_status drop_bone(rig_search *s) {
+  fit_model *m = s->m;
+  sn_status status = sn_fit_pass(s->ctx, m, FIT_PRICE, NULL);
+  double least = INFINITY;
+  store(s, &s->whole);
+  for (int k = 0; k < candidates && k < s->whole.m.bones && status == SN_OK; k++) {
+    int j = sn_rig_cheapest_bone(&s->whole.m);
+    s->whole.m.price[j] = INFINITY;
+    if (k > 0) restore(s, &s->whole);
+    if (s->way.tree) sn_rig_tree_remove(m, s->way.tree, j);
+    sn_rig_remove_bone(s->ctx, m, j);
+    status = sn_fit_pass(s->ctx, m, FIT_EXPLORE, NULL);
+    if (status == SN_OK) status = sn_rig_refit(s->ctx, m, &s->way);
+    if (m->error < least) least = m->error, store(s, &s->best);
+  }
+  restore(s, &s->best);
+  return status == SN_OK ? sn_rig_round(s->ctx, m, &s->way, FIT_ADJUST, false) : status;
+}
+
+// Bones are added where the error is largest, and as many go. With `anew` all move freely for a while and are joined anew;
+// without, the new ones hang on the tree as it is.
+static sn_status exchange(rig_search *s, int count, bool anew) {
+  fit_model *m = s->m;
+  sn_context *ctx = s->ctx;
+  const rig_way loose = {.affine = s->way.affine};
+  rig_tree *tree = s->way.tree;
+  int bones = m->bones, rounds = 0;
+  bool added = true;
+  sn_status status = SN_OK;
+  while (status == SN_OK && added && m->bones < bones + count) {
+    status = sn_rig_add_bone(ctx, m, 1, &added);
+    if (status == SN_OK && added) status = sn_fit_pass(ctx, m, FIT_EXPLORE, NULL);
+    if (status == SN_OK && added && tree && !anew) sn_rig_tree_add(m, tree);
+  }
+  if (status == SN_OK && tree && !anew) status = sn_rig_tree_fit(ctx, m, tree, join_steps, NULL);
+  if (status == SN_OK) status = some_rounds(ctx, m, anew ? &loose : &s->way, 4, 0, &rounds);
+  if (status == SN_OK && tree && anew) status = join(ctx, m, &s->way, 4);
+  while (status == SN_OK && m->bones > bones) status = drop_bone(s);
+  return status == SN_OK ? some_rounds(ctx, m, &s->way, 4, pays_meanwhile, &rounds) : status;
+}
+
+// Exchanges as long as they lower the error. Where those with a new tree do not, one with the present tree is tried.
+static sn_status search(rig_search *s) {
+  int failed = 0, alternatives = s->way.tree ? 2 : 1;
+  sn_status status = SN_OK;
+  for (int k = 0; k < exchanges && failed < alternatives && s->m->bones > 1 && status == SN_OK; k++) {
+    store(s, &s->before);
+    status = exchange(s, 1 + s->m->bones / 12, failed == 0);
+    failed = s->m->error < enough_better * s->before.m.error ? 0 : failed + 1;
+    if (failed > 0) restore(s, &s->before);
+  }
   return status;
-}
-
-static void run_starts(void *user, int64_t begin, int64_t end, int worker) {
-  (void)worker;
-  start_job *job = user;
-  for (int64_t k = begin; k < end; k++) job->starts[k].status = start_coarse(&job->starts[k], job->p);
-}
-
-// Joints outside of the body count as error, and bones that are missing more.
-static double start_score(const coarse_start *s) {
-  double missing = s->plan->bones - s->m.bones, outside = s->plan->tree ? sn_rig_joints_outside(&s->tree) : 0;
-  return s->m.error * (1 + outside_price * (outside + 4 * missing) / s->plan->bones);
-}
-
-// Each start ends in a minimum of its own: the best of several, side by side.
-static sn_status best_start(sn_context *ctx, const fit_problem *p, const rig_plan *plan, coarse_start *starts,
-                            int count, int *best) {
-  static const double spare[most_starts] = {1, 0.125, 0.5}; // of the bones
-  for (int k = 0; k < count; k++) {
-    coarse_start *s = &starts[k];
-    *s = (coarse_start){.ctx = *ctx, .plan = plan, .spare = (int)ceil(spare[count > 1 ? k : 1] * plan->bones)};
-    s->ctx.team = NULL; // samples are everybody's
-    if (count > 1) s->ctx.threads = 1, s->ctx.progress = NULL;
-    s->memory = sn_arena_new(&s->ctx);
-  }
-  start_job job = {starts, p};
-  sn_parallel_for(ctx, count, 1, run_starts, &job);
-  *best = 0;
-  for (int k = 0; k < count; k++) {
-    if (starts[k].status != SN_OK) {
-      ctx->error = starts[k].ctx.error;
-      return starts[k].status;
-    }
-    if (start_score(&starts[k]) < start_score(&starts[*best])) *best = k;
-  }
-  return SN_OK;
 }
 
 // Bones of a tree go as long as the error hardly rises without one of them, or stays below what counts as none.
-static sn_status remove_useless(sn_context *ctx, fit_model *m, const rig_way *way, double nothing) {
-  double none = nothing * m->p->n * m->p->f;
+static sn_status remove_useless(rig_search *s, double nothing) {
+  double none = nothing * s->m->p->n * s->m->p->f;
   int rounds = 0;
-  sn_arena scratch = sn_arena_new(ctx);
-  fit_model kept;
-  rig_tree kept_tree;
-  sn_status status = sn_fit_model_new(ctx, &scratch, m->p, m->capacity, m->limit, &kept);
-  if (status == SN_OK) status = sn_rig_tree_new(ctx, &scratch, m->capacity, &kept_tree);
-  for (bool useless = true; status == SN_OK && m->bones > 1 && useless;) {
-    sn_rig_copy(m, &kept), sn_rig_tree_copy(way->tree, &kept_tree);
-    status = sn_fit_pass(ctx, m, FIT_PRICE, NULL);
-    int j = sn_rig_cheapest_bone(m);
-    if (status == SN_OK) {
-      sn_rig_tree_remove(m, way->tree, j), sn_rig_remove_bone(ctx, m, j);
-      status = sn_fit_pass(ctx, m, FIT_EXPLORE, NULL);
-    }
-    if (status == SN_OK) status = sn_rig_tree_fit(ctx, m, way->tree, join_steps, NULL);
-    if (status == SN_OK) status = some_rounds(ctx, m, way, 4, pays_meanwhile, &rounds);
-    useless = m->error < (1 + worth_given) * kept.error || m->error < none;
-    if (!useless) sn_rig_copy(&kept, m), sn_rig_tree_copy(&kept_tree, way->tree);
+  sn_status status = SN_OK;
+  for (bool useless = true; status == SN_OK && s->m->bones > 1 && useless;) {
+    store(s, &s->before);
+    status = drop_bone(s);
+    if (status == SN_OK) status = some_rounds(s->ctx, s->m, &s->way, 4, pays_meanwhile, &rounds);
+    useless = s->m->error < (1 + worth_given) * s->before.m.error || s->m->error < none;
+    if (!useless) restore(s, &s->before);
   }
+  return status;
+}
+
+// The sample is solved: bones, weights and tree. Clusters, of which the cheapest go (Le and Deng's over-complete start), joined;
+// then moves out of local minima, without bones that do not pay.
+static sn_status solve_coarse(sn_context *ctx, sn_arena *memory, const fit_problem *p, const rig_plan *plan,
+                              fit_model *m, rig_tree *tree) {
+  rig_way loose = {.affine = plan->affine};
+  rig_search s = {.ctx = ctx, .m = m, .way = {.tree = plan->tree ? tree : NULL, .affine = plan->affine}};
+  int rounds = 0, capacity = plan->bones + 1 + plan->bones / 4;
+  bool searched = plan->bones <= searched_bones;
+  sn_status status = sn_rig_tree_new(ctx, memory, capacity, tree);
+  tree->body = plan->body, tree->rise = bearable_rise;
+  if (status == SN_OK) status = sn_rig_start_clusters(ctx, memory, p, capacity, plan->limit, &loose, m);
+  while (status == SN_OK && m->bones > plan->bones)
+    status = sn_rig_remove_cheapest(ctx, m, &loose, (m->bones - plan->bones + 2) / 3);
+  if (status == SN_OK) status = some_rounds(ctx, m, &loose, 12, pays_meanwhile, &rounds);
+  if (status == SN_OK && plan->tree) status = join(ctx, m, &s.way, searched ? 8 : 4);
+  status = tell(ctx, status, 1);
+  if (status != SN_OK || !searched) return status;
+  sn_arena scratch = sn_arena_new(ctx);
+  status = new_state(ctx, &scratch, m, &s.before);
+  if (status == SN_OK) status = new_state(ctx, &scratch, m, &s.whole);
+  if (status == SN_OK) status = new_state(ctx, &scratch, m, &s.best);
+  if (status == SN_OK) status = search(&s);
+  if (status == SN_OK) status = some_rounds(ctx, m, &s.way, most_rounds, pays_meanwhile, &rounds);
+  if (status == SN_OK && plan->tree && !plan->keep) status = remove_useless(&s, plan->nothing);
+  if (status == SN_OK) status = some_rounds(ctx, m, &s.way, 12, pays_meanwhile, &rounds);
   sn_arena_free(&scratch);
   return status;
-}
-
-// Moves out of local minima, without bones that do not pay, and joints inside.
-static sn_status finish_coarse(sn_context *ctx, coarse_start *s) {
-  rig_way way = {.tree = &s->tree};
-  int rounds = 0;
-  if (!s->plan->tree || s->plan->bones > searched_bones) return SN_OK;
-  sn_status status = sn_rig_refine(ctx, &s->m, &way, tree_moves);
-  if (status == SN_OK) status = some_rounds(ctx, &s->m, &way, most_rounds, pays_meanwhile, &rounds);
-  if (status == SN_OK && !s->plan->keep) status = remove_useless(ctx, &s->m, &way, s->plan->nothing);
-  if (status == SN_OK) status = some_rounds(ctx, &s->m, &way, 12, pays_meanwhile, &rounds);
-  return status;
-}
-
-// The sample is solved: bones, weights and tree of `out` are in its memory.
-static sn_status solve_coarse(sn_context *ctx, const fit_problem *p, const rig_plan *plan, coarse_start *out) {
-  coarse_start starts[most_starts];
-  int best = 0, count = plan->tree && plan->bones > 2 && plan->bones <= searched_bones ? most_starts : 1;
-  sn_status status = best_start(ctx, p, plan, starts, count, &best);
-  for (int k = 0; k < count; k++)
-    if (k != best) sn_arena_free(&starts[k].memory);
-  *out = starts[best];
-  status = tell(ctx, status, 1);
-  if (status == SN_OK) status = finish_coarse(&out->ctx, out);
-  if (status != SN_OK && out->ctx.error.status != SN_OK) ctx->error = out->ctx.error;
-  return tell(ctx, status, 2);
 }
 
 // From the sample to all frames, then to all vertices.
@@ -336,25 +338,25 @@ static sn_status solve_rough(sn_context *ctx, sn_arena *memory, const fit_proble
   int vertices = plan->bones * (plan->bones > searched_bones ? sample_per_bone / 3 : sample_per_bone);
   if (vertices < sample_least) vertices = sample_least;
   int *chosen = SN_NEW(ctx, &scratch, int, p->f);
-  coarse_start coarse = {.memory = sn_arena_new(ctx)};
   fit_problem few, middle;
-  fit_model middle_model;
+  fit_model coarse, middle_model;
+  rig_tree coarse_tree;
   int rounds = 0;
   rig_way way = {.tree = plan->tree ? tree : NULL, .affine = plan->affine};
   sn_status status = chosen ? SN_OK : ctx->error.status;
   if (status == SN_OK) status = sn_rig_sample(ctx, &scratch, p, vertices, sample_frames, NULL, &few, chosen);
   if (status == SN_OK) status = sn_fit_problem_moments(ctx, &scratch, &few);
-  if (status == SN_OK) status = solve_coarse(ctx, &few, plan, &coarse);
-  if (status == SN_OK) status = sn_rig_tree_new(ctx, memory, coarse.m.capacity, tree);
+  if (status == SN_OK) status = solve_coarse(ctx, &scratch, &few, plan, &coarse, &coarse_tree);
+  status = tell(ctx, status, 2);
+  if (status == SN_OK) status = sn_rig_tree_new(ctx, memory, coarse.capacity, tree);
   if (status == SN_OK) status = sn_rig_sample(ctx, &scratch, p, vertices, p->f, NULL, &middle, chosen);
   if (status == SN_OK) {
-    sn_rig_tree_copy(&coarse.tree, tree);
-    status = sn_rig_follow(ctx, &scratch, &coarse.m, &middle, way.tree, &middle_model);
+    sn_rig_tree_copy(&coarse_tree, tree);
+    status = sn_rig_follow(ctx, &scratch, &coarse, &middle, way.tree, &middle_model);
   }
   if (status == SN_OK) status = some_rounds(ctx, &middle_model, &way, 4, pays_meanwhile, &rounds);
   status = tell(ctx, status, 3);
   if (status == SN_OK) status = lift_vertices(ctx, memory, &middle_model, p, m);
-  sn_arena_free(&coarse.memory);
   sn_arena_free(&scratch);
   return tell(ctx, status, 4);
 }

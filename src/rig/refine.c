@@ -1,18 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Samples of the data, and moves that take the solver out of local minima: a bone with a small price is taken from
-// where it is and set where the error is largest.
+// Samples of the data, and bones that are added where the error is largest or taken out.
 #include "rig/solve.h"
 
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum {
-  move_steps = 6, // Gauss-Newton steps of the tree after a bone has moved
-  move_rounds = 5 // until a move is accepted or undone
-};
-static const double enough_better = 0.998; // of the squared error: what a move must leave to be kept
 
 enum { compared = 400 }; // vertices by which frames are compared
 
@@ -93,7 +86,7 @@ void sn_rig_copy(const fit_model *from, fit_model *to) {
 static void forget_bone(fit_model *m, int j, const bool *gone) {
   int other = -1;
   for (int k = 0; k < m->bones; k++)
-    if (k != j && !(gone && gone[k]) && (other < 0 || fit_pair(m, j, k)[9] > fit_pair(m, j, other)[9])) other = k;
+    if (k != j && !gone[k] && (other < 0 || fit_pair(m, j, k)[9] > fit_pair(m, j, other)[9])) other = k;
   if (other < 0) return;
   for (int i = 0; i < m->p->n; i++) {
     uint16_t *joint = m->joint + (size_t)i * (size_t)m->limit;
@@ -133,12 +126,6 @@ void sn_rig_remove_bone(const sn_context *ctx, fit_model *m, int j) {
   sn_rig_remove_bones(ctx, m, gone);
 }
 
-typedef struct region_search {
-  double radius;
-  bool *tried; // near a seed that did not help
-  int *region;
-} region_search;
-
 static double distance2(const double *a, const double *b) {
   double x = a[0] - b[0], y = a[1] - b[1], z = a[2] - b[2];
   return x * x + y * y + z * z;
@@ -151,13 +138,13 @@ static int within(const fit_problem *p, int seed, double radius, int *out) {
   return count;
 }
 
-// The vertex, not yet tried, around which the error is largest: among the worst, the one with the worst surroundings.
-static int worst_region(const fit_model *m, region_search *s) {
+// The vertex around which the error is largest: among the worst, the one with the worst surroundings.
+static int worst_region(const fit_model *m, double radius, int *region) {
   enum { candidates = 48 };
   int worst[candidates], count = 0;
   const fit_problem *p = m->p;
   for (int i = 0; i < p->n; i++) {
-    if (s->tried[i] || (count == candidates && m->vertex_error[i] <= m->vertex_error[worst[count - 1]])) continue;
+    if (count == candidates && m->vertex_error[i] <= m->vertex_error[worst[count - 1]]) continue;
     int at = count < candidates ? count++ : count - 1;
     for (; at > 0 && m->vertex_error[worst[at - 1]] < m->vertex_error[i]; at--) worst[at] = worst[at - 1];
     worst[at] = i;
@@ -166,8 +153,8 @@ static int worst_region(const fit_model *m, region_search *s) {
   double most = 0;
   for (int q = 0; q < count; q++) {
     double sum = 0;
-    int members = within(p, worst[q], s->radius, s->region);
-    for (int e = 0; e < members; e++) sum += m->vertex_error[s->region[e]];
+    int members = within(p, worst[q], radius, region);
+    for (int e = 0; e < members; e++) sum += m->vertex_error[region[e]];
     if (members >= 4 && sum > most) most = sum, best = worst[q];
   }
   return best;
@@ -188,22 +175,6 @@ bool sn_rig_is_sliver(const fit_model *m, const rig_tree *tree, int j, double bo
   return sn_rig_share(m, j) < bound;
 }
 
-// Moves bone j to the region about `seed`; then lets all settle.
-static sn_status attempt(sn_context *ctx, fit_model *m, const rig_way *way, const region_search *s, int j, int seed) {
-  forget_bone(m, j, NULL);
-  sn_rig_fit_region(m->p, s->region, within(m->p, seed, s->radius, s->region), m, j);
-  rig_forget_trail(m);
-  sn_fit_model_refresh(ctx, m);
-  sn_status status = sn_fit_pass(ctx, m, FIT_EXPLORE, NULL);
-  if (status == SN_OK && way->tree) {
-    sn_rig_tree_rehang(m, way->tree, j);
-    status = sn_rig_tree_fit(ctx, m, way->tree, move_steps, NULL);
-  }
-  for (int round = 0; round < move_rounds && status == SN_OK; round++)
-    status = sn_rig_round(ctx, m, way, round == 0 ? FIT_EXPLORE : FIT_ADJUST, true);
-  return status;
-}
-
 // Distance within which a vertex has about `count` others, on average.
 static double neighbourhood(const fit_problem *p, int count, void *space, int *region) {
   double sum = 0;
@@ -218,16 +189,15 @@ static double neighbourhood(const fit_problem *p, int count, void *space, int *r
 
 sn_status sn_rig_add_bone(sn_context *ctx, fit_model *m, int spread, bool *added) {
   sn_arena scratch = sn_arena_new(ctx);
-  region_search s = {.tried = SN_NEW(ctx, &scratch, bool, m->p->n), .region = SN_NEW(ctx, &scratch, int, m->p->n)};
+  int *region = SN_NEW(ctx, &scratch, int, m->p->n);
   void *space = sn_arena_alloc(ctx, &scratch, 1, sn_rig_nearest_space(m->p));
-  bool good = s.tried && s.region && space;
+  bool good = region && space;
   *added = false;
   if (good && m->bones < m->capacity) {
-    s.radius = neighbourhood(m->p, 4 + spread * m->p->n / (6 * m->bones), space, s.region);
-    int seed = worst_region(m, &s);
+    double radius = neighbourhood(m->p, 4 + spread * m->p->n / (6 * m->bones), space, region);
+    int seed = worst_region(m, radius, region);
     if (seed >= 0) {
-      int count = within(m->p, seed, s.radius, s.region);
-      sn_rig_fit_region(m->p, s.region, count, m, m->bones++);
+      sn_rig_fit_region(m->p, region, within(m->p, seed, radius, region), m, m->bones++);
       rig_forget_trail(m);
       sn_fit_model_refresh(ctx, m);
       *added = true;
@@ -235,36 +205,4 @@ sn_status sn_rig_add_bone(sn_context *ctx, fit_model *m, int spread, bool *added
   }
   sn_arena_free(&scratch);
   return good ? SN_OK : ctx->error.status;
-}
-
-sn_status sn_rig_refine(sn_context *ctx, fit_model *m, const rig_way *way, int moves) {
-  if (m->bones < 2 || moves < 1) return SN_OK;
-  sn_arena scratch = sn_arena_new(ctx);
-  rig_tree kept_tree;
-  fit_model kept;
-  size_t n = (size_t)m->p->n;
-  region_search s = {.tried = SN_NEW(ctx, &scratch, bool, n), .region = SN_NEW(ctx, &scratch, int, n)};
-  void *space = sn_arena_alloc(ctx, &scratch, 1, sn_rig_nearest_space(m->p));
-  sn_status status = sn_fit_model_new(ctx, &scratch, m->p, m->capacity, m->limit, &kept);
-  if (!s.tried || !s.region || !space) status = ctx->error.status;
-  if (status == SN_OK) status = sn_rig_tree_new(ctx, &scratch, m->capacity, &kept_tree);
-  if (status == SN_OK) s.radius = neighbourhood(m->p, 4 + m->p->n / (6 * m->bones), space, s.region);
-  if (status == SN_OK) status = sn_fit_pass(ctx, m, FIT_PRICE, NULL);
-  for (int move = 0, seed; status == SN_OK && move < moves && (seed = worst_region(m, &s)) >= 0; move++) {
-    sn_rig_copy(m, &kept);
-    if (way->tree) sn_rig_tree_copy(way->tree, &kept_tree);
-    status = attempt(ctx, m, way, &s, sn_rig_cheapest_bone(m), seed);
-    if (status != SN_OK) break;
-    if (m->error < enough_better * kept.error) {
-      memset(s.tried, 0, n * sizeof *s.tried);
-      status = sn_fit_pass(ctx, m, FIT_PRICE, NULL);
-      continue;
-    }
-    sn_rig_copy(&kept, m);
-    if (way->tree) sn_rig_tree_copy(&kept_tree, way->tree);
-    int members = within(m->p, seed, 0.7 * s.radius, s.region);
-    for (int q = 0; q < members; q++) s.tried[s.region[q]] = true;
-  }
-  sn_arena_free(&scratch);
-  return status;
 }

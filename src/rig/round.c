@@ -139,6 +139,21 @@ static sn_status update_bones(sn_context *ctx, fit_model *m, const rig_way *way)
   return way->affine ? sn_rig_bones_affine(ctx, m) : sn_rig_bones_rigid(ctx, m, 2, NULL);
 }
 
+sn_status sn_rig_refit(sn_context *ctx, fit_model *m, const rig_way *way) {
+  size_t count = 12 * (size_t)m->bones * (size_t)m->p->f;
+  if (way->affine) return SN_OK; // the moments would be void
+  sn_arena scratch = sn_arena_new(ctx);
+  double *before = SN_NEW(ctx, &scratch, double, 2 * count);
+  sn_status status = before ? SN_OK : ctx->error.status;
+  if (status == SN_OK) {
+    memcpy(before, m->t, count * sizeof *before), memcpy(before + count, m->moment, count * sizeof *before);
+    status = way->tree ? sn_rig_tree_fit(ctx, m, way->tree, 2, NULL) : sn_rig_bones_rigid(ctx, m, 2, NULL);
+  }
+  if (status == SN_OK) m->error += error_change(m, before);
+  sn_arena_free(&scratch);
+  return status;
+}
+
 sn_status sn_rig_round(sn_context *ctx, fit_model *m, const rig_way *way, fit_support mode, bool extrapolate) {
   size_t bytes = 12 * (size_t)m->bones * (size_t)m->p->f * sizeof *m->t;
   double before = m->error;

@@ -35,6 +35,9 @@ typedef struct rig_way {
 // the error it is taken back.
 sn_status sn_rig_round(sn_context *ctx, fit_model *m, const rig_way *way, fit_support mode, bool extrapolate);
 
+// Bones for the present weights; m->error is that of the new bones.
+sn_status sn_rig_refit(sn_context *ctx, fit_model *m, const rig_way *way);
+
 // Joints that are outside go inside, one after the other, while all together raise the squared error by less than `most`. Sets
 // *moved where there were any: weights are to be fitted then.
 sn_status sn_rig_nudge_joints(sn_context *ctx, fit_model *m, rig_tree *tree, double most, bool *moved);
@@ -56,7 +59,7 @@ int sn_rig_nearest(const fit_problem *p, const uint16_t *cluster, int only, int 
                    void *space);
 size_t sn_rig_nearest_space(const fit_problem *p);
 
-// ---- samples and moves out of local minima --------------------------------------------------------------------------
+// ---- samples, and bones that come and go ------------------------------------------------------------------------------
 
 // A sample of at most `vertices` vertices and `frames` frames of p; frames_out[q] is the frame of p behind frame q.
 // `allowed` (may be NULL) says which frames may be chosen.
@@ -67,10 +70,6 @@ void sn_rig_frame_distances(const fit_problem *p, int g, double *distance);
 // The same weights over other frames of the same vertices; motions are fitted, from those of the most similar frames.
 sn_status sn_rig_follow(sn_context *ctx, sn_arena *memory, const fit_model *from, const fit_problem *p,
                         const rig_tree *tree, fit_model *m);
-
-// Gets out of local minima: moves the bones with the smallest prices to the regions that are fitted worst, as long as that
-// helps, `moves` attempts at most. The rest of a tree stays as it is.
-sn_status sn_rig_refine(sn_context *ctx, fit_model *m, const rig_way *way, int moves);
 
 // The bone with the smallest price (see FIT_PRICE).
 int sn_rig_cheapest_bone(const fit_model *m);
@@ -145,7 +144,7 @@ extern rig_baseline *sn_rig_baseline;
 
 // ---- the order of the solver
 
-// The rest mesh with its vertices along a space-filling curve: vertex i of `out` is vertex[i] of `rest`.
+// The rest mesh with its vertices sorted (sn_fit_order): vertex i of `out` is vertex[i] of `rest`.
 sn_status sn_rig_sort_vertices(sn_context *ctx, sn_arena *memory, const sn_mesh *rest, int **vertex, sn_mesh *out);
 // An order of the frames that depends on their contents only, so that permuting them permutes the result exactly. `vertex`: as
 // above, or NULL for the caller's order.

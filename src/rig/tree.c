@@ -333,12 +333,6 @@ void sn_rig_tree_settle_root(const fit_model *m, rig_tree *tree) {
   place_joint(m, tree, next);
 }
 
-void sn_rig_tree_rehang(const fit_model *m, rig_tree *tree, int j) {
-  if (tree->bones < 2) return;
-  hand_over_children(m, tree, j);
-  hang(m, tree, j);
-}
-
 void sn_rig_tree_add(const fit_model *m, rig_tree *tree) {
   tree->bones = m->bones;
   hang(m, tree, m->bones - 1);

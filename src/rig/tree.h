@@ -41,9 +41,8 @@ sn_status sn_rig_tree_build(sn_context *ctx, const fit_model *m, rig_tree *tree)
 // stays what it is. Needs m->pair.
 void sn_rig_tree_settle_root(const fit_model *m, rig_tree *tree);
 
-// For moves of a single bone, after which the others stay joined as they are. Need m->pair, and the last two the bones of before
-// (remove) or after (add) the change: bone j has gone elsewhere, the last bone is new, bone j will be taken out.
-void sn_rig_tree_rehang(const fit_model *m, rig_tree *tree, int j);
+// For a single bone, after which the others stay joined as they are. Need m->pair, and the bones of before (remove) or after (add)
+// the change: the last bone is new, bone j will be taken out.
 void sn_rig_tree_add(const fit_model *m, rig_tree *tree);
 void sn_rig_tree_remove(const fit_model *m, rig_tree *tree, int j);
 

@@ -59,24 +59,7 @@ static sn_rt_status check(sn_rt_checker *c) {
 
 enum { strip = SN_RT_STRIP };
 
-// Eight rows at a time; compilers without vector types get a loop.
-#if defined(__GNUC__)
-typedef float lanes __attribute__((vector_size(4 * SN_RT_STRIP)));
-#define ADD_PRODUCT(sum, row, x) ((sum) += (row) * (x))
-#define ADD(sum, other) ((sum) += (other))
-#else
-typedef struct lanes {
-  float v[SN_RT_STRIP];
-} lanes;
-#define ADD_PRODUCT(sum, row, x)                                                                                     \
-  do {                                                                                                               \
-    for (int l_ = 0; l_ < SN_RT_STRIP; l_++) (sum).v[l_] += (row).v[l_] * (x);                                       \
-  } while (0)
-#define ADD(sum, other)                                                                                              \
-  do {                                                                                                               \
-    for (int l_ = 0; l_ < SN_RT_STRIP; l_++) (sum).v[l_] += (other).v[l_];                                           \
-  } while (0)
-#endif
+SN_RT_LANES(lanes, SN_RT_STRIP);
 
 // out = matrix x for one right-hand side. Columns go to four sums in turn, so that additions need not wait for each other.
 static SN_RT_INLINE void multiply_1(const float *matrix, uint32_t rows, uint32_t columns, const float *x,
@@ -89,13 +72,14 @@ static SN_RT_INLINE void multiply_1(const float *matrix, uint32_t rows, uint32_t
     for (; c + 4 <= columns; c += 4)
       for (uint32_t k = 0; k < 4; k++, matrix += strip) {
         memcpy(&row, matrix, sizeof row);
-        ADD_PRODUCT(sum[k], row, x[c + k]);
+        SN_RT_ADD_PRODUCT(sum[k], row, x[c + k]);
       }
     for (; c < columns; c++, matrix += strip) {
       memcpy(&row, matrix, sizeof row);
-      ADD_PRODUCT(sum[0], row, x[c]);
+      SN_RT_ADD_PRODUCT(sum[0], row, x[c]);
     }
-    ADD(sum[0], sum[1]), ADD(sum[2], sum[3]), ADD(sum[0], sum[2]);
+    for (int k = 0; k < 2; k++) SN_RT_ADD_PRODUCT(sum[2 * k], sum[2 * k + 1], 1);
+    SN_RT_ADD_PRODUCT(sum[0], sum[2], 1);
     memcpy(out + first, &sum[0], sizeof sum[0]);
   }
   uint32_t width = rows - first;
@@ -116,13 +100,13 @@ static SN_RT_INLINE void multiply_3(const float *matrix, uint32_t rows, uint32_t
     for (; c + 2 <= columns; c += 2)
       for (uint32_t k = 0; k < 2; k++, matrix += strip) {
         memcpy(&row, matrix, sizeof row);
-        for (int s = 0; s < 3; s++) ADD_PRODUCT(sum[k][s], row, x[c + k][s]);
+        for (int s = 0; s < 3; s++) SN_RT_ADD_PRODUCT(sum[k][s], row, x[c + k][s]);
       }
     for (; c < columns; c++, matrix += strip) {
       memcpy(&row, matrix, sizeof row);
-      for (int s = 0; s < 3; s++) ADD_PRODUCT(sum[0][s], row, x[c][s]);
+      for (int s = 0; s < 3; s++) SN_RT_ADD_PRODUCT(sum[0][s], row, x[c][s]);
     }
-    for (int s = 0; s < 3; s++) ADD(sum[0][s], sum[1][s]);
+    for (int s = 0; s < 3; s++) SN_RT_ADD_PRODUCT(sum[0][s], sum[1][s], 1);
     memcpy(done, sum[0], sizeof done);
     for (int r = 0; r < strip; r++)
       for (int s = 0; s < 3; s++) out[first + (uint32_t)r][s] = done[s][r];
@@ -134,7 +118,7 @@ static SN_RT_INLINE void multiply_3(const float *matrix, uint32_t rows, uint32_t
   memset(sum, 0, sizeof sum);
   for (; width > 0 && (columns - c) * width >= strip; c++, matrix += width) {
     memcpy(&row, matrix, sizeof row);
-    for (int s = 0; s < 3; s++) ADD_PRODUCT(sum[s], row, x[c][s]);
+    for (int s = 0; s < 3; s++) SN_RT_ADD_PRODUCT(sum[s], row, x[c][s]);
   }
   memcpy(done, sum, sizeof done);
   for (; c < columns; c++, matrix += width)

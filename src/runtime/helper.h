@@ -6,15 +6,45 @@
 #include "runtime/smallmath.h"
 #include "runtime/terms.h"
 
+SN_RT_LANES(sn_rt_four, 4);
+
+SN_RT_BOTH sn_rt_four sn_rt_load_four(const float *p) {
+  sn_rt_four out;
+  memcpy(&out, p, sizeof out);
+  return out;
+}
+
+// Adds the nine terms of one joint (sn_rt_joint_terms) times their rows, by Horner's rule.
+SN_RT_BOTH void sn_rt_helper_add_joint(const float p[3], const float *rows, float sum[SN_RT_HELPER_ROW]) {
+  for (int c = 0; c < SN_RT_HELPER_ROW; c += 4) {
+    sn_rt_four row[SN_RT_QUADRATIC], out = sn_rt_load_four(sum + c);
+    for (int k = 0; k < SN_RT_QUADRATIC; k++) row[k] = sn_rt_load_four(rows + SN_RT_HELPER_ROW * k + c);
+    SN_RT_ADD_PRODUCT(row[0], row[3], p[0]);
+    SN_RT_ADD_PRODUCT(row[0], row[4], p[1]);
+    SN_RT_ADD_PRODUCT(row[0], row[5], p[2]);
+    SN_RT_ADD_PRODUCT(row[1], row[6], p[1]);
+    SN_RT_ADD_PRODUCT(row[1], row[7], p[2]);
+    SN_RT_ADD_PRODUCT(row[2], row[8], p[2]);
+    for (int k = 0; k < 3; k++) SN_RT_ADD_PRODUCT(out, row[k], p[k]);
+    memcpy(sum + c, &out, sizeof out);
+  }
+}
+
 SN_RT_BOTH void sn_rt_helper_channels(const sn_rt_helper *h, const sn_rt_pose_spaces *s, const float *rotations,
                                       float out[SN_RT_HELPER_ROW]) {
   const float *row = h->group_count ? s->mix + SN_RT_HELPER_ROW * (size_t)h->first_row : s->mix;
   float terms[SN_RT_QUADRATIC], sum[SN_RT_HELPER_ROW] = {0};
   for (uint32_t g = 0; g < h->group_count; g++) {
     const sn_rt_terms *t = s->terms + h->first_group + g;
-    sn_rt_plain_terms(s, t, rotations, terms);
-    for (uint32_t k = 0; k < t->count; k++, row += SN_RT_HELPER_ROW)
-      for (int c = 0; c < SN_RT_HELPER_ROW; c++) sum[c] += terms[k] * row[c];
+    if (t->kind == SN_RT_TERMS_JOINT) {
+      sn_rt_term_vector(s, t->a, t->rest[0], rotations, terms);
+      sn_rt_helper_add_joint(terms, row, sum);
+    } else {
+      sn_rt_plain_terms(s, t, rotations, terms);
+      for (int k = 0; k < SN_RT_HELPER_ROW * t->count; k++)
+        sum[k % SN_RT_HELPER_ROW] += terms[k / SN_RT_HELPER_ROW] * row[k];
+    }
+    row += SN_RT_HELPER_ROW * t->count;
   }
   for (int c = 0; c < SN_RT_HELPER_CHANNELS; c++) // also for what is no number
     out[c] = !(sum[c] > h->low[c]) ? h->low[c] : sum[c] < h->high[c] ? sum[c] : h->high[c];
@@ -55,13 +85,11 @@ SN_RT_BOTH void sn_rt_helper_add(const float centre[3], const float channels[SN_
 
 // The palette entry: parent times local. `parent`: four columns of four floats, NULL: it stays where it is.
 SN_RT_BOTH void sn_rt_helper_matrix(const float *parent, const float local[12], float out[16]) {
+  const float still[16] = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1}, *p = parent ? parent : still;
   for (int c = 0; c < 4; c++) {
-    for (int i = 0; i < 3; i++) {
-      float sum = parent && c == 3 ? parent[12 + i] : 0;
-      for (int k = 0; parent && k < 3; k++) sum += parent[4 * k + i] * local[4 * k + c];
-      out[4 * c + i] = parent ? sum : local[4 * i + c];
-    }
-    out[4 * c + 3] = 0;
+    sn_rt_four column = sn_rt_load_four(c == 3 ? p + 12 : still + 12);
+    for (int k = 0; k < 3; k++) SN_RT_ADD_PRODUCT(column, sn_rt_load_four(p + 4 * k), local[4 * k + c]);
+    memcpy(out + 4 * c, &column, sizeof column);
   }
 }
 

@@ -57,28 +57,29 @@ SN_RT_BOTH void sn_rt_polar_by_quaternion(const float a[9], float r_out[9], floa
   }
 }
 
-SN_RT_BOTH int sn_rt_is_rotation(const float a[9]) {
-  const float tolerance = 1e-5f;
+// a = r s with r a proper rotation (always) and s symmetric; where det a < 0 the smallest eigenvalue of s is negative.
+// Returns 1 where a is a rotation (to 1e-5), and then s is the identity. For small e = a^T a - 1, s = 1 + e / 2, r = a (1 - e / 2).
+SN_RT_BOTH int sn_rt_polar(const float a[9], float r[9], float s[9]) {
+  const float identity[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1}, exact = 1e-5f, near = 3e-4f;
+  float e[9], largest = 0,
+              det = a[0] * (a[4] * a[8] - a[5] * a[7]) - a[1] * (a[3] * a[8] - a[5] * a[6]) +
+                    a[2] * (a[3] * a[7] - a[4] * a[6]);
   for (int p = 0; p < 3; p++)
     for (int q = p; q < 3; q++) {
-      float dot = a[p] * a[q] + a[3 + p] * a[3 + q] + a[6 + p] * a[6 + q];
-      if (!(fabsf(dot - (p == q)) < tolerance)) return 0;
+      float x = a[p] * a[q] + a[3 + p] * a[3 + q] + a[6 + p] * a[6 + q] - (p == q);
+      e[3 * p + q] = e[3 * q + p] = x, x = fabsf(x), largest = x > largest ? x : largest;
     }
-  return a[0] * (a[4] * a[8] - a[5] * a[7]) - a[1] * (a[3] * a[8] - a[5] * a[6]) +
-           a[2] * (a[3] * a[7] - a[4] * a[6]) >
-         0;
-}
-
-// a = r s with r a proper rotation (always) and s symmetric; where det a < 0 the smallest eigenvalue of s is negative.
-// Returns 1 where a is a rotation already (to 1e-5), and then s is the identity.
-SN_RT_BOTH int sn_rt_polar(const float a[9], float r[9], float s[9]) {
-  if (!sn_rt_is_rotation(a)) {
+  if (!(largest < near && det > 0)) { // also for what is no number
     sn_rt_polar_by_quaternion(a, r, s);
     return 0;
   }
-  const float identity[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
-  memcpy(r, a, sizeof identity), memcpy(s, identity, sizeof identity);
-  return 1;
+  memcpy(r, a, sizeof e), memcpy(s, identity, sizeof e);
+  if (largest < exact) return 1;
+  for (int n = 0; n < 9; n++) {
+    s[n] += e[n] / 2;
+    for (int k = 0; k < 3; k++) r[n] -= a[n / 3 * 3 + k] * e[3 * k + n % 3] / 2;
+  }
+  return 0;
 }
 
 // ---- quaternions --------------------------------------------------------------------------------------------------------

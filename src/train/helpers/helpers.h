@@ -43,13 +43,12 @@ typedef struct sn_helper_solve {
   double diagonal, worth; // worth: of an influence, in squared distance over all frames
 } sn_helper_solve;
 
-// Clusters of points whose last three numbers are their place (k-means), which is scaled so that vertices far apart differ as
-// much as the rest of their numbers are large.
+// Clusters of points whose last three numbers are their place, which is scaled so that vertices far apart differ as much as the rest
+// of their numbers are large. The next centre is the point whose distance to those so far, times its energy, is largest.
 typedef struct sn_helper_clusters {
   int dims, count, point_count;
   float *points; // point_count * dims
-  double *means; // count * dims
-  int *owner;    // of every point
+  int *owner;    // of every point: the nearest centre
 } sn_helper_clusters;
 sn_status sn_helper_cluster(sn_context *ctx, sn_arena *memory, sn_helper_clusters *c, double diagonal);
 

@@ -418,6 +418,7 @@ const misplaced = page => page.evaluate(() => {
     if (e.scrollWidth > e.clientWidth + 1) out.push(`${name(e)} is cut off`);
   for (const e of all('#panel table, #panel section, #panel label, #panel button, #plot')) if (box(e).right > panel.right + 1 || box(e).left < panel.left - 1) out.push(`${name(e)} leaves the panel`);
   for (const e of all('header, footer, #below, #legend, #stats, header button')) if (box(e).right > innerWidth + 1 || box(e).bottom > innerHeight + 1) out.push(`${name(e)} leaves the window`);
+  for (const e of all('#plot text')) if (box(e).left < box(document.getElementById('plot')).left - 1) out.push(`${e.textContent} in the plot is cut off`);
   const apart = (list, what) => list.forEach((a, k) => list.slice(k + 1).forEach(b => meet(box(a), box(b)) && out.push(`${what}: ${name(a)} over ${name(b)}`)));
   apart([document.getElementById('scene'), ...all('#legend, #stats')], 'under the stage');
   apart(all('header > *'), 'header');

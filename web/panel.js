@@ -16,7 +16,7 @@ function make(tag, properties = {}, ...children) {
   return element;
 }
 
-const percent = v => v === undefined || v === null ? '–' : v.toFixed(v < 1 ? 3 : v < 10 ? 2 : 1);
+const percent = v => v === undefined || v === null ? '–' : v > 0 && v < 0.001 ? v.toPrecision(1) : v.toFixed(v < 1 ? 3 : v < 10 ? 2 : 1);
 const kilobytes = bytes => `${(bytes / 1000).toFixed(bytes < 1e5 ? 1 : 0)}`;
 const mean = list => list.reduce((sum, x) => sum + x, 0) / (list.length || 1);
 const micro = us => us === undefined || us === null ? '–' : us.toFixed(us < 100 ? 1 : 0);

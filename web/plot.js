@@ -2,7 +2,7 @@
 // Error over the frames: one line per model, training frames marked, the current frame as a cursor that can be dragged.
 import { lineColour, lineDash } from './colours.js';
 
-const width = 412, height = 150, left = 38, right = 6, top = 18, bottom = 20;
+const width = 412, height = 150, left = 46, right = 6, top = 18, bottom = 20;
 
 // The smallest of 1, 2, 5 times a power of ten that is not below x.
 export function roundUp(x) {
@@ -32,11 +32,11 @@ export class Plot {
     if (!rows.length || frames < 2) return;
     const most = roundUp(Math.max(...rows.flatMap(r => r.values.filter(Number.isFinite)), 1e-6));
     const x = f => left + f / (frames - 1) * (width - left - right), y = v => height - bottom - v / most * (height - top - bottom);
-    const digits = Math.max(0, 1 - Math.floor(Math.log10(most)));
+    const label = v => v && v < 0.001 ? v.toExponential() : Number(v.toPrecision(2));
     let svg = `<svg viewBox="0 0 ${width} ${height}" role="img" aria-label="Error of every model over the frames">`;
     for (const v of [0, most / 2, most]) {
       svg += `<line class="axis" x1="${left}" x2="${width - right}" y1="${y(v)}" y2="${y(v)}"/>`;
-      svg += `<text x="${left - 4}" y="${y(v) + 4}" text-anchor="end">${v.toFixed(v ? digits : 0)}</text>`;
+      svg += `<text x="${left - 4}" y="${y(v) + 4}" text-anchor="end">${label(v)}</text>`;
     }
     svg += `<text x="0" y="9">rms error, % of the diagonal</text>`;
     svg += `<text x="${left}" y="${height - 3}">0</text><text x="${width - right}" y="${height - 3}" text-anchor="end">frame ${frames - 1}</text>`;

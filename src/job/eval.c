@@ -229,9 +229,10 @@ static sn_status load_controls(evaluation *e) {
   sn_choice choice = {.adjust = e->job->inputs->load.adjust[SN_FILE_FRAMES]};
   sn_status status = sn_frames_read(e->ctx, path, &choice, frames);
   if (status == SN_OK && frames->vertex_count == (int)e->model->info.vertex_count) status = pick_controls(e, frames);
-  if (status == SN_OK && frames->vertex_count != points)
+  if (status == SN_OK && frames->vertex_count != points) {
     status = sn_fail(e->ctx, SN_BAD_INPUT, "%s has %d points, the model's control points are %d", path,
                      frames->vertex_count, points);
+  }
   return status == SN_OK ? sn_frames_check(e->ctx, frames) : status;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Motion of one skeleton on another: every joint turns from its bind pose as its partner does from its own, whatever the
-// frames of the two and whichever way they face; lengths stay those of the skeleton that is moved.
+// Motion of one skeleton on another: every joint rotates from its bind pose as its partner does, whatever the local
+// axes of the two and whichever way they face; lengths stay those of the skeleton that is moved.
 #include "sinew/scene.h"
 
 #include <math.h>
@@ -68,10 +68,10 @@ static void retarget_pose(const fitting *fit, const sn_affine *pose, sn_affine *
   for (int n = 0; n < ours->joint_count; n++) {
     int j = ours->order[n], p = ours->parents[j], k = fit->partners[j];
     sn_vec3 rest = place(ours, j), at = rest;
-    sn_mat3 turn = p >= 0 ? sn_affine_linear(out[p]) : sn_mat3_identity();
+    sn_mat3 rotation = p >= 0 ? sn_affine_linear(out[p]) : sn_mat3_identity();
     if (k >= 0) {
-      sn_mat3_polar(sn_affine_linear(pose[k]), &turn, NULL);
-      turn = sn_mat3_mul(back, sn_mat3_mul(turn, fit->axes));
+      sn_mat3_polar(sn_affine_linear(pose[k]), &rotation, NULL);
+      rotation = sn_mat3_mul(back, sn_mat3_mul(rotation, fit->axes));
     }
     if (p >= 0) {
       at = sn_affine_apply(out[p], rest);
@@ -79,7 +79,7 @@ static void retarget_pose(const fitting *fit, const sn_affine *pose, sn_affine *
       sn_vec3 from = place(fit->theirs, k), to = sn_affine_apply(pose[k], from);
       at = sn_vec3_mad(rest, sn_mat3_apply(back, sn_vec3_sub(to, from)), fit->scale);
     }
-    out[j] = sn_affine_make(turn, sn_vec3_sub(at, sn_mat3_apply(turn, rest)));
+    out[j] = sn_affine_make(rotation, sn_vec3_sub(at, sn_mat3_apply(rotation, rest)));
   }
 }
 

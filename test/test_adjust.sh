@@ -76,6 +76,14 @@ expect 1 "--axes frames=xxz: give the file's axes" train set/rest.obj set/frames
 expect 1 "--offset rest=1: must be seconds" train set/rest.obj set/frames.pc2 set/skeleton.glb --offset rest=1
 expect 1 "convert reads one file" "$SINEW" convert set/frames.pc2 x.pc2 --scale frames=2
 
+# Frames from another place, and frames that stand still while the skeleton moves.
+node -e "const fs = require('fs'), moved = fs.readFileSync('set/frames.pc2'), still = Buffer.from(moved), size = 12 * moved.readInt32LE(16);
+for (let k = 32; k < moved.length; k += 12) moved.writeFloatLE(moved.readFloatLE(k) + 5, k);
+for (let k = 32 + size; k < still.length; k += size) still.copy(still, k, 32, 32 + size);
+fs.writeFileSync('moved.pc2', moved), fs.writeFileSync('still.pc2', still);"
+expect 1 "export both from the same place" "$SINEW" train --method lbs --rest set/rest.obj --frames moved.pc2 --skeleton set/skeleton.glb -o x.sinew
+expect 1 "move otherwise than the poses" "$SINEW" train --method lbs --rest set/rest.obj --frames still.pc2 --skeleton set/skeleton.glb -o x.sinew
+
 # eval, rig, --match and --pose.
 "$SINEW" train --method lbs --rest set/rest.obj --frames set/frames.pc2 --skeleton set/skeleton.glb -o m.sinew --quiet
 "$SINEW" eval m.sinew --skeleton set/skeleton.glb --rest set/rest.obj --frames set/frames.pc2 -o e.pc2 --json right.json --quiet

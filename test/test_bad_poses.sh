@@ -29,7 +29,7 @@ grep -q "in the pose of another" both.txt || own --method psd --frames wider.pc2
 expect 0 "too few or too different" own --method psd --keys 0,12 -o two.sinew
 
 # Joints that never move: the rest pose alone, and a clip that moves nothing.
-expect 1 "no joint turns" own --method psd --keys 0 -o still.sinew
+expect 1 "no joint rotates" own --method psd --keys 0 -o still.sinew
 own --method psd --keys 0-3 -o slow.sinew --json slow.json --quiet || fail "a few frames of the beginning"
 holds "$sensible" slow.json
 

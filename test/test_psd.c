@@ -261,7 +261,7 @@ static void what_cannot_be_is_refused(void **state) {
     {"psd:space=whole,kernel=shepard,linear=1", "every:4", "no linear term"},
     {"psd:space=whole,weighted=1,distance=mahalanobis", "every:4", "mahalanobis"},
     {"psd:space=whole,weighted=1,kernel=thinplate", "every:4", "kernel=gauss"},
-    {"psd:space=whole", "0", "no joint turns"},
+    {"psd:space=whole", "0", "no joint rotates"},
   };
   for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
     sn_method_spec spec;

@@ -53,9 +53,10 @@ sn_status sn_assess_outside(sn_context *ctx, const sn_rt_model *model, const sn_
   status = read_rotations(ctx, &input, ranges, turns);
   for (int f = 0; status == SN_OK && f < frames; f++) {
     sn_pose_vector(turns, joint_count, sn_pose(&examples->poses, f), vector);
-    for (int n = 0; n < joint_count; n++)
-      degrees[(size_t)f * (size_t)joint_count + ranges[n].reference.joint] =
-        degrees_outside(ranges + n, vector + 3 * (size_t)turns[n].joint);
+    for (int n = 0; n < joint_count; n++) // the first root turns the whole character, which is no change of pose
+      if (turns[n].parent >= 0)
+        degrees[(size_t)f * (size_t)joint_count + ranges[n].reference.joint] =
+          degrees_outside(ranges + n, vector + 3 * (size_t)turns[n].joint);
   }
   if (status == SN_OK) *out = degrees;
   return status;

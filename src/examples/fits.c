@@ -28,6 +28,7 @@ typedef struct reading {
 // Sums over the vertices x of the frames, in the axes of a reading, and p of the poses' skin; d = x - p.
 typedef struct fit_sums {
   double dd, pp, px, xx, used; // used: 0 where fewer than half of the frames have a pose
+  sn_vec3 d;
 } fit_sums;
 
 // After a failure, which stays in `status`, nothing more is sampled.
@@ -90,7 +91,7 @@ static fit_sums sum_up(fit_job *job, const reading *r) {
       sn_vec3 p = skinned(job, i, sn_vec3_from(e->rest.positions[i])),
               x = sn_mat3_apply(r->axes, sn_vec3_from(frame[i])), d = sn_vec3_sub(x, p);
       out.dd += sn_vec3_dot(d, d), out.pp += sn_vec3_dot(p, p), out.px += sn_vec3_dot(p, x),
-        out.xx += sn_vec3_dot(x, x), out.used++;
+        out.xx += sn_vec3_dot(x, x), out.used++, out.d = sn_vec3_add(out.d, d);
     }
   }
   double per_frame = (e->rest.vertex_count + stride - 1) / stride;
@@ -221,6 +222,15 @@ static void consider_axes(fit_job *job) {
     }
 }
 
+// The same distance everywhere.
+static void consider_place(fit_job *job) {
+  fit_sums s = sum_up(job, &job->plain);
+  sn_vec3 by = s.used > 0 ? sn_vec3_scale(s.d, 1 / s.used) : s.d;
+  double sum = s.used > 0 ? s.dd / s.used - sn_vec3_dot(by, by) : INFINITY;
+  better(job, sqrt(fmax(sum, 0)) / job->diagonal,
+         "the frames lie (%.4g, %.4g, %.4g) away from it: export both from the same place", by.x, by.y, by.z);
+}
+
 // ---- motion that has nothing to do with the poses ------------------------------------------------------------------------
 
 // What the frames and the skin of the poses do at a vertex, about their means over the frames.
@@ -291,19 +301,17 @@ static sn_status check_readings(fit_job *job) {
   consider_clips(job);
   consider_axes(job);
   consider_shift(job);
+  consider_place(job);
   if (job->status != SN_OK) return job->status;
   if (!(best->error < likely * error) && !best->in_time) return check_motion(job);
   if (error > wrong && best->error < certain * error) {
     return sn_fail(job->ctx, SN_BAD_INPUT,
-                   "%s: the frames are not where the skin of its poses has them (%.3g %% of the diagonal); %s (then "
-                   "%.3g %%)",
+                   "%s: the frames are %.3g %% of the diagonal away from the posed skin; %s (then %.3g %%)",
                    job->path, 100 * error, best->words, 100 * best->error);
   }
-  sn_examples_note(
-    job->ctx, job->examples,
-    "%s: the frames are %.3g %% of the diagonal from where the skin of its poses has them; it may be that "
-    "%s (then %.3g %%)",
-    job->path, 100 * error, best->words, 100 * best->error);
+  sn_examples_note(job->ctx, job->examples,
+                   "%s: the frames are %.3g %% of the diagonal away from the posed skin; perhaps %s (then %.3g %%)",
+                   job->path, 100 * error, best->words, 100 * best->error);
   return SN_OK;
 }
 

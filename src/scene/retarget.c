@@ -85,6 +85,7 @@ static void retarget_pose(const fitting *fit, const sn_affine *pose, sn_affine *
 
 sn_status sn_retarget(sn_context *ctx, const sn_skeleton *ours, const sn_skeleton *theirs, const int *partners,
                       const sn_poses *poses, sn_poses *out) {
+  *out = (sn_poses){0};
   fitting between = {.ours = ours, .theirs = theirs, .partners = partners};
   sn_status status = fit(ctx, &between);
   if (status == SN_OK) status = sn_poses_new(ctx, ours->joint_count, poses->frame_count, out);

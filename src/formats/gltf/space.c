@@ -15,7 +15,7 @@ static const double rounding = 1e-5;
 // A pose of joints that stretch may scale them by this much in the middle.
 static const double same_scale = 0.2;
 
-// ---- nodes that carry parts, and where they are at rest ------------------------------------------------------------------------------------------------
+// ---- nodes that carry parts, and where they are at rest ------------------------------------------------------------
 
 // For every node the nearest joint of a skin at or above it, or -1.
 static void skin_joints_above(const sn_gltf *gltf, int *out) {

@@ -650,6 +650,8 @@ static void test_refused(void **state) {
     {"junk", "cannot be read: line 1"},
     {"; FBX\nObjects: { }", "no FBXHeaderExtension"},
     {"FBXHeaderExtension: { FBXVersion: 6100\n }", "FBX version 6.1"},
+    {"FBXHeaderExtension: { FBXVersion: 6100\n }\nTakes: { Key: \n 1924423250,0.0,L\n Color: 1,0,0\n }",
+     "FBX version 6.1"},
     {HEAD "Objects: { " MESH, "cut short"},
     {HEAD "Objects: { Geometry: 1, \"\", \"Mesh\" { Vertices: *9 { a: 0,0", "has no end"},
     {HEAD "Objects: { Geometry: 1, \"\", \"Mesh\" { Vertices: *9 { a: 0,0,0 }\n }\n" BODY "}\nConnections: { " LINKS

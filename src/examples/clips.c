@@ -25,7 +25,7 @@ static void append(sn_loading *l, source_list *list, const char *path, const cha
 
 // Every animation of a file, by its number.
 static void append_all(sn_loading *l, source_list *list, const char *path) {
-  sn_gltf *gltf = sn_load_document(l, path);
+  SN_FREED_BY(sn_gltf_close) sn_gltf *gltf = sn_load_document(l, path);
   int count = gltf ? sn_gltf_clip_count(gltf) : 0;
   if (count == 0) sn_fail_once(l, SN_BAD_INPUT, "%s: has no animations", path);
   for (int k = 0; k < count && l->status == SN_OK; k++) {
@@ -33,7 +33,6 @@ static void append_all(sn_loading *l, source_list *list, const char *path) {
     snprintf(number, sizeof number, "#%d", k);
     append(l, list, path, sn_load_text(l, number));
   }
-  sn_gltf_free(gltf);
 }
 
 static void append_file(sn_loading *l, bool test, const char *text, source_list *list) {
@@ -80,7 +79,7 @@ static const char *stem(sn_loading *l, const char *path) {
 }
 
 static void name_clip(sn_loading *l, const char *path, const char *clip, const char **out, double *seconds) {
-  sn_gltf *gltf = sn_is_document(path) ? sn_load_document(l, path) : NULL;
+  SN_FREED_BY(sn_gltf_close) sn_gltf *gltf = sn_is_document(path) ? sn_load_document(l, path) : NULL;
   bool targets = gltf && sn_gltf_clip_count(gltf) == 0 && sn_gltf_morph_count(gltf) > 0; // which are the frames
   *out = NULL;
   if (gltf && !targets) {
@@ -90,7 +89,6 @@ static void name_clip(sn_loading *l, const char *path, const char *clip, const c
     *out = sn_load_text(l, info.name); // "": it has none
     *seconds = info.end - info.start;
   }
-  sn_gltf_free(gltf);
   if (!*out) *out = stem(l, path);
 }
 

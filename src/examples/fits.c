@@ -342,7 +342,7 @@ static bool same_source(const sn_load_options *options, int c) {
 static void check_clip(sn_loading *l, int c) {
   const sn_load_options *options = &l->options;
   sn_examples *out = l->out;
-  sn_gltf *gltf = sn_load_document(l, options->skeletons[c]);
+  SN_FREED_BY(sn_gltf_close) sn_gltf *gltf = sn_load_document(l, options->skeletons[c]);
   if (!gltf) return;
   fit_job job = {.ctx = l->ctx,
                  .gltf = gltf,
@@ -360,7 +360,6 @@ static void check_clip(sn_loading *l, int c) {
   l->status = sn_gltf_find_clip(l->ctx, gltf, options->skeleton_clips[c], &job.clip);
   if (l->status == SN_OK) l->status = prepare(&job);
   if (l->status == SN_OK && job.diagonal > 0) l->status = check_readings(&job);
-  sn_gltf_free(gltf);
   sn_arena_free(&job.scratch);
 }
 

@@ -65,13 +65,12 @@ static void load_mesh(sn_loading *l, const char *path, const sn_choice *choice) 
 // The mesh of a document with its normals (NULL: it has none), and a note where its bind pose is not where the file has it.
 static void read_rest_document(sn_loading *l, float (**normals)[3]) {
   char text[256];
-  sn_gltf *gltf = sn_load_document(l, l->options.rest);
+  SN_FREED_BY(sn_gltf_close) sn_gltf *gltf = sn_load_document(l, l->options.rest);
   if (!gltf) return;
   l->status = sn_gltf_mesh(l->ctx, gltf, &l->out->rest);
   if (l->status == SN_OK) l->status = sn_gltf_normals(l->ctx, gltf, &l->out->memory, normals);
   if (l->status == SN_OK) load_document_uvs(l, gltf);
   if (sn_gltf_place_text(gltf, text, sizeof text)) sn_examples_note(l->ctx, l->out, "%s: %s", l->options.rest, text);
-  sn_gltf_free(gltf);
 }
 
 static void load_rest(sn_loading *l, float (**normals)[3]) {

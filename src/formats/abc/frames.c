@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Which meshes of an archive are meant, the times of their frames, their transforms and positions.
 #include "formats/abc/abc.h"
+#include "formats/common/adjust.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -258,11 +259,6 @@ sn_affine sn_abc_world(sn_abc *abc, int object, double t) {
 
 // ---- positions --------------------------------------------------------------------------------------------------------
 
-static bool is_identity(const sn_affine *a) {
-  sn_affine identity = sn_affine_identity();
-  return memcmp(a, &identity, sizeof identity) == 0;
-}
-
 static const uint8_t *stored_points(sn_abc *abc, const abc_object *object, uint32_t sample) {
   abc_span data = sn_abc_sample(abc, &object->points, sample);
   if (object->points.pod != ABC_FLOAT32 || object->points.extent != 3 || data.count != (uint64_t)object->info.points)
@@ -273,7 +269,7 @@ static const uint8_t *stored_points(sn_abc *abc, const abc_object *object, uint3
 
 // On the way to `later` (NULL: not), then into the world.
 static void place_points(int n, const sn_affine *world, const float (*later)[3], double fraction, float (*out)[3]) {
-  bool identity = is_identity(world);
+  bool identity = sn_affine_is_identity(world);
   if (identity && !later) return;
   for (int i = 0; i < n; i++) {
     sn_vec3 p = sn_vec3_from(out[i]);

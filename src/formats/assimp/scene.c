@@ -96,8 +96,6 @@ sn_status sn_assimp_write(sn_context *ctx, const struct aiScene *scene, const ch
   sn_assimp_add_meshes(&job);
   if (!json_object_get(job.b.root, "skins")) add_motion_skin(&job);
   sn_assimp_add_clips(&job);
-  sn_status status = ctx->error.status;
-  if (status == SN_OK) status = sn_gltf_builder_write(&job.b, path);
-  sn_gltf_builder_free(&job.b);
-  return status;
+  return ctx->error.status == SN_OK ? sn_gltf_builder_write(&job.b, path)
+                                    : ctx->error.status; // the process ends here
 }

@@ -3,6 +3,8 @@
 #ifndef SINEW_FORMATS_COMMON_ADJUST_H
 #define SINEW_FORMATS_COMMON_ADJUST_H
 
+#include <string.h>
+
 #include "formats/common/reader.h"
 #include "sinew/formats.h"
 
@@ -11,6 +13,11 @@ void sn_adjust_points(const sn_adjust *a, float (*points)[3], int count);
 void sn_adjust_mesh(const sn_adjust *a, sn_mesh *mesh, float (*uvs)[2]);
 // Maps of space to itself: S M S^-1.
 void sn_adjust_matrices(const sn_adjust *a, sn_affine *matrices, size_t count);
+
+static inline bool sn_affine_is_identity(const sn_affine *a) {
+  sn_affine identity = sn_affine_identity();
+  return memcmp(a, &identity, sizeof identity) == 0;
+}
 
 // For SN_FREED_BY.
 static inline void sn_gltf_close(sn_gltf **gltf) { sn_gltf_free(*gltf); }

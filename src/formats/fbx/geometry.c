@@ -103,7 +103,8 @@ static void add_channel(fbx_scene *s, const fbx_mesh *mesh, fbx_object *object, 
 }
 
 static void add_shapes(fbx_scene *s, const fbx_mesh *mesh, json_t *out, fbx_holder *holder) {
-  json_t *lists[2] = {json_array(), json_array()}; // targets, names
+  json_auto_t *targets = json_array(), *names = json_array();
+  json_t *lists[2] = {targets, names};
   size_t total = 0;
   const fbx_link *deformer = NULL, *channel = NULL;
   while ((deformer = sn_fbx_below(mesh->geometry, deformer, "Deformer")))
@@ -117,12 +118,10 @@ static void add_shapes(fbx_scene *s, const fbx_mesh *mesh, json_t *out, fbx_hold
   double *weights = sn_fbx_take(&s->tree, (size_t)holder->target_count, sizeof *weights);
   if (holder->target_count > 0 && weights) {
     sn_fbx_holder_weights(holder, NULL, weights);
-    sn_gltf_set(&s->b, mesh->primitive, "targets", json_incref(lists[0]));
-    sn_gltf_set(&s->b, sn_gltf_child(&s->b, out, "extras"), "targetNames", json_incref(lists[1]));
+    sn_gltf_set(&s->b, mesh->primitive, "targets", json_incref(targets));
+    sn_gltf_set(&s->b, sn_gltf_child(&s->b, out, "extras"), "targetNames", json_incref(names));
     sn_gltf_set(&s->b, out, "weights", sn_gltf_reals(&s->b, weights, holder->target_count));
   }
-  json_decref(lists[0]);
-  json_decref(lists[1]);
 }
 
 // ---- meshes --------------------------------------------------------------------------------------------------------------
@@ -140,31 +139,27 @@ static void add_positions(fbx_scene *s, const fbx_mesh *mesh) {
 static void add_mesh(fbx_scene *s, fbx_mesh *mesh) {
   gltf_builder *b = &s->b;
   const fbx_model *model = mesh->model;
-  json_t *out = json_object(), *node = json_object();
+  json_auto_t *out = json_object(), *node = json_object(), *primitive = json_object();
   fbx_holder *holder = &s->holders[s->holder_count];
   sn_affine bound = sn_affine_identity();
-  mesh->primitive = json_object();
-  sn_gltf_push(b, sn_gltf_list(b, out, "primitives"), json_incref(mesh->primitive));
+  mesh->primitive = primitive;
+  sn_gltf_push(b, sn_gltf_list(b, out, "primitives"), json_incref(primitive));
   mesh->attributes = sn_gltf_child(b, mesh->primitive, "attributes");
   int skin = sn_fbx_add_skin(s, mesh, &bound);
   mesh->place = sn_affine_mul(bound, model->geometric);
   add_positions(s, mesh);
   sn_fbx_add_layers(s, mesh);
   add_shapes(s, mesh, out, holder);
-  if (sn_fbx_spend(&s->tree, (size_t)mesh->triangle_count, 12)) {
-    gltf_data corners = {mesh->corners, 3 * mesh->triangle_count, GLTF_UINT, 1, GLTF_INDICES, false};
-    sn_gltf_put(b, mesh->primitive, "indices", corners);
-    sn_gltf_set(b, out, "name", sn_fbx_json_text(s, model->object->name));
-    sn_gltf_set(b, node, "name", sn_fbx_json_text(s, model->object->name));
-    sn_gltf_set(b, node, "mesh", json_integer(sn_gltf_append(b, "meshes", json_incref(out))));
-    if (skin >= 0) sn_gltf_set(b, node, "skin", json_integer(skin));
-    holder->node = sn_gltf_append(b, "nodes", json_incref(node));
-    sn_gltf_attach(b, holder->node, skin >= 0 ? -1 : model->node);
-    s->holder_count++;
-  }
-  json_decref(mesh->primitive);
-  json_decref(out);
-  json_decref(node);
+  if (!sn_fbx_spend(&s->tree, (size_t)mesh->triangle_count, 12)) return;
+  gltf_data corners = {mesh->corners, 3 * mesh->triangle_count, GLTF_UINT, 1, GLTF_INDICES, false};
+  sn_gltf_put(b, primitive, "indices", corners);
+  sn_gltf_set(b, out, "name", sn_fbx_json_text(s, model->object->name));
+  sn_gltf_set(b, node, "name", sn_fbx_json_text(s, model->object->name));
+  sn_gltf_set(b, node, "mesh", json_integer(sn_gltf_append(b, "meshes", json_incref(out))));
+  if (skin >= 0) sn_gltf_set(b, node, "skin", json_integer(skin));
+  holder->node = sn_gltf_append(b, "nodes", json_incref(node));
+  sn_gltf_attach(b, holder->node, skin >= 0 ? -1 : model->node);
+  s->holder_count++;
 }
 
 static void add_geometry(fbx_scene *s, const fbx_model *model, const fbx_object *geometry) {

@@ -440,11 +440,11 @@ sn_status sn_fbx_write(sn_context *ctx, const char *path, const sn_gltf_out *wha
   if (what->skeleton && what->skin) job.joint_count = what->skeleton->joint_count;
   bool same = what->base && what->base->triangle_count == what->mesh->triangle_count;
   if (same && sn_gltf_surface(ctx, what->base, &job.surface) != SN_OK) return ctx->error.status;
-  sn_arena memory = sn_arena_new(ctx);
+  SN_SCRATCH(scratch, ctx);
   size_t n = (size_t)job.joint_count;
-  job.local = SN_ROOM(&job.f, &memory, n, sizeof *job.local);
-  job.angles = SN_ROOM(&job.f, &memory, 3 * n, sizeof *job.angles);
-  job.rest = SN_ROOM(&job.f, &memory, n, sizeof *job.rest);
+  job.local = SN_ROOM(&job.f, &scratch, n, sizeof *job.local);
+  job.angles = SN_ROOM(&job.f, &scratch, 3 * n, sizeof *job.angles);
+  job.rest = SN_ROOM(&job.f, &scratch, n, sizeof *job.rest);
   for (size_t j = 0; job.rest && j < n; j++) job.rest[j] = without_scale(what->skeleton->rest[j]);
   int longest = 0;
   for (int c = 0; c < what->clip_count; c++)
@@ -456,7 +456,6 @@ sn_status sn_fbx_write(sn_context *ctx, const char *path, const sn_gltf_out *wha
     put_objects(&job);
     put_connections(&job);
   }
-  sn_arena_free(&memory);
   sn_surface_free(&job.surface);
   return sn_fbx_save(&job.f, path);
 }

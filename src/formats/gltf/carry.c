@@ -89,7 +89,6 @@ void sn_gltf_add_carriers(sn_gltf *gltf) {
   }
   if (count > most_joints - gltf->joint_count)
     sn_fail_once(r, SN_UNSUPPORTED, "has more nodes that move parts than Sinew can tell apart (%d)", most_joints);
-  json_t *seen = json_object();
+  json_auto_t *seen = json_object();
   if (count > 0) append_joints(gltf, &job, count, seen);
-  json_decref(seen);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A document that was read, written back with a new skin: its meshes get new skin attributes and everything else stays.
+#include "formats/common/adjust.h"
 #include "formats/gltf/out.h"
 
 #include <string.h>
@@ -32,11 +33,6 @@ static void transformed(gltf_builder *b, const sn_gltf *base, json_t *object, co
   if (b->status == SN_OK) sn_gltf_put_floats(b, object, key, values, (int)count, (int)width);
 }
 
-static bool is_identity(const sn_affine *map) {
-  sn_affine identity = sn_affine_identity();
-  return memcmp(map, &identity, sizeof identity) == 0;
-}
-
 // A mesh that was moved by its node, or whose armature has a scale, becomes a skinned one in the
 // scene's space, whose node's transform does not count: positions, normals, tangents and morph targets go there.
 static void bake_place(gltf_builder *b, const sn_gltf *base, const gltf_part *part, json_t *primitive) {
@@ -60,7 +56,7 @@ static void keep_part(gltf_builder *b, const sn_gltf_out *what, const gltf_part 
   sn_gltf_remove_extension(primitive, "KHR_draco_mesh_compression"); // a second copy of what changes here
   if (!same_positions(part, mesh)) {
     sn_gltf_put_floats(b, attributes, "POSITION", mesh->positions + first, count, 3);
-    if (!is_identity(&part->place)) bake_place(b, what->base, part, primitive);
+    if (!sn_affine_is_identity(&part->place)) bake_place(b, what->base, part, primitive);
   }
   if (what->posed) json_object_del(attributes, "TANGENT"), json_object_del(primitive, "targets");
   if (what->normals) sn_gltf_add_vectors(b, attributes, "NORMAL", what->normals + first, count);

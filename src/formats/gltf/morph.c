@@ -34,10 +34,9 @@ void sn_gltf_load_morphs(sn_gltf *gltf) {
   for (int k = 0; k < gltf->node_count && r->status == SN_OK; k++) total += (size_t)gltf->nodes[k].weight_count;
   sn_gltf_spend(gltf, total, sizeof *gltf->morphs + 64);
   gltf->morphs = SN_TAKE(r, &gltf->memory, gltf_morph, total);
-  json_t *seen = json_object();
+  json_auto_t *seen = json_object();
   if (!seen) sn_fail_once(r, SN_NO_MEMORY, "out of memory while naming morph targets");
   for (int k = 0; k < gltf->node_count && r->status == SN_OK; k++) add_targets(gltf, k, seen);
-  json_decref(seen);
 }
 
 int sn_gltf_morph_count(const sn_gltf *gltf) { return gltf->morph_count; }

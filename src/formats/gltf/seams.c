@@ -120,11 +120,11 @@ void sn_gltf_split_seams(gltf_builder *b, const sn_gltf *base, bool apart) {
       continue;
     }
     SN_SCRATCH(scratch, b->ctx);
-    json_t *old = json_deep_copy(primitive), *primitives = json_array();
+    json_auto_t *old = json_deep_copy(primitive);
+    json_t *primitives = json_array();
     seam_job job = {.b = b, .base = base, .primitive = old};
     if (!old) sn_gltf_out_of_memory(b);
     if (old) split(&job, primitives, &scratch);
     sn_gltf_set(b, mesh, "primitives", primitives);
-    json_decref(old);
   }
 }

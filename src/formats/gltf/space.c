@@ -15,7 +15,7 @@ static const double rounding = 1e-5;
 // A pose of joints that stretch may scale them by this much in the middle.
 static const double same_scale = 0.2;
 
-// ---- nodes that carry parts, and where they are at rest ------------------------------------------------------------------------------------------------
+// ---- nodes that carry parts, and where they are at rest ------------------------------------------------------------
 
 // For every node the nearest joint of a skin at or above it, or -1.
 static void skin_joints_above(const sn_gltf *gltf, int *out) {
@@ -241,14 +241,13 @@ void sn_gltf_place(sn_gltf *gltf) {
 // ---- words -----------------------------------------------------------------------------------------------------------
 
 bool sn_gltf_place_text(const sn_gltf *gltf, char *out, size_t size) {
-  sn_affine identity = sn_affine_identity();
   int moved = 0, kinds = 0;
   double low = INFINITY, high = 0, turn = 0;
   for (int s = 0; s < gltf->skin_count; s++) {
     const gltf_skin *skin = &gltf->skins[s];
     if (skin->joint_count == 0) continue;
     kinds++;
-    if (memcmp(&skin->place, &identity, sizeof identity) == 0) continue;
+    if (sn_affine_is_identity(&skin->place)) continue;
     sn_mat3 linear = sn_affine_linear(skin->place), rotation;
     double scale = cbrt(fabs(sn_mat3_determinant(linear)));
     sn_mat3_polar(linear, &rotation, NULL);

@@ -177,7 +177,7 @@ static void build_kept(gltf_builder *b, const sn_gltf_out *what) {
     if (what->turn) turn_scene(b, base, what->turn);
     return sn_gltf_keep_data(b, base);
   }
-  sn_mesh own = {0};
+  SN_FREED_BY(sn_mesh_free) sn_mesh own = {0};
   sn_gltf_out full = *what;
   gltf_mesh_nodes meshes = {0};
   gltf_rig rig = {0};
@@ -196,14 +196,12 @@ static void build_kept(gltf_builder *b, const sn_gltf_out *what) {
   sn_gltf_add_clips(b, &full, &rig, &meshes);
   finish(b, what, &rig);
   sn_gltf_keep_data(b, base);
-  sn_mesh_free(&own);
 }
 
 sn_status sn_gltf_write_document(sn_context *ctx, const char *path, const sn_gltf_out *what) {
+  SN_FREED_BY(sn_gltf_builder_free)
   gltf_builder b = sn_gltf_builder(ctx, what->base ? json_deep_copy(what->base->json) : json_object());
   set_generator(&b);
   (what->base ? build_kept : build_new)(&b, what);
-  sn_status status = b.status == SN_OK ? sn_gltf_builder_write(&b, path) : sn_fail_prefix(ctx, "%s: ", path);
-  sn_gltf_builder_free(&b);
-  return status;
+  return b.status == SN_OK ? sn_gltf_builder_write(&b, path) : sn_fail_prefix(ctx, "%s: ", path);
 }

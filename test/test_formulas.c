@@ -3,6 +3,7 @@
 // hand; nothing of the trainer takes part. What the runtime reads is read here from the file's sections (runtime/format.h).
 #include "check.h"
 #include "runtime/internal.h"
+#include "runtime/smallmath.h"
 #include "sinew/model.h"
 
 enum { joint_count = 3, bone_count = 9, block_count = 2, columns = 3 * bone_count + 4 * joint_count };
@@ -300,7 +301,29 @@ static void test_torque(void **state) {
   check_drive(SN_RT_DRIVE_TORQUE);
 }
 
+// A rotation times 1 + d, d symmetric of this size: both factors again, whichever way sn_rt_polar takes.
+static void test_polar_near_rotations(void **state) {
+  (void)state;
+  sn_random rng = sn_random_new(5);
+  for (double size = 1e-7; size < 0.5; size *= 1.3) {
+    sn_mat3 rotation = random_rotation(&rng), stretch = sn_mat3_identity();
+    for (int n = 0; n < 9; n++)
+      if (n / 3 <= n % 3) stretch.m[n / 3][n % 3] += size * (2 * sn_random_uniform(&rng) - 1);
+    for (int n = 0; n < 9; n++)
+      stretch.m[n / 3][n % 3] = stretch.m[n / 3 < n % 3 ? n / 3 : n % 3][n / 3 < n % 3 ? n % 3 : n / 3];
+    sn_mat3 product = sn_mat3_mul(rotation, stretch);
+    float a[9], r[9], s[9];
+    for (int n = 0; n < 9; n++) a[n] = (float)product.m[n / 3][n % 3];
+    double allowed = sn_rt_polar(a, r, s) ? 1e-5 : 4e-7;
+    for (int n = 0; n < 9; n++) {
+      assert_true(fabs((double)r[n] - rotation.m[n / 3][n % 3]) < allowed);
+      assert_true(fabs((double)s[n] - stretch.m[n / 3][n % 3]) < allowed);
+    }
+  }
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_rotreg), cmocka_unit_test(test_torque)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_rotreg), cmocka_unit_test(test_torque),
+                                     cmocka_unit_test(test_polar_near_rotations)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

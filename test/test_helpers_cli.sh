@@ -27,6 +27,11 @@ check node "$here/evaluate_glb.mjs" clip.glb clip.pc2 > own.json
 check node -e "const r = JSON.parse(require('fs').readFileSync('own.json')); if (!(r.frames === 50 && r.max < 1e-5)) { console.log(r); process.exit(1) }"
 check "$sinew" eval one.sinew --skeleton mixed/skeleton.glb --quiet -o clip.fbx
 
+# Under a limit on bytes fewer helpers are chosen, and the report names these.
+check "$sinew" train --method helpers:helpers=6 "${rom[@]}" --quiet -o six.sinew
+expect 0 ', *6 helpers' "$sinew" train --method helpers:helpers=auto "${rom[@]}" --max-bytes "$(stat -c %s six.sinew)" -o limited.sinew
+check cmp -s six.sinew limited.sinew
+
 # Nothing to explain: frames that linear blending made.
 check "$sinew" train --method lbs:weights=given "${rom[@]}" --quiet -o plain.sinew
 check "$sinew" eval plain.sinew --skeleton rom/skeleton.glb --quiet -o plain.pc2

@@ -14,18 +14,15 @@ SN_RT_BOTH sn_rt_four sn_rt_load_four(const float *p) {
   return out;
 }
 
-// Adds the nine terms of one joint (sn_rt_joint_terms) times their rows, by Horner's rule.
+// Adds the terms of one joint (sn_rt_joint_terms) times their rows, by Horner's rule: p_r (row_r + sum_q p_q row_rq).
 SN_RT_BOTH void sn_rt_helper_add_joint(const float p[3], const float *rows, float sum[SN_RT_HELPER_ROW]) {
-  for (int c = 0; c < SN_RT_HELPER_ROW; c += 4) {
-    sn_rt_four row[SN_RT_QUADRATIC], out = sn_rt_load_four(sum + c);
-    for (int k = 0; k < SN_RT_QUADRATIC; k++) row[k] = sn_rt_load_four(rows + SN_RT_HELPER_ROW * k + c);
-    SN_RT_ADD_PRODUCT(row[0], row[3], p[0]);
-    SN_RT_ADD_PRODUCT(row[0], row[4], p[1]);
-    SN_RT_ADD_PRODUCT(row[0], row[5], p[2]);
-    SN_RT_ADD_PRODUCT(row[1], row[6], p[1]);
-    SN_RT_ADD_PRODUCT(row[1], row[7], p[2]);
-    SN_RT_ADD_PRODUCT(row[2], row[8], p[2]);
-    for (int k = 0; k < 3; k++) SN_RT_ADD_PRODUCT(out, row[k], p[k]);
+  for (int c = 0; c < SN_RT_HELPER_ROW; c += 4, rows += 4) {
+    sn_rt_four out = sn_rt_load_four(sum + c);
+    for (int r = 0, k = 3; r < 3; r++) {
+      sn_rt_four factor = sn_rt_load_four(rows + SN_RT_HELPER_ROW * r);
+      for (int q = r; q < 3; q++, k++) SN_RT_ADD_PRODUCT(factor, sn_rt_load_four(rows + SN_RT_HELPER_ROW * k), p[q]);
+      SN_RT_ADD_PRODUCT(out, factor, p[r]);
+    }
     memcpy(sum + c, &out, sizeof out);
   }
 }

@@ -48,8 +48,7 @@ static inline void sn_face_jacobian(const float p[3], const double centre[3], do
   double x = (double)p[0] - centre[0], y = (double)p[1] - centre[1], z = (double)p[2] - centre[2];
   const double full[3][SN_FACE_CHANNELS] = {
     {1, 0, 0, 0, z, -y, x, 0, 0}, {0, 1, 0, -z, 0, x, 0, y, 0}, {0, 0, 1, y, -x, 0, 0, 0, z}};
-  for (int r = 0; r < 3; r++)
-    for (int c = 0; c < SN_FACE_CHANNELS; c++) out[r][c] = full[r][c];
+  memcpy(out, full, sizeof full);
 }
 
 // The best D for the weights of the sample. `choose`: with the `numbers` that lower the error most, chosen anew.

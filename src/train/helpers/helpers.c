@@ -321,9 +321,10 @@ static sn_status choose(sn_helper_solve *s, sn_skin_options *skin, const sn_keys
   return choose_count(s->ctx, skin, &sample, &s->helper_count, report);
 }
 
-// Fewer helpers where the model is larger or slower than it may be.
-static bool has_fewer(sn_context *ctx, const sn_examples *examples, const sn_limits *l, const sn_plan *plan,
-                      int *helpers) {
+// Fewer helpers where the model is larger or slower than it may be: the candidate before the chosen one.
+static bool has_fewer(sn_context *ctx, const sn_examples *examples, const sn_plan *plan, int *helpers,
+                      sn_train_report *report) {
+  const sn_limits *l = &report->limits;
   sn_model model = {0};
   sn_rt_model opened;
   double ratio = 0;
@@ -336,8 +337,12 @@ static bool has_fewer(sn_context *ctx, const sn_examples *examples, const sn_lim
   bool fewer =
     status == SN_OK && ((l->bytes > 0 && (double)model.size > l->bytes) || (l->time > 0 && ratio > l->time));
   sn_model_free(&model);
-  if (fewer) *helpers = less;
-  return fewer;
+  if (!fewer) return false;
+  int chosen = report->candidate_count - 1;
+  while (!report->candidates[chosen].is_chosen) chosen--;
+  report->candidates[chosen].is_chosen = false, report->candidates[chosen - 1].is_chosen = true;
+  *helpers = less, report->cross_validated = report->candidates[chosen - 1].cross_validated;
+  return true;
 }
 
 static sn_status train(sn_context *ctx, const void *options, const sn_examples *examples, const sn_keys *keys,
@@ -367,7 +372,7 @@ static sn_status train(sn_context *ctx, const void *options, const sn_examples *
     sn_plan_free(plan), sn_skin_free(&s.skin), s.helper_count = helpers, s.placed_count = 0;
     *plan = sn_plan_new(ctx, examples);
     if (status == SN_OK) status = solve(&s, keys, plan, report);
-  } while (status == SN_OK && o->helpers == 0 && has_fewer(ctx, examples, &report->limits, plan, &helpers));
+  } while (status == SN_OK && o->helpers == 0 && has_fewer(ctx, examples, plan, &helpers, report));
   sn_skin_free(&s.base), sn_skin_free(&s.skin);
   sn_arena_free(&memory);
   return status;

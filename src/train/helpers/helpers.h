@@ -11,10 +11,8 @@
 #include "train/pose_space.h"
 #include "train/train.h"
 
-enum {
-  SN_HELPER_HALVINGS = 3
-}; // rounds that place half of the helpers that are left, on the residual of those before
-enum { SN_HELPER_DRIVERS = 4, SN_HELPER_TERMS = SN_HELPER_DRIVERS * SN_RT_QUADRATIC };
+// Halvings: rounds that place half of the helpers that are left, on the residual of those before.
+enum { SN_HELPER_HALVINGS = 3, SN_HELPER_DRIVERS = 4, SN_HELPER_TERMS = SN_HELPER_DRIVERS * SN_RT_QUADRATIC };
 
 typedef struct sn_helper {
   int parent, driver_count, drivers[SN_HELPER_DRIVERS];
@@ -43,12 +41,13 @@ typedef struct sn_helper_solve {
   double diagonal, worth; // worth: of an influence, in squared distance over all frames
 } sn_helper_solve;
 
-// Clusters of points whose last three numbers are their place, which is scaled so that vertices far apart differ as much as the rest
-// of their numbers are large. The next centre is the point whose distance to those so far, times its energy, is largest.
+// Clusters of points whose last three numbers are their place (k-means), which is scaled so that vertices far apart differ as
+// much as the rest of their numbers are large.
 typedef struct sn_helper_clusters {
   int dims, count, point_count;
   float *points; // point_count * dims
-  int *owner;    // of every point: the nearest centre
+  double *means; // count * dims
+  int *owner;    // of every point
 } sn_helper_clusters;
 sn_status sn_helper_cluster(sn_context *ctx, sn_arena *memory, sn_helper_clusters *c, double diagonal);
 

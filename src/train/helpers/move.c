@@ -13,7 +13,7 @@ enum { channels = SN_RT_HELPER_CHANNELS, most_candidates = 12 };
 
 static const double ridge = 0.03;      // relative to the terms' mean square
 static const double penalty = 0.01;    // of motion, relative to what the vertices say about it
-static const double least_gain = 0.03; // of one more driver
+static const double least_gain = 0.01; // of one more driver
 static const double beyond = 0.25;     // of the range of a channel in training: it may go so far beyond
 
 typedef struct motion {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Where helpers are: vertices near each other whose residuals, seen from their joint, are similar over the frames.
+// Where helpers are: vertices near each other whose residuals, seen from their joint, are similar over the frames (k-means).
 #include "train/helpers/helpers.h"
 
 #include <math.h>
@@ -7,6 +7,7 @@
 
 // A part of the diagonal: vertices this far apart are as different as the mean residual is large.
 static const double reach = 0.15;
+enum { most_rounds = 12 };
 
 typedef sn_helper_clusters clusters;
 
@@ -25,10 +26,11 @@ static void fill_points(const sn_helper_solve *s, clusters *c) {
   }
 }
 
-static double distance(const clusters *c, int n, int m) {
-  const float *p = c->points + (size_t)n * (size_t)c->dims, *q = c->points + (size_t)m * (size_t)c->dims;
+static double distance(const clusters *c, int n, int k) {
+  const float *p = c->points + (size_t)n * (size_t)c->dims;
+  const double *q = c->means + (size_t)k * (size_t)c->dims;
   double sum = 0;
-  for (int d = 0; d < c->dims; d++) sum += ((double)p[d] - (double)q[d]) * ((double)p[d] - (double)q[d]);
+  for (int d = 0; d < c->dims; d++) sum += ((double)p[d] - q[d]) * ((double)p[d] - q[d]);
   return sum;
 }
 
@@ -48,23 +50,59 @@ static void scale_places(clusters *c, double diagonal) {
     for (int k = 1; k <= 3; k++) c->points[(size_t)(n + 1) * (size_t)c->dims - (size_t)k] *= (float)unit;
 }
 
-sn_status sn_helper_cluster(sn_context *ctx, sn_arena *memory, sn_helper_clusters *c, double diagonal) {
-  double *nearest = SN_NEW(ctx, memory, double, c->point_count);
-  c->owner = SN_NEW(ctx, memory, int, c->point_count);
-  if (!nearest || !c->owner) return ctx->error.status;
-  scale_places(c, diagonal);
+// The next mean is the vertex whose distance to the means so far, times its energy, is largest.
+static void first_means(clusters *c, double *nearest) {
   for (int n = 0; n < c->point_count; n++) nearest[n] = 1;
   for (int k = 0; k < c->count; k++) {
-    int centre = 0;
+    int best = 0;
     double most = -1;
     for (int n = 0; n < c->point_count; n++) {
       double value = nearest[n] * energy_of(c, n);
-      if (value > most) most = value, centre = n;
+      if (value > most) most = value, best = n;
     }
+    for (size_t d = 0; d < (size_t)c->dims; d++)
+      c->means[(size_t)k * (size_t)c->dims + d] = c->points[(size_t)best * (size_t)c->dims + d];
     for (int n = 0; n < c->point_count; n++) {
-      double d = distance(c, n, centre);
-      if (k == 0 || d < nearest[n]) nearest[n] = d, c->owner[n] = k;
+      double d = distance(c, n, k);
+      nearest[n] = k == 0 || d < nearest[n] ? d : nearest[n];
     }
+  }
+}
+
+static void assign(void *user, int64_t begin, int64_t end, int worker) {
+  (void)worker;
+  const clusters *c = user;
+  for (int n = (int)begin; n < (int)end; n++) {
+    double least = INFINITY;
+    for (int k = 0; k < c->count; k++) {
+      double d = distance(c, n, k);
+      if (d < least) least = d, c->owner[n] = k;
+    }
+  }
+}
+
+static void update_means(clusters *c, double *sums) {
+  memset(c->means, 0, (size_t)c->count * (size_t)c->dims * sizeof *c->means);
+  memset(sums, 0, (size_t)c->count * sizeof *sums);
+  for (int n = 0; n < c->point_count; n++) {
+    double energy = energy_of(c, n) + 1e-30, *mean = c->means + (size_t)c->owner[n] * (size_t)c->dims;
+    sums[c->owner[n]] += energy;
+    for (int d = 0; d < c->dims; d++) mean[d] += energy * (double)c->points[(size_t)n * (size_t)c->dims + (size_t)d];
+  }
+  for (int k = 0; k < c->count; k++)
+    for (int d = 0; d < c->dims; d++) c->means[(size_t)k * (size_t)c->dims + (size_t)d] /= sums[k] > 0 ? sums[k] : 1;
+}
+
+sn_status sn_helper_cluster(sn_context *ctx, sn_arena *memory, sn_helper_clusters *c, double diagonal) {
+  double *numbers = SN_NEW(ctx, memory, double, c->point_count + c->count);
+  c->means = SN_NEW(ctx, memory, double, (size_t)c->count *(size_t)c->dims);
+  c->owner = SN_NEW(ctx, memory, int, c->point_count);
+  if (!numbers || !c->means || !c->owner) return ctx->error.status;
+  scale_places(c, diagonal);
+  first_means(c, numbers);
+  for (int round = 0; round < most_rounds; round++) {
+    sn_parallel_for(ctx, c->point_count, 64, assign, c);
+    update_means(c, numbers);
   }
   return SN_OK;
 }

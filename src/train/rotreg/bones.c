@@ -17,7 +17,6 @@ typedef struct bones_job {
   const sn_keys *keys;
   sn_rotreg_bones *b;
   int influences;
-  double ridge; // of steps of the linear parts
   double *work; // per worker: places of the candidates in every pose
   size_t work_size;
 } bones_job;
@@ -226,8 +225,8 @@ static sn_status solve_matrices(const bones_job *job) {
     sn_bone_system_add(&refit.system, &(sn_bone_row){row_of(job, i, bones, row), bones, row, 1});
   }
   if (status == SN_OK) {
-    sn_parallel_for(job->ctx, b->pose_count, 1, add_residuals, &refit);
-    status = sn_bone_system_solve(job->ctx, &refit.system, job->ridge, sn_rotreg_rounding);
+    sn_parallel_for(job->ctx, b->pose_count, 8, add_residuals, &refit);
+    status = sn_bone_system_solve(job->ctx, &refit.system, sn_rotreg_ridge, sn_rotreg_rounding);
   }
   for (int k = 0; status == SN_OK && k < b->pose_count; k++)
     for (int n = 0; n < 12 * b->bone_count; n++) {
@@ -265,7 +264,6 @@ sn_status sn_rotreg_bones_fit(sn_context *ctx, sn_arena *memory, const sn_rotreg
   out->matrix = SN_NEW(ctx, memory, sn_affine, bones * (size_t)data->keys->count);
   out->error = SN_NEW(ctx, memory, double, n);
   bones_job job = {ctx, data->examples, data->topology, data->keys, out, cut->influences, .work = NULL};
-  job.ridge = data->published ? sn_rotreg_rounding : sn_rotreg_ridge;
   job.work_size = most_candidates * 3 * (size_t)data->keys->count;
   job.work = SN_NEW(ctx, memory, double, (size_t)sn_threads(ctx) * job.work_size);
   if (!out->adjacent || !out->centre || !out->matrix || !out->error || !job.work) return ctx->error.status;

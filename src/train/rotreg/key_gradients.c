@@ -126,12 +126,12 @@ static void add_residuals(void *user, int64_t begin, int64_t end, int worker) {
   (void)worker;
   const solve_job *s = user;
   const gradients_job *job = s->job;
-  for (int64_t p = begin; p < end; p++) {
-    const float(*frame)[3] = sn_frame(&job->examples->frames, job->keys->frames[p]);
-    for (int n = 0; n < 2 * job->examples->rest.triangle_count; n++) {
-      double row[most][4];
-      const sn_bone_row equation = row_of(job, n / 2, 1 + n % 2, row);
-      sn_vec3 left = edge(&job->examples->rest, frame, n / 2, 1 + n % 2);
+  for (int n = 0; n < 2 * job->examples->rest.triangle_count; n++) {
+    double row[most][4];
+    const sn_bone_row equation = row_of(job, n / 2, 1 + n % 2, row);
+    for (int64_t p = begin; p < end; p++) {
+      sn_vec3 left =
+        edge(&job->examples->rest, sn_frame(&job->examples->frames, job->keys->frames[p]), n / 2, 1 + n % 2);
       for (int m = 0; m < equation.count; m++) {
         left = sn_vec3_sub(left, sn_mat3_apply(*gradient_at(job, equation.bone[m], (int)p),
                                                sn_vec3_make(row[m][0], row[m][1], row[m][2])));
@@ -153,7 +153,7 @@ static sn_status solve_sequences(const gradients_job *job) {
       const sn_bone_row equation = row_of(job, n / 2, 1 + n % 2, row);
       sn_bone_system_add(&s.system, &equation);
     }
-    sn_parallel_for(job->ctx, k->pose_count, 1, add_residuals, &s);
+    sn_parallel_for(job->ctx, k->pose_count, 8, add_residuals, &s);
     status = sn_bone_system_solve(job->ctx, &s.system, job->published ? 1e-9 : sn_rotreg_ridge, 0);
   }
   for (int n = 0; status == SN_OK && n < k->gradient_count * k->pose_count * 9; n++) {

@@ -150,8 +150,8 @@ void sn_rotreg_poisson_free(sn_rotreg_poisson *p);
 
 // ---- reduced mesh reconstruction (4.3) -----------------------------------------------------------------------------
 
-// The least-squares problem (5), with weights, and anchors for the vertices that are not fixed. Its solution (6) is linear, and the same
-// for the three coordinates: T' = C1 D' + C2 Q' with C1 4P x 3P and C2 4P x 4J.
+// The least-squares problem (5), with weights, and anchors for the vertices that are not fixed. Its solution (6) is linear, and the
+// same for the three coordinates: T' = C1 D' + C2 Q' with C1 4P x 3P and C2 4P x 4J.
 typedef struct sn_rotreg_reduction {
   const sn_examples *examples;
   const sn_rotreg_bones *bones;

@@ -198,10 +198,12 @@ static double held_out_error(const fit_job *job) {
 
 // ---- choices --------------------------------------------------------------------------------------------------------
 
+static bool moves(const fit_job *job, int j) { return job->d->loads->range[j][1] > job->d->loads->range[j][0]; }
+
 // Torques that change; with a prior only of joints near the key gradient.
 static bool may_follow(const fit_job *job, int l, int load) {
-  if (!(job->d->loads->range[load][1] > job->d->loads->range[load][0])) return false;
-  return !job->d->local || job->d->local[(size_t)l * (size_t)job->d->rotations->joint_count + (size_t)load].near;
+  return moves(job, load) &&
+         (!job->d->local || job->d->local[(size_t)l * (size_t)job->d->rotations->joint_count + (size_t)load].near);
 }
 
 // The joint whose torque has the least cross-validated error, or none where no torque lowers it.
@@ -216,10 +218,6 @@ static void choose_load_range(void *user, int64_t begin, int64_t end, int worker
       if (residual < least) least = residual, job->d->torque.pairs[l].load = load;
     }
   }
-}
-
-static void choose_loads(const fit_job *job) {
-  sn_parallel_for(job->ctx, job->d->gradients->gradient_count, 1, choose_load_range, (void *)job);
 }
 
 // ---- pairs and functions in alternation -----------------------------------------------------------------------------
@@ -302,11 +300,6 @@ static sn_status alternate(const fit_job *job) {
   return status;
 }
 
-static void start_functions(const fit_job *job) {
-  for (int j = 0; j < job->d->rotations->joint_count; j++)
-    job->d->torque.functions[j] = (sn_torque_functions){{1, 0, 0}, {1, 0, 0}, {0, 0}};
-}
-
 // ---- all of it ------------------------------------------------------------------------------------------------------
 
 static void start_range(void *user, int64_t begin, int64_t end, int worker) {
@@ -328,8 +321,6 @@ static void start_range(void *user, int64_t begin, int64_t end, int worker) {
     job->d->torque.pairs[l].load = -1;
   }
 }
-
-static bool moves(const fit_job *job, int j) { return job->d->loads->range[j][1] > job->d->loads->range[j][0]; }
 
 static int different_torques(const fit_job *job, int load) {
   int count = 0;
@@ -374,10 +365,11 @@ static sn_status fit_all(fit_job *job) {
   int folds = 1 + job->d->data->folds->fold_count;
   for (int l = 0; l < job->d->gradients->gradient_count; l++) job->bases[l * folds] = job->d->predictors[l];
   sn_parallel_for(job->ctx, job->d->gradients->gradient_count, 1, start_range, job);
-  start_functions(job);
+  for (int j = 0; j < job->d->rotations->joint_count; j++)
+    job->d->torque.functions[j] = (sn_torque_functions){{1, 0, 0}, {1, 0, 0}, {0, 0}};
   if (job->d->fit->published) return fit_published(job);
   double without = held_out_error(job);
-  choose_loads(job);
+  sn_parallel_for(job->ctx, job->d->gradients->gradient_count, 1, choose_load_range, job);
   sn_status status = alternate(job);
   job->d->torque.gain = without > 0 ? held_out_error(job) / without : 1;
   return status;

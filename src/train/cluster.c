@@ -37,9 +37,9 @@ typedef struct clustering {
   int poses, group_count, alive;
   bool linked; // groups of different components
   group *groups;
-  int *owner;             // the group that a group went into, or itself
-  double *positions;      // [pose][vertex][3], centred
-  double *transformation; // room for T_B: [4][3 * poses]
+  int *owner;        // the group that a group went into, or itself
+  double *positions; // [pose][vertex][3], centred
+  double *t[2];      // room for T_A and T_B: [4][3 * poses]
   join *heap;
   size_t heap_count, heap_capacity;
   int *marks, mark; // for uniting lists of neighbours
@@ -61,13 +61,18 @@ static double dot(const double *a, const double *b, int count) {
   return (sum[0] + sum[1]) + (sum[2] + sum[3]);
 }
 
-// E_A->B (5.1): sum |y - T_B p|^2 over the vertices of A, with T_B = X_B^-1 Z_B.
-static double join_error(const clustering *c, const group *a, const group *b) {
-  int count = 3 * c->poses;
-  double x[4][4], *t = c->transformation, sum = a->squares;
-  memcpy(t, b->z, 4 * (size_t)count * sizeof *t);
+// T_B = X_B^-1 Z_B.
+static void solve_t(const clustering *c, const group *b, double *t) {
+  double x[4][4];
+  memcpy(t, b->z, 12 * (size_t)c->poses * sizeof *t);
   memcpy(x, b->x, sizeof x);
-  sn_spd_solve(4, 4, x[0], count, t);
+  sn_spd_solve(4, 4, x[0], 3 * c->poses, t);
+}
+
+// E_A->B (5.1): sum |y - T_B p|^2 over the vertices of A.
+static double join_error(const clustering *c, const group *a, const double *t) {
+  int count = 3 * c->poses;
+  double sum = a->squares;
   for (int p = 0; p < 4; p++)
     for (int q = p; q < 4; q++) {
       sum += (p == q ? 1 : 2) * a->x[p][q] * dot(t + p * count, t + q * count, count);
@@ -109,10 +114,12 @@ static join pop(clustering *c) {
   return top;
 }
 
+// c->t[0] is T_a.
 static sn_status offer(clustering *c, int a, int b) {
-  if (a > b) return offer(c, b, a);
   const group *ga = &c->groups[a], *gb = &c->groups[b];
-  return push(c, (join){fmin(join_error(c, ga, gb), join_error(c, gb, ga)), a, b, ga->stamp, gb->stamp});
+  solve_t(c, gb, c->t[1]);
+  double cost = fmin(join_error(c, ga, c->t[1]), join_error(c, gb, c->t[0]));
+  return push(c, a < b ? (join){cost, a, b, ga->stamp, gb->stamp} : (join){cost, b, a, gb->stamp, ga->stamp});
 }
 
 // ---- the start: every triangle --------------------------------------------------------------------------------------
@@ -199,6 +206,7 @@ static sn_status start_neighbours(clustering *c) {
   for (int t = 0; status == SN_OK && t < c->group_count; t++) {
     const int *corners = c->rest->triangles[t];
     int mark = ++c->mark;
+    solve_t(c, &c->groups[t], c->t[0]);
     for (int j = 0; j < 3; j++) {
       int a = corners[j], b = corners[(j + 1) % 3];
       for (int n = topology.face_start[a]; status == SN_OK && n < topology.face_start[a + 1]; n++) {
@@ -228,6 +236,7 @@ static sn_status unite(clustering *c, int a, int b) {
   *at = gb->neighbours;
   int mark = ++c->mark;
   sn_status status = SN_OK;
+  solve_t(c, ga, c->t[0]);
   for (at = &ga->neighbours; status == SN_OK && *at;) {
     int other = (*at)->group = find(c->owner, (*at)->group);
     if (other == a || c->marks[other] == mark) {
@@ -259,6 +268,7 @@ static sn_status link_groups(clustering *c, int a, int b) {
     if (find(c->owner, n->group) == b) return SN_OK;
   sn_status status = add_neighbour(c, a, b);
   if (status == SN_OK) status = add_neighbour(c, b, a);
+  solve_t(c, &c->groups[a], c->t[0]);
   return status == SN_OK ? offer(c, a, b) : status;
 }
 
@@ -320,10 +330,10 @@ sn_status sn_cluster_triangles(sn_context *ctx, sn_arena *memory, const sn_examp
   clustering c = {
     .ctx = ctx, .memory = sn_arena_new(ctx), .rest = &examples->rest, .group_count = leaves, .alive = leaves};
   c.poses = keys->count < most_poses ? keys->count : most_poses;
-  c.transformation = SN_NEW(ctx, &c.memory, double, 12 * (size_t)c.poses);
+  for (int k = 0; k < 2; k++) c.t[k] = SN_NEW(ctx, &c.memory, double, 12 * (size_t)c.poses);
   c.groups = SN_NEW(ctx, &c.memory, group, leaves);
   c.owner = SN_NEW(ctx, &c.memory, int, leaves), c.marks = SN_NEW(ctx, &c.memory, int, leaves);
-  bool all = out->joins && out->costs && c.groups && c.owner && c.marks && c.transformation;
+  bool all = out->joins && out->costs && c.groups && c.owner && c.marks && c.t[0] && c.t[1];
   sn_status status = all ? start_groups(&c, &examples->frames, keys) : ctx->error.status;
   if (status == SN_OK) status = start_neighbours(&c);
   if (status == SN_OK) status = join_all(&c, out);

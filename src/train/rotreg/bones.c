@@ -55,42 +55,30 @@ static void find_adjacent(const bones_job *job) {
     }
 }
 
-// The corners of every group's triangles one after the other; corners[start[g] .. start[g + 1]).
-static sn_status list_corners(const bones_job *job, sn_arena *memory, int **start, int **corners) {
-  const sn_mesh *rest = &job->examples->rest;
-  const sn_rotreg_bones *b = job->b;
-  *start = SN_NEW(job->ctx, memory, int, b->bone_count + 2);
-  *corners = SN_NEW(job->ctx, memory, int, 3 * (size_t)rest->triangle_count);
-  if (!*start || !*corners) return job->ctx->error.status;
-  int *next = *start + 1;
-  for (int t = 0; t < rest->triangle_count; t++) next[b->group_of[t] + 1] += 3;
-  for (int g = 0; g < b->bone_count; g++) next[g + 1] += next[g];
-  for (int t = 0; t < rest->triangle_count; t++)
-    for (int j = 0; j < 3; j++) (*corners)[next[b->group_of[t]]++] = rest->triangles[t][j];
-  return SN_OK;
-}
-
+// A rigid motion for the corners of each group's triangles.
 static sn_status start_matrices(const bones_job *job) {
   sn_arena scratch = sn_arena_new(job->ctx);
+  const sn_mesh *rest = &job->examples->rest;
   sn_rotreg_bones *b = job->b;
-  int *start, *corners;
-  sn_status status = list_corners(job, &scratch, &start, &corners);
-  sn_vec3 *x = SN_NEW(job->ctx, &scratch, sn_vec3, 3 * (size_t)job->examples->rest.triangle_count);
-  sn_vec3 *y = SN_NEW(job->ctx, &scratch, sn_vec3, 3 * (size_t)job->examples->rest.triangle_count);
-  if (status == SN_OK && (!x || !y)) status = job->ctx->error.status;
-  for (int g = 0; status == SN_OK && g < b->bone_count; g++) {
-    int count = start[g + 1] - start[g];
+  int *corners = SN_NEW(job->ctx, &scratch, int, 3 * (size_t)rest->triangle_count);
+  sn_vec3 *x = SN_NEW(job->ctx, &scratch, sn_vec3, 3 * (size_t)rest->triangle_count);
+  sn_vec3 *y = SN_NEW(job->ctx, &scratch, sn_vec3, 3 * (size_t)rest->triangle_count);
+  bool ready = corners && x && y;
+  for (int g = 0; ready && g < b->bone_count; g++) {
+    int count = 0;
     sn_vec3 sum = {0, 0, 0};
-    for (int m = 0; m < count; m++) sum = sn_vec3_add(sum, rest_of(job, corners[start[g] + m]));
+    for (int n = 0; n < 3 * rest->triangle_count; n++)
+      if (b->group_of[n / 3] == g) corners[count++] = rest->triangles[n / 3][n % 3];
+    for (int m = 0; m < count; m++) sum = sn_vec3_add(sum, rest_of(job, corners[m]));
     b->centre[g] = sn_vec3_scale(sum, 1.0 / count);
-    for (int m = 0; m < count; m++) x[m] = sn_vec3_sub(rest_of(job, corners[start[g] + m]), b->centre[g]);
+    for (int m = 0; m < count; m++) x[m] = sn_vec3_sub(rest_of(job, corners[m]), b->centre[g]);
     for (int k = 0; k < b->pose_count; k++) {
-      for (int m = 0; m < count; m++) y[m] = target_of(job, k, corners[start[g] + m]);
+      for (int m = 0; m < count; m++) y[m] = target_of(job, k, corners[m]);
       matrices_at(b, k)[g] = sn_procrustes(count, x, y, NULL);
     }
   }
   sn_arena_free(&scratch);
-  return status;
+  return ready ? SN_OK : job->ctx->error.status;
 }
 
 // ---- weights --------------------------------------------------------------------------------------------------------
@@ -183,6 +171,7 @@ static sn_status solve_weights(const bones_job *job) {
 static int row_of(const bones_job *job, int i, int bones[SN_SIMPLEX_MAX], double row[SN_SIMPLEX_MAX][4]) {
   const sn_rotreg_bones *b = job->b;
   int count = 0;
+  if (job->topology->face_start[i] == job->topology->face_start[i + 1]) return 0; // without triangles: of no bone
   for (int k = 0; k < job->influences; k++) {
     size_t at = (size_t)i * (size_t)job->influences + (size_t)k;
     double w = (double)b->skin.weights[at];
@@ -210,16 +199,10 @@ typedef struct refit_job {
   sn_bone_system system;
 } refit_job;
 
-// Without triangles a vertex belongs to no bone.
-static bool is_isolated(const bones_job *job, int i) {
-  return job->topology->face_start[i] == job->topology->face_start[i + 1];
-}
-
 static void add_residuals(void *user, int64_t begin, int64_t end, int worker) {
   (void)worker;
   const refit_job *r = user;
   for (int i = 0; i < r->job->examples->rest.vertex_count; i++) {
-    if (is_isolated(r->job, i)) continue;
     int bones[SN_SIMPLEX_MAX];
     double row[SN_SIMPLEX_MAX][4];
     const sn_bone_row equation = {row_of(r->job, i, bones, row), bones, row, 1};
@@ -230,32 +213,27 @@ static void add_residuals(void *user, int64_t begin, int64_t end, int worker) {
   }
 }
 
-static void add_vertices(const refit_job *r) {
-  for (int i = 0; i < r->job->examples->rest.vertex_count; i++) {
-    if (is_isolated(r->job, i)) continue;
-    int bones[SN_SIMPLEX_MAX];
-    double row[SN_SIMPLEX_MAX][4];
-    sn_bone_system_add(&r->system, &(sn_bone_row){row_of(r->job, i, bones, row), bones, row, 1});
-  }
-}
-
-// Steps from the present matrices.
-static sn_status refit_matrices(const bones_job *job) {
+// T_b for given alpha (5.1): steps from the present matrices.
+static sn_status solve_matrices(const bones_job *job) {
   sn_rotreg_bones *b = job->b;
   sn_arena scratch = sn_arena_new(job->ctx);
   refit_job refit = {.job = job};
   sn_status status = sn_bone_system_new(job->ctx, &scratch, b->bone_count, 3 * b->pose_count, &refit.system);
+  for (int i = 0; status == SN_OK && i < job->examples->rest.vertex_count; i++) {
+    int bones[SN_SIMPLEX_MAX];
+    double row[SN_SIMPLEX_MAX][4];
+    sn_bone_system_add(&refit.system, &(sn_bone_row){row_of(job, i, bones, row), bones, row, 1});
+  }
   if (status == SN_OK) {
-    add_vertices(&refit);
-    sn_parallel_for(job->ctx, b->pose_count, 1, add_residuals, &refit);
-    status = sn_bone_system_solve(job->ctx, &refit.system, sn_rotreg_step_ridge[0], sn_rotreg_step_ridge[1]);
+    sn_parallel_for(job->ctx, b->pose_count, 8, add_residuals, &refit);
+    status = sn_bone_system_solve(job->ctx, &refit.system, sn_rotreg_ridge, sn_rotreg_rounding);
   }
   for (int k = 0; status == SN_OK && k < b->pose_count; k++)
-    for (int g = 0; g < b->bone_count; g++)
-      for (int e = 0; e < 12; e++) {
-        matrices_at(b, k)[g].m[e / 4][e % 4] +=
-          refit.system.right[(size_t)(4 * g + e % 4) * (size_t)refit.system.columns + (size_t)(3 * k + e / 4)];
-      }
+    for (int n = 0; n < 12 * b->bone_count; n++) {
+      int g = n / 12, r = n % 12 / 4, c = n % 4;
+      matrices_at(b, k)[g].m[r][c] +=
+        refit.system.right[(size_t)(4 * g + c) * (size_t)refit.system.columns + (size_t)(3 * k + r)];
+    }
   sn_arena_free(&scratch);
   return status;
 }
@@ -285,15 +263,15 @@ sn_status sn_rotreg_bones_fit(sn_context *ctx, sn_arena *memory, const sn_rotreg
   out->centre = SN_NEW(ctx, memory, sn_vec3, bones);
   out->matrix = SN_NEW(ctx, memory, sn_affine, bones * (size_t)data->keys->count);
   out->error = SN_NEW(ctx, memory, double, n);
-  bones_job job = {ctx, data->examples, data->topology, data->keys, out, cut->influences, NULL, 0};
+  bones_job job = {ctx, data->examples, data->topology, data->keys, out, cut->influences, .work = NULL};
   job.work_size = most_candidates * 3 * (size_t)data->keys->count;
   job.work = SN_NEW(ctx, memory, double, (size_t)sn_threads(ctx) * job.work_size);
   if (!out->adjacent || !out->centre || !out->matrix || !out->error || !job.work) return ctx->error.status;
   status = sn_skin_new(ctx, n, cut->influences, &out->skin);
   if (status == SN_OK) find_adjacent(&job), status = start_matrices(&job);
-  for (int round = 0; status == SN_OK && round < sn_rotreg_bone_rounds; round++) {
+  for (int round = 0; status == SN_OK && round < sn_rotreg_rounds; round++) {
     status = solve_weights(&job);
-    if (status == SN_OK) status = refit_matrices(&job);
+    if (status == SN_OK) status = solve_matrices(&job);
   }
   if (status != SN_OK) return status;
   sn_team_for(ctx, n, 64, measure_range, &job);

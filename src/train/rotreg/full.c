@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 // The unreduced form (4.1, 4.2): a predictor per triangle, a sparse system per mesh. The reference for accuracy.
-#include "sinew/fit.h"
 #include "train/rotreg/rotreg.h"
 
 // Everything learned: every triangle has a key gradient of its own.
@@ -8,16 +7,7 @@ typedef struct full_form {
   sn_context *ctx;
   const sn_examples *examples;
   const sn_keys *keys;
-  sn_rotreg_fit_options options;
-  sn_rotreg_rotations rotations;
-  sn_skin skin;
-  sn_rotreg_key_gradients gradients;
-  sn_rotreg_learned learned;
-  const sn_torque_loads *loads; // NULL: without torques
-  sn_folds folds;
-  sn_rotreg_anchors anchors;
-  sn_topology topology;
-  double (*edges)[2], *anchor_weight;
+  sn_rotreg_training t;
 } full_form;
 
 static size_t triangles_of(const full_form *f) { return (size_t)f->examples->rest.triangle_count; }
@@ -36,14 +26,15 @@ static void fill_sequences(void *user, int64_t begin, int64_t end, int worker) {
   (void)worker;
   const full_form *f = user;
   const sn_mesh *rest = &f->examples->rest;
+  const sn_rotreg_key_gradients *g = &f->t.gradients;
   for (int64_t t = begin; t < end; t++) {
-    for (int m = 0; m < sn_rotreg_most_gradients; m++) f->gradients.index[t][m] = m ? -1 : (int)t;
-    f->gradients.beta[t][0] = 1;
+    for (int m = 0; m < sn_rotreg_most_gradients; m++) g->index[t][m] = m ? -1 : (int)t;
+    g->beta[t][0] = 1;
     for (int k = 0; k < f->keys->count; k++) {
       int frame = f->keys->frames[k];
-      sn_mat3 *out = &f->gradients.sequence[(size_t)t * (size_t)f->keys->count + (size_t)k];
+      sn_mat3 *out = &g->sequence[(size_t)t * (size_t)f->keys->count + (size_t)k];
       if (!sn_rotreg_gradient(rest, sn_frame(&f->examples->frames, frame), (int)t, out))
-        *out = blend_gradient(&f->skin, sn_pose(&f->examples->poses, frame), rest->triangles[t][0]);
+        *out = blend_gradient(&f->t.skin, sn_pose(&f->examples->poses, frame), rest->triangles[t][0]);
     }
   }
 }
@@ -63,55 +54,35 @@ static sn_status set_published_weights(full_form *f) {
   size_t n = (size_t)f->examples->rest.vertex_count;
   sn_arena scratch = sn_arena_new(f->ctx);
   bool *fixed = SN_NEW(f->ctx, &scratch, bool, n);
-  sn_status status =
-    fixed ? sn_rotreg_hard_set(f->ctx, f->examples, &f->topology, f->keys, &f->anchors, fixed) : f->ctx->error.status;
-  for (size_t i = 0; status == SN_OK && i < n; i++) f->anchor_weight[i] = fixed[i] ? hard : 0;
+  sn_status status = fixed ? sn_rotreg_hard_set(f->ctx, f->examples, &f->t.topology, f->keys, &f->t.anchors, fixed)
+                           : f->ctx->error.status;
+  for (size_t i = 0; status == SN_OK && i < n; i++) f->t.anchor_weight[i] = fixed[i] ? hard : 0;
   sn_arena_free(&scratch);
   return status;
 }
 
 // ---- training and evaluation ----------------------------------------------------------------------------------------
 
-static sn_status allocate(full_form *f, sn_arena *memory) {
+static sn_status train_full(full_form *f, sn_arena *memory) {
   sn_context *ctx = f->ctx;
-  size_t triangles = triangles_of(f), n = (size_t)f->examples->rest.vertex_count, poses = (size_t)f->keys->count;
-  sn_rotreg_key_gradients *g = &f->gradients;
-  *g = (sn_rotreg_key_gradients){.gradient_count = (int)triangles, .pose_count = (int)poses};
-  g->sequence = SN_NEW(ctx, memory, sn_mat3, triangles * poses);
+  size_t triangles = triangles_of(f);
+  sn_rotreg_key_gradients *g = &f->t.gradients;
+  *g = (sn_rotreg_key_gradients){.gradient_count = (int)triangles, .pose_count = f->keys->count};
+  g->sequence = SN_NEW(ctx, memory, sn_mat3, triangles * (size_t)f->keys->count);
   g->index = sn_arena_alloc(ctx, memory, triangles, sizeof *g->index);
   g->beta = sn_arena_alloc(ctx, memory, triangles, sizeof *g->beta);
-  f->edges = sn_arena_alloc(ctx, memory, triangles, sizeof *f->edges);
-  f->anchor_weight = SN_NEW(ctx, memory, double, n);
-  bool all = g->sequence && g->index && g->beta && f->edges && f->anchor_weight;
-  return all ? sn_folds_of_keys(ctx, memory, f->examples, f->keys, &f->folds) : ctx->error.status;
-}
-
-static sn_status train_full(full_form *f, sn_arena *memory) {
-  const sn_examples *e = f->examples;
-  sn_weights_options options = sn_weights_options_default();
-  options.keys = f->keys;
-  const sn_rotreg_data data = {e, &f->topology, f->keys, &f->folds, &f->skin, f->options.published};
-  f->learned = (sn_rotreg_learned){
-    .data = &data, .rotations = &f->rotations, .fit = &f->options, .loads = f->loads, .gradients = &f->gradients};
-  sn_status status = allocate(f, memory);
-  if (status == SN_OK) status = sn_topology_build(f->ctx, &e->rest, &f->topology);
-  if (status == SN_OK) status = sn_rotreg_rotations_build(f->ctx, memory, e, f->keys, &f->rotations);
-  if (status == SN_OK) status = sn_solve_weights(f->ctx, &e->rest, &e->frames, &e->poses, &options, &f->skin);
-  if (status == SN_OK && f->options.published) {
-    status = sn_rotreg_anchors_blend(f->ctx, memory, &data, &f->anchors);
-  } else if (status == SN_OK) {
-    status = sn_rotreg_anchors_fit(f->ctx, memory, &data, &f->anchors, f->anchor_weight);
-  }
-  if (status == SN_OK) sn_parallel_for(f->ctx, e->rest.triangle_count, 64, fill_sequences, f);
-  if (status == SN_OK) status = sn_rotreg_predictors_fit(f->ctx, memory, &f->learned);
-  if (status == SN_OK) status = sn_rotreg_weigh(f->ctx, &f->learned, f->edges, f->anchor_weight);
-  return status == SN_OK && f->options.published ? set_published_weights(f) : status;
+  if (!g->sequence || !g->index || !g->beta) return ctx->error.status;
+  sn_status status = sn_rotreg_training_start(ctx, memory, f->examples, f->keys, &f->t);
+  if (status == SN_OK) sn_parallel_for(ctx, (int64_t)triangles, 64, fill_sequences, f);
+  if (status == SN_OK) status = sn_rotreg_training_finish(ctx, &f->t);
+  return status == SN_OK && f->t.fit.published ? set_published_weights(f) : status;
 }
 
 static sn_mat3 predict_triangle(const full_form *f, size_t t, const sn_mat3 *rotation, const sn_vec3 *theta,
                                 const double *x) {
-  return f->loads ? sn_torque_predict(&f->learned.torque.pairs[t], f->learned.torque.functions, rotation, theta, x)
-                  : sn_rotreg_predict(&f->learned.predictors[t], rotation, theta);
+  const sn_rotreg_learned *l = &f->t.learned;
+  return l->loads ? sn_torque_predict(&l->torque.pairs[t], l->torque.functions, rotation, theta, x)
+                  : sn_rotreg_predict(&l->predictors[t], rotation, theta);
 }
 
 static void evaluate_frames(void *user, int64_t begin, int64_t end, int worker) {
@@ -122,14 +93,14 @@ static void evaluate_frames(void *user, int64_t begin, int64_t end, int worker) 
   sn_mat3 *gradients = (sn_mat3 *)(void *)(work + sn_rotreg_poisson_work(&e->rest));
   sn_vec3 *blend = (sn_vec3 *)(void *)(gradients + triangles_of(f));
   sn_mat3 *rotation = (sn_mat3 *)(void *)(blend + e->rest.vertex_count);
-  sn_vec3 *theta = (sn_vec3 *)(void *)(rotation + f->rotations.joint_count);
-  double *x = (double *)(void *)(theta + f->rotations.joint_count);
+  sn_vec3 *theta = (sn_vec3 *)(void *)(rotation + f->t.rotations.joint_count);
+  double *x = (double *)(void *)(theta + f->t.rotations.joint_count);
   for (int64_t k = begin; k < end; k++) {
     const sn_affine *pose = sn_pose(&e->poses, job->wanted->frames[k]);
-    sn_rotreg_rotations_pose(&f->rotations, pose, rotation, theta);
-    if (f->loads) sn_torque_loads_at(f->loads, &e->torques, job->wanted->frames[k], x);
+    sn_rotreg_rotations_pose(&f->t.rotations, pose, rotation, theta);
+    if (f->t.learned.loads) sn_torque_loads_at(f->t.learned.loads, &e->torques, job->wanted->frames[k], x);
     for (size_t t = 0; t < triangles_of(f); t++) gradients[t] = predict_triangle(f, t, rotation, theta, x);
-    for (int i = 0; i < e->rest.vertex_count; i++) blend[i] = sn_rotreg_anchor_at(&f->anchors, i, pose);
+    for (int i = 0; i < e->rest.vertex_count; i++) blend[i] = sn_rotreg_anchor_at(&f->t.anchors, i, pose);
     sn_rotreg_poisson_solve(job->poisson, gradients, blend, work, sn_frame_mutable(job->out, (int)k));
   }
 }
@@ -139,11 +110,11 @@ static sn_status evaluate_full(full_form *f, const sn_keys *wanted, sn_frames *o
   sn_rotreg_poisson poisson = {0};
   solve_job job = {f, &poisson, wanted, out, NULL, 0};
   job.work_size = sn_rotreg_poisson_work(rest) + 9 * triangles_of(f) + 3 * (size_t)rest->vertex_count +
-                  (9 + 3 + 1) * (size_t)f->rotations.joint_count;
+                  (9 + 3 + 1) * (size_t)f->t.rotations.joint_count;
   job.work = SN_NEW(f->ctx, memory, double, (size_t)sn_threads(f->ctx) * job.work_size);
   sn_status status = job.work ? sn_frames_new(f->ctx, rest->vertex_count, wanted->count, out) : f->ctx->error.status;
   if (status == SN_OK) {
-    status = sn_rotreg_poisson_factor(f->ctx, rest, (const double(*)[2])f->edges, f->anchor_weight, &poisson);
+    status = sn_rotreg_poisson_factor(f->ctx, rest, (const double(*)[2])f->t.edge, f->t.anchor_weight, &poisson);
   }
   if (status == SN_OK) sn_parallel_for(f->ctx, wanted->count, 1, evaluate_frames, &job);
   sn_rotreg_poisson_free(&poisson);
@@ -157,17 +128,13 @@ sn_status sn_rotreg_full(sn_context *ctx, const void *options, const sn_examples
   sn_rotreg_scene scene;
   sn_status status = sn_rotreg_scene_make(ctx, examples, &scene);
   if (status == SN_OK) status = sn_rotreg_check_published(ctx, options);
-  full_form f = {.ctx = ctx,
-                 .examples = sn_rotreg_scene_examples(&scene, examples),
-                 .keys = keys,
-                 .options = sn_rotreg_fit_options_of(options),
-                 .loads = ((const sn_rotreg_options *)options)->loads};
+  full_form f = {.ctx = ctx, .examples = sn_rotreg_scene_examples(&scene, examples), .keys = keys};
+  f.t.fit = sn_rotreg_fit_options_of(options), f.t.learned.loads = ((const sn_rotreg_options *)options)->loads;
   if (status == SN_OK) status = train_full(&f, &memory);
   if (status == SN_OK) status = evaluate_full(&f, wanted, out, &memory);
   if (status == SN_OK) sn_rotreg_scene_restore(&scene, examples, wanted->frames, out);
   if (status != SN_OK) sn_frames_free(out);
-  sn_skin_free(&f.skin);
-  sn_topology_free(&f.topology);
+  sn_rotreg_training_free(&f.t);
   sn_rotreg_scene_free(&scene);
   sn_arena_free(&memory);
   return status;

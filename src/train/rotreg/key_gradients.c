@@ -2,12 +2,11 @@
 // Key gradients and the blend weights beta of every triangle, by coordinate descent.
 #include "train/rotreg/reduced.h"
 
-#include <lapacke.h>
-
 #include "base/team.h"
+#include "solve/bones.h"
 #include "solve/solve.h"
 
-enum { most = sn_rotreg_most_gradients, rounds = sn_rotreg_gradient_rounds };
+enum { most = sn_rotreg_most_gradients, rounds = sn_rotreg_rounds };
 
 typedef struct gradients_job {
   sn_context *ctx;
@@ -45,28 +44,26 @@ static double area_of(const sn_mesh *rest, int t) {
 
 // Means are weighted by area, and a group without area keeps the proxy bone's linear part: proxy bones are fitted to be blended and
 // rotate further than any part of the surface.
-static void start_pose(const gradients_job *job, int pose) {
-  const sn_mesh *rest = &job->examples->rest;
-  sn_rotreg_key_gradients *k = job->k;
-  const float(*frame)[3] = sn_frame(&job->examples->frames, job->keys->frames[pose]);
-  double tiny = sn_rotreg_rounding * job->mean_area;
-  for (int l = 0; l < k->gradient_count; l++) {
-    const sn_affine *bone = &job->bones->matrix[(size_t)pose * (size_t)job->bones->bone_count + (size_t)l];
-    *gradient_at(job, l, pose) = sn_mat3_scale(sn_affine_linear(*bone), job->published ? 1 : tiny);
-  }
-  if (job->published) return;
-  for (int t = 0; t < rest->triangle_count; t++) {
-    sn_mat3 d, *sum = gradient_at(job, job->bones->group_of[t], pose);
-    if (sn_rotreg_gradient(rest, frame, t, &d)) *sum = sn_mat3_add(*sum, sn_mat3_scale(d, area_of(rest, t)));
-  }
-  for (int l = 0; l < k->gradient_count; l++) {
-    *gradient_at(job, l, pose) = sn_mat3_scale(*gradient_at(job, l, pose), 1 / (job->area[l] + tiny));
-  }
-}
-
 static void start_range(void *user, int64_t begin, int64_t end, int worker) {
   (void)worker;
-  for (int64_t pose = begin; pose < end; pose++) start_pose(user, (int)pose);
+  const gradients_job *job = user;
+  const sn_mesh *rest = &job->examples->rest;
+  int count = job->k->gradient_count;
+  for (int64_t pose = begin; pose < end; pose++) {
+    double tiny = job->published ? 1 : sn_rotreg_rounding * job->mean_area;
+    for (int l = 0; l < count; l++)
+      *gradient_at(job, l, (int)pose) =
+        sn_mat3_scale(sn_affine_linear(job->bones->matrix[(size_t)pose * (size_t)count + (size_t)l]), tiny);
+    for (int t = 0; !job->published && t < rest->triangle_count; t++) {
+      sn_mat3 d, *sum = gradient_at(job, job->bones->group_of[t], (int)pose);
+      if (sn_rotreg_gradient(rest, sn_frame(&job->examples->frames, job->keys->frames[pose]), t, &d))
+        *sum = sn_mat3_add(*sum, sn_mat3_scale(d, area_of(rest, t)));
+    }
+    for (int l = 0; !job->published && l < count; l++) {
+      sn_mat3 *d = gradient_at(job, l, (int)pose);
+      *d = sn_mat3_scale(*d, 1 / (job->area[l] + tiny));
+    }
+  }
 }
 
 // ---- beta for given sequences ---------------------------------------------------------------------------------------
@@ -100,7 +97,7 @@ static void choose_gradients(const gradients_job *job, int t) {
 
 // The betas of triangle k (5.2): minimise sum |sum_l beta_kl D_l v^ - v|^2. As published they are free; otherwise they sum to one,
 // and a ridge holds those of other groups at zero.
-static void fit_beta(const gradients_job *job, int t) {
+static void solve_beta(const gradients_job *job, int t) {
   const sn_mesh *rest = &job->examples->rest;
   const int *index = job->k->index[t];
   double a[most][most] = {{0}}, b[most] = {0}, *beta = job->k->beta[t], squares = 0;
@@ -134,108 +131,73 @@ static void choose_range(void *user, int64_t begin, int64_t end, int worker) {
 
 static void beta_range(void *user, int64_t begin, int64_t end, int worker) {
   (void)worker;
-  for (int64_t t = begin; t < end; t++) fit_beta(user, (int)t);
+  for (int64_t t = begin; t < end; t++) solve_beta(user, (int)t);
 }
 
 // ---- sequences for given beta ---------------------------------------------------------------------------------------
 
-// The row of an edge: beta_l v^ for the triangle's gradients.
-static int row_of(const gradients_job *job, int t, int j, double row[most][3]) {
+// The row of an edge: beta_l v^ for the triangle's gradients. A gradient is a bone that does not move.
+static sn_bone_row row_of(const gradients_job *job, int t, int j, double row[most][4]) {
   const sn_mesh *rest = &job->examples->rest;
   sn_vec3 v = edge(rest, (const float(*)[3])rest->positions, t, j);
   int n = 0;
   for (; n < most && job->k->index[t][n] >= 0; n++) {
     double beta = job->k->beta[t][n];
-    row[n][0] = beta * v.x, row[n][1] = beta * v.y, row[n][2] = beta * v.z;
+    row[n][0] = beta * v.x, row[n][1] = beta * v.y, row[n][2] = beta * v.z, row[n][3] = 0;
   }
-  return n;
+  return (sn_bone_row){n, job->k->index[t], row, 1};
 }
 
-static void normal_matrix(const gradients_job *job, double *a) {
-  size_t size = 3 * (size_t)job->k->gradient_count;
-  for (int t = 0; t < job->examples->rest.triangle_count; t++)
-    for (int j = 1; j < 3; j++) {
-      double row[most][3];
-      int n = row_of(job, t, j, row);
-      const int *index = job->k->index[t];
-      for (int p = 0; p < n; p++)
-        for (int q = 0; q < n; q++)
-          for (int c = 0; c < 3; c++)
-            for (int d = 0; d < 3; d++) {
-              a[(3 * (size_t)index[p] + (size_t)c) * size + 3 * (size_t)index[q] + (size_t)d] +=
-                row[p][c] * row[q][d];
-            }
-    }
-}
-
-typedef struct right_job {
+typedef struct solve_job {
   const gradients_job *job;
-  double *right; // [pose][3][3 gradients]
-} right_job;
+  sn_bone_system system;
+} solve_job;
 
 // The residual of the present sequences.
-static void right_range(void *user, int64_t begin, int64_t end, int worker) {
+static void add_residuals(void *user, int64_t begin, int64_t end, int worker) {
   (void)worker;
-  const right_job *r = user;
-  const gradients_job *job = r->job;
-  size_t size = 3 * (size_t)job->k->gradient_count;
-  const sn_mesh *rest = &job->examples->rest;
-  for (int64_t p = begin; p < end; p++) {
-    double *right = r->right + (size_t)p * 3 * size;
-    const float(*frame)[3] = sn_frame(&job->examples->frames, job->keys->frames[p]);
-    for (int t = 0; t < rest->triangle_count; t++)
-      for (int j = 1; j < 3; j++) {
-        double row[most][3];
-        int n = row_of(job, t, j, row);
-        sn_vec3 left = edge(rest, frame, t, j);
-        for (int m = 0; m < n; m++) {
-          sn_vec3 part = sn_mat3_apply(*gradient_at(job, job->k->index[t][m], (int)p),
-                                       sn_vec3_make(row[m][0], row[m][1], row[m][2]));
-          left = sn_vec3_sub(left, part);
-        }
-        for (int m = 0; m < n; m++)
-          for (int c = 0; c < 3; c++) {
-            size_t at = 3 * (size_t)job->k->index[t][m] + (size_t)c;
-            right[at] += row[m][c] * left.x, right[size + at] += row[m][c] * left.y;
-            right[2 * size + at] += row[m][c] * left.z;
-          }
+  const solve_job *s = user;
+  const gradients_job *job = s->job;
+  for (int n = 0; n < 2 * job->examples->rest.triangle_count; n++) {
+    double row[most][4];
+    const sn_bone_row equation = row_of(job, n / 2, 1 + n % 2, row);
+    for (int64_t p = begin; p < end; p++) {
+      sn_vec3 left =
+        edge(&job->examples->rest, sn_frame(&job->examples->frames, job->keys->frames[p]), n / 2, 1 + n % 2);
+      for (int m = 0; m < equation.count; m++) {
+        left = sn_vec3_sub(left, sn_mat3_apply(*gradient_at(job, equation.bone[m], (int)p),
+                                               sn_vec3_make(row[m][0], row[m][1], row[m][2])));
       }
+      sn_bone_system_target(&s->system, &equation, 3 * (int)p, (const double[3]){left.x, left.y, left.z});
+    }
   }
 }
 
-static sn_status refit_sequences(const gradients_job *job) {
+// D_l for given beta (5.2): steps from the present sequences.
+static sn_status solve_sequences(const gradients_job *job) {
   sn_rotreg_key_gradients *k = job->k;
-  int n = 3 * k->gradient_count, columns = 3 * k->pose_count;
   sn_arena scratch = sn_arena_new(job->ctx);
-  double *a = SN_NEW(job->ctx, &scratch, double, (size_t)n *(size_t)n), trace = 0;
-  right_job right = {job, SN_NEW(job->ctx, &scratch, double, (size_t)n *(size_t)columns)};
-  sn_status status = a && right.right ? SN_OK : job->ctx->error.status;
+  solve_job s = {.job = job};
+  sn_status status = sn_bone_system_new(job->ctx, &scratch, k->gradient_count, 3 * k->pose_count, &s.system);
   if (status == SN_OK) {
-    normal_matrix(job, a);
-    sn_team_for(job->ctx, k->pose_count, 1, right_range, &right);
-    status = sn_team_gather(job->ctx, k->pose_count, 1, right.right, 3 * (size_t)n * sizeof *right.right);
-  }
-  if (status == SN_OK) {
-    for (int m = 0; m < n; m++) trace += a[(size_t)m * (size_t)n + (size_t)m];
-    for (int m = 0; m < n; m++)
-      a[(size_t)m * (size_t)n + (size_t)m] += (job->published ? 1e-9 : sn_rotreg_ridge) * trace / n + 1e-300;
-    if (LAPACKE_dposv(LAPACK_COL_MAJOR, 'U', n, columns, a, n, right.right, n) != 0) {
-      status =
-        sn_fail(job->ctx, SN_NOT_CONVERGED, "%d key deformation gradients are not determined", k->gradient_count);
+    for (int n = 0; n < 2 * job->examples->rest.triangle_count; n++) {
+      double row[most][4];
+      const sn_bone_row equation = row_of(job, n / 2, 1 + n % 2, row);
+      sn_bone_system_add(&s.system, &equation);
     }
+    sn_parallel_for(job->ctx, k->pose_count, 8, add_residuals, &s);
+    status = sn_bone_system_solve(job->ctx, &s.system, job->published ? 1e-9 : sn_rotreg_ridge, 0);
   }
-  for (int l = 0; status == SN_OK && l < k->gradient_count; l++)
-    for (int p = 0; p < k->pose_count; p++)
-      for (int r = 0; r < 3; r++)
-        for (int c = 0; c < 3; c++) {
-          k->sequence[(size_t)l * (size_t)k->pose_count + (size_t)p].m[r][c] +=
-            right.right[(size_t)(3 * p + r) * (size_t)n + (size_t)(3 * l + c)];
-        }
+  for (int n = 0; status == SN_OK && n < k->gradient_count * k->pose_count * 9; n++) {
+    int l = n / 9 / k->pose_count, p = n / 9 % k->pose_count, r = n / 3 % 3, c = n % 3;
+    gradient_at(job, l, p)->m[r][c] +=
+      s.system.right[(size_t)(4 * l + c) * (size_t)s.system.columns + (size_t)(3 * p + r)];
+  }
   sn_arena_free(&scratch);
   return status;
 }
 
-static sn_status find_betas(const gradients_job *job) {
+static sn_status solve_betas(const gradients_job *job) {
   int triangles = job->examples->rest.triangle_count;
   sn_team_for(job->ctx, triangles, 64, beta_range, (void *)job);
   return sn_team_gather(job->ctx, triangles, 64, job->k->beta, sizeof *job->k->beta);
@@ -251,23 +213,22 @@ sn_status sn_rotreg_key_gradients_fit(sn_context *ctx, sn_arena *memory, const s
   out->index = sn_arena_alloc(ctx, memory, triangles, sizeof *out->index);
   out->beta = sn_arena_alloc(ctx, memory, triangles, sizeof *out->beta);
   if (!out->sequence || !out->index || !out->beta) return ctx->error.status;
-  gradients_job job = {ctx, examples,       keys, bones, out, SN_NEW(ctx, memory, double, out->gradient_count),
-                       0,   data->published};
+  gradients_job job = {.ctx = ctx, .examples = examples, .keys = keys, .bones = bones, .k = out};
+  job.area = SN_NEW(ctx, memory, double, out->gradient_count), job.published = data->published;
   if (!job.area) return ctx->error.status;
   for (size_t t = 0; t < triangles; t++) {
     sn_mat3 d;
     double area = area_of(&examples->rest, (int)t);
     job.mean_area += area / (double)triangles;
-    if (sn_rotreg_gradient(&examples->rest, (const float(*)[3])examples->rest.positions, (int)t, &d)) {
+    if (sn_rotreg_gradient(&examples->rest, (const float(*)[3])examples->rest.positions, (int)t, &d))
       job.area[bones->group_of[t]] += area;
-    }
   }
   sn_parallel_for(ctx, out->pose_count, 1, start_range, &job);
   sn_parallel_for(ctx, examples->rest.triangle_count, 64, choose_range, &job);
-  sn_status status = find_betas(&job);
+  sn_status status = solve_betas(&job);
   for (int round = 0; status == SN_OK && round < rounds; round++) {
-    status = refit_sequences(&job);
-    if (status == SN_OK) status = find_betas(&job);
+    status = solve_sequences(&job);
+    if (status == SN_OK) status = solve_betas(&job);
   }
   return status;
 }

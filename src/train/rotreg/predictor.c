@@ -8,7 +8,7 @@
 
 // Scratch arrays of one fit, pose_count entries each.
 struct sn_rotreg_work {
-  sn_mat3 *rotation, *shear, *before, *after, *target, *trial;
+  sn_mat3 *rotation, *shear, *target;
   sn_vec3 *theta, *rho, *branch;
 };
 
@@ -25,15 +25,7 @@ sn_rotreg_fit_options sn_rotreg_published_options(void) {
 }
 
 size_t sn_rotreg_work_size(int pose_count) {
-  return sizeof(sn_rotreg_work) + (size_t)pose_count * (6 * sizeof(sn_mat3) + 3 * sizeof(sn_vec3));
-}
-
-static void lay_out(sn_rotreg_work *w, int poses) {
-  char *at = (char *)(w + 1);
-  sn_mat3 **matrices[] = {&w->rotation, &w->shear, &w->before, &w->after, &w->target, &w->trial};
-  for (int k = 0; k < 6; k++, at += (size_t)poses * sizeof(sn_mat3)) *matrices[k] = (sn_mat3 *)(void *)at;
-  w->theta = (sn_vec3 *)(void *)at;
-  w->rho = w->theta + poses, w->branch = w->rho + poses;
+  return sizeof(sn_rotreg_work) + (size_t)pose_count * 3 * (sizeof(sn_mat3) + sizeof(sn_vec3));
 }
 
 // A fit in progress.
@@ -45,8 +37,12 @@ typedef struct fit {
   sn_rotreg_work *w;
 } fit;
 
+// D = R S (3).
 static fit start_fit(const sn_rotreg_sample *s, sn_rotreg_work *w) {
-  lay_out(w, s->rotations->pose_count);
+  int poses = s->rotations->pose_count;
+  sn_mat3 *m = (sn_mat3 *)(void *)(w + 1);
+  sn_vec3 *v = (sn_vec3 *)(void *)(m + 3 * (size_t)poses);
+  *w = (sn_rotreg_work){m, m + poses, m + 2 * (size_t)poses, v, v + poses, v + 2 * (size_t)poses};
   for (int i = 0; i < s->count; i++) sn_mat3_polar(s->sequence[s->pick[i]], &w->rotation[i], &w->shear[i]);
   return (fit){s->rotations, s->pick, s->count, s->options, w};
 }
@@ -91,28 +87,16 @@ static void take_logs(const fit *f) {
   for (int i = 0; i < f->count; i++) f->w->rho[i] = sn_rotation_log(f->w->target[i]);
 }
 
-// The logarithm of the same rotation that is nearest to `to`.
-static sn_vec3 nearest_branch(sn_vec3 rho, sn_vec3 to) {
-  double angle = sn_vec3_length(rho);
-  sn_vec3 best = rho;
-  for (int k = -1; k <= 1 && angle > 1e-9; k++) {
-    sn_vec3 other = sn_vec3_scale(rho, 1 + 2 * SN_PI * k / angle);
-    if (sn_vec3_distance(other, to) < sn_vec3_distance(best, to)) best = other;
-  }
-  return best;
-}
-
 // u and W, or those of the prior; returns the residual sum of squares.
 static double fit_or_take(const fit *f, double prior, sn_rotreg_factor *factor) {
   sn_rotreg_work *w = f->w;
   double cost = 0;
   if (isnan(prior)) {
     if (!f->options->published) sn_rotreg_choose_branches(f->count, w->theta, w->branch);
-    return (f->options->published ? sn_rotreg_fit_published_factor
-                                  : sn_rotreg_fit_factor)(f->count, w->theta, w->branch, &factor->u, &factor->w);
+    return sn_rotreg_fit_u_w(f->count, w->theta, w->branch, f->options->published, &factor->u, &factor->w);
   }
   for (int i = 0; i < f->count; i++) {
-    w->branch[i] = nearest_branch(w->rho[i], sn_vec3_scale(w->theta[i], prior));
+    w->branch[i] = sn_rotation_unwrap(w->rho[i], sn_vec3_scale(w->theta[i], prior));
     sn_vec3 left = sn_vec3_mad(w->branch[i], w->theta[i], -prior);
     cost += sn_vec3_dot(left, left);
   }
@@ -212,39 +196,27 @@ static bool fit_next(const fit *f, sn_rotreg_predictor *p, double *cost) {
   return true;
 }
 
-// The residual rotation of the factors, as a linear function of the terms of scale/shear. The rest pose counts as one more
-// example, without tilt.
+// The residual rotation of the factors, as a linear function of theta~. The rest pose counts as one more example, without tilt.
 static void fit_tilt(const fit *f, sn_rotreg_predictor *p) {
   enum { terms = sn_rotreg_shear_terms };
-  double a[terms][terms] = {{0}}, b[terms][3] = {{0}}, row[terms];
-  double ridge = f->options->tilt_ridge;
-  if (!(ridge > 0)) return;
+  sn_rotreg_regression r = {.terms = terms, .columns = 3};
+  if (!(f->options->tilt_ridge > 0)) return;
   isolate(f, p, p->factor_count), take_logs(f);
   for (int i = 0; i < f->count; i++) {
-    sn_vec3 left = f->w->rho[i];
+    double row[terms];
     sn_rotreg_terms(p->shear_joints, thetas_at(f, i), row);
-    for (int r = 0; r < terms; r++) {
-      for (int c = 0; c <= r; c++) a[r][c] += row[r] * row[c];
-      b[r][0] += row[r] * left.x, b[r][1] += row[r] * left.y, b[r][2] += row[r] * left.z;
-    }
+    sn_rotreg_regression_add(&r, row, (const double[3]){f->w->rho[i].x, f->w->rho[i].y, f->w->rho[i].z});
   }
-  ridge *= sn_rotreg_energy(a[0], terms, f->count);
-  for (int r = 0; r < terms; r++) a[r][r] += r < terms - 1 ? ridge : f->options->rest_weight * f->count;
-  sn_spd_solve(terms, terms, a[0], 3, b[0]);
-  for (int c = 0; c < 3; c++)
-    for (int r = 0; r < terms; r++) p->tilt[c][r] = b[r][c];
+  sn_rotreg_regression_solve(&r, f->options->tilt_ridge, f->options->rest_weight);
+  for (int n = 0; n < 3 * terms; n++) p->tilt[n / terms][n % terms] = r.b[n % terms][n / terms];
 }
 
 void sn_rotreg_fit(const sn_rotreg_sample *sample, sn_rotreg_work *work, sn_rotreg_predictor *out) {
   fit f = start_fit(sample, work);
   double cost = fit_first(&f, out);
   while (out->factor_count < f.options->most_factors && fit_next(&f, out, &cost)) continue;
-  if (f.options->published) {
-    out->shear_joints[0] = out->factors[0].joint, out->shear_joints[1] = f.rotations->base[out->factors[0].joint];
-    sn_rotreg_fit_shear(sample, work->shear, out);
-  } else {
-    sn_rotreg_choose_shear(sample, work->shear, out);
-  }
+  out->shear_joints[0] = out->factors[0].joint, out->shear_joints[1] = f.rotations->base[out->factors[0].joint];
+  sn_rotreg_fit_h(sample, work->shear, out);
   fit_tilt(&f, out);
 }
 
@@ -256,7 +228,7 @@ void sn_rotreg_refit(const sn_rotreg_sample *sample, sn_rotreg_work *work, const
     isolate(&f, out, k), take_logs(&f);
     fit_target(&f, like->factors[k].joint, like->factors[k].prior, &out->factors[out->factor_count++]);
   }
-  sn_rotreg_fit_shear(sample, work->shear, out);
+  sn_rotreg_fit_h(sample, work->shear, out);
   fit_tilt(&f, out);
 }
 

@@ -49,8 +49,8 @@ typedef struct sn_rotreg_predictor {
   int base, factor_count;
   sn_rotreg_factor factors[sn_rotreg_most_factors];
   int shear_joints[2];
-  double shear[6][sn_rotreg_shear_terms]; // xx yy zz xy xz yz
-  double tilt[3][sn_rotreg_shear_terms];  // a last small rotation, which the paper does not have
+  double h[6][sn_rotreg_shear_terms];    // of xx yy zz xy xz yz
+  double tilt[3][sn_rotreg_shear_terms]; // a last small rotation, which the paper does not have
 } sn_rotreg_predictor;
 
 // What the skin that came with the skeleton says about a part of the surface, one per joint.
@@ -78,11 +78,9 @@ sn_rotreg_fit_options sn_rotreg_fit_options_default(void);
 // E_A->B, key gradients from the proxy bones with free coefficients.
 sn_rotreg_fit_options sn_rotreg_published_options(void);
 
-// The best u and W for rho = u W theta in closed form; u = 0, W = I where theta never moves. Returns
-// the sum of |rho - u W theta|^2.
-double sn_rotreg_fit_factor(int count, const sn_vec3 *theta, const sn_vec3 *rho, double *u, sn_mat3 *w);
-// The same with u >= 0, as published.
-double sn_rotreg_fit_published_factor(int count, const sn_vec3 *theta, const sn_vec3 *rho, double *u, sn_mat3 *w);
+// argmin_(W, u) sum |u W theta - rho|^2 in closed form, `published` with u >= 0; u = 0, W = I where theta never moves. Returns that
+// sum.
+double sn_rotreg_fit_u_w(int count, const sn_vec3 *theta, const sn_vec3 *rho, bool published, double *u, sn_mat3 *w);
 // Puts every rho on the branch of the logarithm that fits rho = u W theta best.
 void sn_rotreg_choose_branches(int count, const sn_vec3 *theta, sn_vec3 *rho);
 
@@ -106,17 +104,22 @@ sn_mat3 sn_rotreg_predict_rotation(const sn_rotreg_predictor *p, const sn_mat3 *
 sn_mat3 sn_rotreg_predict_shear(const sn_rotreg_predictor *p, const sn_vec3 *theta);
 sn_mat3 sn_rotreg_predict(const sn_rotreg_predictor *p, const sn_mat3 *rotation, const sn_vec3 *theta);
 
-// What scale/shear is linear in: the logarithms of two joints and 1. Its numbers are these entries of the matrix.
-// The same functions serve tilts.
+// theta~ = [theta_b1, theta_b2, 1]: what scale/shear, and tilts, are linear in. vec(S - I): xx yy zz xy xz yz.
 void sn_rotreg_terms(const int joints[2], const sn_vec3 *theta, double out[sn_rotreg_shear_terms]);
-extern const int sn_rotreg_shear_entry[6][2];
-// What the ridge of a regression on these terms is relative to, from its normal matrix: the mean squared angle.
-double sn_rotreg_energy(const double *a, int stride, int poses);
+void sn_rotreg_vec(sn_mat3 s, double out[6]);
 
-// H by regularised least squares on the logarithms of p->shear_joints and a bias, `shear` in the order of the sample's poses.
-// Returns the residual sum of squares.
-double sn_rotreg_fit_shear(const sn_rotreg_sample *sample, const sn_mat3 *shear, sn_rotreg_predictor *p);
-// The same, with the joints of least residual: one after the other.
-void sn_rotreg_choose_shear(const sn_rotreg_sample *sample, const sn_mat3 *shear, sn_rotreg_predictor *p);
+// y = H row by regularised least squares; rows are theta~, or [theta~, f theta~] with torques.
+typedef struct sn_rotreg_regression {
+  int terms, columns, count; // of a row, of y; rows
+  double a[2 * sn_rotreg_shear_terms][2 * sn_rotreg_shear_terms];
+  double b[2 * sn_rotreg_shear_terms][6]; // solved: H^T
+} sn_rotreg_regression;
+void sn_rotreg_regression_add(sn_rotreg_regression *r, const double *row, const double *y);
+// `ridge` relative to the mean squared angle; `constant`: that of the constants, relative to the number of rows. As
+// y = 0 in the rest pose, that is the weight of the rest pose.
+void sn_rotreg_regression_solve(sn_rotreg_regression *r, double ridge, double constant);
+
+// H of p->shear_joints (3.3), `shear` in the order of the sample's poses.
+void sn_rotreg_fit_h(const sn_rotreg_sample *sample, const sn_mat3 *shear, sn_rotreg_predictor *p);
 
 #endif

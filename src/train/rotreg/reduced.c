@@ -18,15 +18,8 @@ typedef struct reduced_job {
   const sn_keys *keys;
   const sn_rotreg_reduced_options *options;
   sn_rotreg_reduced *out;
-  sn_rotreg_fit_options fit;
-  sn_topology topology;
-  sn_skin skin;           // linear blend skinning on the joints
-  sn_rotreg_data data;    // of the above
-  sn_rotreg_local *local; // [gradient][joint]; NULL without a prior
-  sn_folds folds;
-  sn_rotreg_key_gradients gradients;
-  sn_rotreg_anchors anchors;
-  double (*edge)[2], *anchor_weight, diagonal; // weights; of anchors first mean squared residuals
+  sn_rotreg_training t;
+  double diagonal;
   bool *fixed;
 } reduced_job;
 
@@ -37,7 +30,7 @@ static int bone_count(const reduced_job *job) { return job->out->bones.bone_coun
 static sn_status fit_bones(reduced_job *job, const sn_cluster_tree *tree, int count) {
   sn_skin_free(&job->out->bones.skin);
   const sn_rotreg_cut cut = {tree, count, job->options->influences};
-  return sn_rotreg_bones_fit(job->ctx, job->memory, &job->data, &cut, &job->out->bones);
+  return sn_rotreg_bones_fit(job->ctx, job->memory, &job->t.data, &cut, &job->out->bones);
 }
 
 // The fewest bones that stay below the error, by bisection of their logarithm.
@@ -72,14 +65,6 @@ static sn_status make_bones(reduced_job *job) {
 
 // ---- the prior ------------------------------------------------------------------------------------------------------
 
-// The skin that came with the skeleton, as far as the frames do not know better; without one, weights on any joints.
-static sn_status make_skin(reduced_job *job) {
-  const sn_examples *e = job->examples;
-  const sn_skin_options skin = {.influences = 4};
-  if (job->fit.published) return sn_free_weights(job->ctx, &skin, e, &e->poses, job->keys, &job->skin);
-  return sn_train_skin(job->ctx, &(sn_skin_task){&skin, e, SN_RT_BLEND_LINEAR, job->keys}, &job->skin, NULL);
-}
-
 // The joints of one key gradient, from its share of weights on each.
 static void look_around(const sn_skeleton *skeleton, const sn_near *near, const double *own, sn_rotreg_local *out) {
   int joint_count = skeleton->joint_count;
@@ -102,54 +87,48 @@ static sn_status find_near(reduced_job *job) {
   const sn_skin *prior = &job->examples->skin;
   size_t gradients = (size_t)bone_count(job), joints = (size_t)job->examples->skeleton.joint_count;
   sn_near near;
-  if (prior->influences == 0 || job->fit.published) return SN_OK;
+  sn_rotreg_local *local;
+  if (prior->influences == 0 || job->t.fit.published) return SN_OK;
   double *own = SN_NEW(job->ctx, job->memory, double, gradients *joints);
-  job->local = SN_NEW(job->ctx, job->memory, sn_rotreg_local, gradients * joints);
-  sn_status status = own && job->local ? sn_near_new(job->ctx, job->memory, &job->examples->skeleton, prior, &near)
-                                       : job->ctx->error.status;
+  local = SN_NEW(job->ctx, job->memory, sn_rotreg_local, gradients * joints);
+  sn_status status = own && local ? sn_near_new(job->ctx, job->memory, &job->examples->skeleton, prior, &near)
+                                  : job->ctx->error.status;
   for (int n = 0; status == SN_OK && n < 3 * rest->triangle_count; n++) {
     size_t at = (size_t)rest->triangles[n / 3][n % 3] * (size_t)prior->influences;
     double *row = own + (size_t)job->out->bones.group_of[n / 3] * joints;
     for (size_t k = at; k < at + (size_t)prior->influences; k++) row[prior->joints[k]] += (double)prior->weights[k];
   }
   for (size_t l = 0; status == SN_OK && l < gradients; l++)
-    look_around(&job->examples->skeleton, &near, own + l * joints, job->local + l * joints);
+    look_around(&job->examples->skeleton, &near, own + l * joints, local + l * joints);
+  job->t.learned.local = local;
   return status;
 }
 
-// ---- anchors (4.2) --------------------------------------------------------------------------------------------------
+// ---- F (4.2) --------------------------------------------------------------------------------------------------------
 
 // Squared.
-static double anchor_error(const reduced_job *job, const sn_rotreg_anchors *anchors, int pose, int i) {
+static double blend_error(const reduced_job *job, const sn_rotreg_anchors *blend, int pose, int i) {
   const sn_examples *e = job->examples;
   int frame = job->keys->frames[pose];
-  sn_vec3 d = sn_vec3_sub(sn_rotreg_anchor_at(anchors, i, sn_pose(&e->poses, frame)),
+  sn_vec3 d = sn_vec3_sub(sn_rotreg_anchor_at(blend, i, sn_pose(&e->poses, frame)),
                           sn_vec3_from(sn_frame(&e->frames, frame)[i]));
   return sn_vec3_dot(d, d);
 }
 
-static sn_status fit_anchors(reduced_job *job) {
-  job->anchor_weight = SN_NEW(job->ctx, job->memory, double, job->examples->rest.vertex_count);
-  job->edge = sn_arena_alloc(job->ctx, job->memory, (size_t)job->examples->rest.triangle_count, sizeof *job->edge);
-  if (!job->anchor_weight || !job->edge) return job->ctx->error.status;
-  if (job->fit.published) return sn_rotreg_anchors_blend(job->ctx, job->memory, &job->data, &job->anchors);
-  return sn_rotreg_anchors_fit(job->ctx, job->memory, &job->data, &job->anchors, job->anchor_weight);
-}
-
-// F (4.2): vertices that linear blend skinning moves as well as anything could, and those in no triangle.
+// Vertices that linear blend skinning moves nearly exactly, and those in no triangle.
 static sn_status choose_fixed(reduced_job *job) {
   int n = job->examples->rest.vertex_count;
   sn_arena scratch = sn_arena_new(job->ctx);
   sn_rotreg_anchors blend;
   job->fixed = SN_NEW(job->ctx, job->memory, bool, n);
   if (!job->fixed) return job->ctx->error.status;
-  if (job->fit.published)
-    return sn_rotreg_hard_set(job->ctx, job->examples, &job->topology, job->keys, &job->anchors, job->fixed);
-  sn_status status = sn_rotreg_anchors_blend(job->ctx, &scratch, &job->data, &blend);
+  if (job->t.fit.published)
+    return sn_rotreg_hard_set(job->ctx, job->examples, &job->t.topology, job->keys, &job->t.anchors, job->fixed);
+  sn_status status = sn_rotreg_anchors_blend(job->ctx, &scratch, &job->t.data, &blend);
   for (int i = 0; status == SN_OK && i < n; i++) {
     double square = 0, near = sn_rotreg_near_rigid * job->diagonal;
-    for (int k = 0; k < job->keys->count; k++) square += anchor_error(job, &blend, k, i) / job->keys->count;
-    bool isolated = job->topology.face_start[i] == job->topology.face_start[i + 1];
+    for (int k = 0; k < job->keys->count; k++) square += blend_error(job, &blend, k, i) / job->keys->count;
+    bool isolated = job->t.topology.face_start[i] == job->t.topology.face_start[i + 1];
     job->fixed[i] = isolated || square < near * near;
   }
   sn_arena_free(&scratch);
@@ -160,7 +139,7 @@ static sn_status choose_fixed(reduced_job *job) {
 
 // Fixed vertices keep the joints' weights, the others have the proxy bones', which follow the joints in the palette.
 static sn_status palette_skin(reduced_job *job) {
-  const sn_skin *bones = &job->out->bones.skin, *joints = &job->skin;
+  const sn_skin *bones = &job->out->bones.skin, *joints = &job->t.skin;
   int n = bones->vertex_count, most = bones->influences > joints->influences ? bones->influences : joints->influences;
   sn_status status = sn_skin_new(job->ctx, n, most, &job->out->skin);
   for (int i = 0; status == SN_OK && i < n; i++) {
@@ -178,13 +157,13 @@ static sn_status palette_skin(reduced_job *job) {
 static sn_status solve(reduced_job *job) {
   sn_rotreg_reduction r = {.examples = job->examples,
                            .bones = &job->out->bones,
-                           .gradients = &job->gradients,
-                           .anchors = &job->anchors,
+                           .gradients = &job->t.gradients,
+                           .anchors = &job->t.anchors,
                            .fixed = job->fixed,
-                           .skin = &job->skin,
-                           .edge = (const double(*)[2])job->edge,
-                           .anchor_weight = job->anchor_weight,
-                           .ridge = job->fit.published ? sn_rotreg_rounding : sn_rotreg_ridge};
+                           .skin = &job->t.skin,
+                           .edge = (const double(*)[2])job->t.edge,
+                           .anchor_weight = job->t.anchor_weight,
+                           .ridge = job->t.fit.published ? sn_rotreg_rounding : sn_rotreg_ridge};
   return sn_rotreg_solve_c(job->ctx, job->memory, &r, &job->out->c);
 }
 
@@ -194,25 +173,18 @@ static sn_status advance(const reduced_job *job, sn_status status, double done) 
 }
 
 static sn_status train_reduced(reduced_job *job) {
-  const sn_examples *e = job->examples;
   sn_context *ctx = job->ctx;
-  sn_status status = sn_topology_build(ctx, &e->rest, &job->topology);
-  if (status == SN_OK) status = sn_rotreg_rotations_build(ctx, job->memory, e, job->keys, &job->out->rotations);
-  if (status == SN_OK) status = make_skin(job);
+  sn_status status = sn_rotreg_training_start(ctx, job->memory, job->examples, job->keys, &job->t);
   if (status == SN_OK) status = make_bones(job);
   if (status == SN_OK) status = find_near(job);
-  if (status == SN_OK) status = sn_folds_of_keys(ctx, job->memory, e, job->keys, &job->folds);
   status = advance(job, status, 0.5);
   if (status == SN_OK) {
-    status = sn_rotreg_key_gradients_fit(ctx, job->memory, &job->data, &job->out->bones, &job->gradients);
+    status = sn_rotreg_key_gradients_fit(ctx, job->memory, &job->t.data, &job->out->bones, &job->t.gradients);
   }
-  sn_rotreg_learned learned = {
-    &job->data, &job->out->rotations, &job->fit, job->local, job->options->loads, &job->gradients, NULL, {0}, NULL};
-  if (status == SN_OK) status = sn_rotreg_predictors_fit(ctx, job->memory, &learned);
-  job->out->predictors = learned.predictors, job->out->torque = learned.torque;
-  if (status == SN_OK) status = fit_anchors(job);
+  if (status == SN_OK) status = sn_rotreg_training_finish(ctx, &job->t);
+  job->out->rotations = job->t.rotations;
+  job->out->predictors = job->t.learned.predictors, job->out->torque = job->t.learned.torque;
   if (status == SN_OK) status = choose_fixed(job);
-  if (status == SN_OK) status = sn_rotreg_weigh(ctx, &learned, job->edge, job->anchor_weight);
   if (status == SN_OK) status = solve(job);
   status = advance(job, status, 1);
   return status == SN_OK ? palette_skin(job) : status;
@@ -221,12 +193,11 @@ static sn_status train_reduced(reduced_job *job) {
 sn_status sn_rotreg_reduced_train(sn_context *ctx, sn_arena *memory, const sn_examples *examples, const sn_keys *keys,
                                   const sn_rotreg_reduced_options *options, sn_rotreg_reduced *out) {
   *out = (sn_rotreg_reduced){0};
-  reduced_job job = {.ctx = ctx, .memory = memory, .examples = examples, .keys = keys, .options = options};
-  job.out = out, job.fit = options->fit;
+  reduced_job job = {
+    .ctx = ctx, .memory = memory, .examples = examples, .keys = keys, .options = options, .out = out};
+  job.t.fit = options->fit, job.t.learned.loads = options->loads;
   job.diagonal = sn_points_diagonal((const float(*)[3])examples->rest.positions, examples->rest.vertex_count);
-  job.data = (sn_rotreg_data){examples, &job.topology, keys, &job.folds, &job.skin, options->fit.published};
   sn_status status = train_reduced(&job);
-  sn_topology_free(&job.topology);
-  sn_skin_free(&job.skin);
+  sn_rotreg_training_free(&job.t);
   return status;
 }

@@ -108,6 +108,27 @@ sn_status sn_rotreg_weigh(sn_context *ctx, const sn_rotreg_learned *learned, dou
 
 double sn_rotreg_mean(const double *values, size_t count);
 
+// What the full and the reduced form learn from the same way.
+typedef struct sn_rotreg_training {
+  sn_arena *memory;
+  sn_rotreg_fit_options fit;
+  sn_topology topology;
+  sn_skin skin; // linear blend skinning on the joints
+  sn_folds folds;
+  sn_rotreg_data data; // of the above
+  sn_rotreg_rotations rotations;
+  sn_rotreg_key_gradients gradients;
+  sn_rotreg_learned learned; // of the above
+  sn_rotreg_anchors anchors;
+  double (*edge)[2], *anchor_weight; // e and c
+} sn_rotreg_training;
+
+// Topology, skin, folds and joint rotations; then key gradients are set; then predictors, anchors and weights. Free it either way.
+sn_status sn_rotreg_training_start(sn_context *ctx, sn_arena *memory, const sn_examples *examples,
+                                   const sn_keys *keys, sn_rotreg_training *t);
+sn_status sn_rotreg_training_finish(sn_context *ctx, sn_rotreg_training *t);
+void sn_rotreg_training_free(sn_rotreg_training *t);
+
 // ---- mesh reconstruction (4.1, 4.2) --------------------------------------------------------------------------------
 
 // Poisson mesh reconstruction (1) with soft constraints in the place of fixed vertices (2):
@@ -129,8 +150,8 @@ void sn_rotreg_poisson_free(sn_rotreg_poisson *p);
 
 // ---- reduced mesh reconstruction (4.3) -----------------------------------------------------------------------------
 
-// The least-squares problem (5), with weights, and anchors for the vertices that are not fixed. Its solution (6) is linear, and the same
-// for the three coordinates: T' = C1 D' + C2 Q' with C1 4P x 3P and C2 4P x 4J.
+// The least-squares problem (5), with weights, and anchors for the vertices that are not fixed. Its solution (6) is linear, and the
+// same for the three coordinates: T' = C1 D' + C2 Q' with C1 4P x 3P and C2 4P x 4J.
 typedef struct sn_rotreg_reduction {
   const sn_examples *examples;
   const sn_rotreg_bones *bones;

@@ -15,10 +15,6 @@ void sn_rotreg_rotations_pose(const sn_rotreg_rotations *rotations, const sn_aff
     theta[j] = relative_log(rotations, rotation, j, rotations->reference[j]);
 }
 
-static sn_vec3 *theta_at(const sn_rotreg_rotations *rotations, int pose, int j) {
-  return &rotations->theta[(size_t)pose * (size_t)rotations->joint_count + (size_t)j];
-}
-
 // The mean of joint j's logarithms, each on the branch nearest to the one before: right as long as neighbouring poses
 // are less than half a turn apart.
 static sn_vec3 mean_unwrapped(const sn_rotreg_rotations *rotations, int j) {
@@ -31,26 +27,15 @@ static sn_vec3 mean_unwrapped(const sn_rotreg_rotations *rotations, int j) {
   return sn_vec3_scale(sum, 1.0 / rotations->pose_count);
 }
 
-// A reference beyond half a turn would put the rest pose on another branch than theta = 0.
-static sn_vec3 within_half_turn(sn_vec3 mean) {
-  double angle = sn_vec3_length(mean);
-  return angle > SN_PI ? sn_vec3_scale(mean, SN_PI / angle) : mean;
-}
-
-// Logarithms nearest to their own mean: what the runtime can do pose by pose.
+// Logarithms nearest to their own mean: what the runtime can do pose by pose. A reference beyond half a turn would put the rest
+// pose on another branch than theta = 0.
 static void choose_reference(sn_rotreg_rotations *rotations, int j) {
-  sn_vec3 mean = within_half_turn(mean_unwrapped(rotations, j));
-  for (int round = 0; round < 8; round++) {
-    sn_vec3 sum = {0, 0, 0};
-    for (int k = 0; k < rotations->pose_count; k++) {
-      const sn_mat3 *rotation = rotations->rotation + (size_t)k * (size_t)rotations->joint_count;
-      *theta_at(rotations, k, j) = relative_log(rotations, rotation, j, mean);
-      sum = sn_vec3_add(sum, *theta_at(rotations, k, j));
-    }
-    rotations->reference[j] = mean;
-    sn_vec3 next = within_half_turn(sn_vec3_scale(sum, 1.0 / rotations->pose_count));
-    if (sn_vec3_distance(next, mean) < 1e-9) return;
-    mean = next;
+  sn_vec3 mean = mean_unwrapped(rotations, j);
+  double angle = sn_vec3_length(mean);
+  rotations->reference[j] = angle > SN_PI ? sn_vec3_scale(mean, SN_PI / angle) : mean;
+  for (int k = 0; k < rotations->pose_count; k++) {
+    size_t at = (size_t)k * (size_t)rotations->joint_count;
+    rotations->theta[at + (size_t)j] = relative_log(rotations, rotations->rotation + at, j, rotations->reference[j]);
   }
 }
 

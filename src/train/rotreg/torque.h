@@ -67,20 +67,8 @@ typedef struct sn_torque_model {
   double gain;                    // squared held-out error over that without torques; NAN as published
 } sn_torque_model;
 
-// What pairs are fitted to.
-typedef struct sn_torque_data {
-  const sn_rotreg_rotations *rotations;
-  const sn_folds *folds;
-  const sn_mat3 *sequences; // [gradient][pose]
-  int gradient_count;
-  const sn_rotreg_predictor *whole; // predictors that ignore torques
-  const sn_rotreg_fit_options *options;
-  const sn_rotreg_local *local; // [gradient][joint]; NULL: no prior
-  const sn_torque_loads *loads;
-} sn_torque_data;
-
-// Pairs of all sequences. `held_out` ([pose][gradient]) gets the held-out predictions.
-sn_status sn_torque_fit(sn_context *ctx, sn_arena *memory, const sn_torque_data *data, sn_torque_model *out,
-                        sn_mat3 *held_out);
+// Pairs of all gradients into learned->torque; learned->held_out gets their held-out predictions.
+struct sn_rotreg_learned;
+sn_status sn_torque_fit(sn_context *ctx, sn_arena *memory, struct sn_rotreg_learned *learned);
 
 #endif

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "solve/solve.h"
-#include "train/rotreg/torque.h"
+#include "train/rotreg/reduced.h"
 
 enum {
   terms = sn_rotreg_shear_terms,
@@ -13,37 +13,27 @@ enum {
 
 typedef struct fit_job {
   sn_context *ctx;
-  const sn_torque_data *d;
-  sn_torque_model *out;
+  sn_rotreg_learned *d;
   sn_rotreg_predictor *bases; // [gradient][1 + fold]: without torques, of all poses and without each fold
   sn_mat3 *rotation, *shear;  // [gradient][pose]: the gradients' parts
-  sn_mat3 *held_out;          // [pose][gradient]: held-out predictions of the last pairs that were tried
   double *residual;           // per gradient: squared held-out error
   char *work;
   size_t work_size;
 } fit_job;
 
-// Scratch memory of one worker, an entry per pose.
+// Scratch memory of one worker.
 typedef struct fit_work {
-  double (*phi)[terms], (*y)[6], *blend[2];
+  double *blend[2];   // f_r and f_s of every pose
   double unloaded[2]; // the same without load; NAN where that is outside the range
   int *pick;
   sn_rotreg_work *fit;
 } fit_work;
 
-static size_t fit_work_size(int poses) {
-  size_t each = (terms + 6 + 2) * sizeof(double) + sizeof(double); // an index takes the room of a number
-  return (size_t)poses * each + sn_rotreg_work_size(poses);
-}
-
 static fit_work work_of(const fit_job *job, int worker) {
   size_t poses = (size_t)job->d->rotations->pose_count;
   double *at = (double *)(void *)(job->work + (size_t)worker * job->work_size);
-  fit_work w = {.phi = (double(*)[terms])at};
-  at += terms * poses, w.y = (double(*)[6])at, at += 6 * poses;
-  w.blend[0] = at, w.blend[1] = at + poses, w.pick = (int *)(void *)(at + 2 * poses);
-  w.fit = (sn_rotreg_work *)(void *)(at + 3 * poses);
-  return w;
+  return (fit_work){
+    .blend = {at, at + poses}, .pick = (int *)(void *)(at + 2 * poses), .fit = (void *)(at + 3 * poses)};
 }
 
 static size_t joint_row(const fit_job *job, int pose) {
@@ -52,7 +42,7 @@ static size_t joint_row(const fit_job *job, int pose) {
 static size_t pose_row(const fit_job *job, int l) { return (size_t)l * (size_t)job->d->rotations->pose_count; }
 
 static sn_rotreg_fit_options options_of(const fit_job *job, int l) {
-  sn_rotreg_fit_options options = *job->d->options;
+  sn_rotreg_fit_options options = *job->d->fit;
   if (job->d->local) options.local = job->d->local + (size_t)l * (size_t)job->d->rotations->joint_count;
   return options;
 }
@@ -76,8 +66,8 @@ sn_mat3 sn_torque_predict(const sn_torque_pair *pair, const sn_torque_functions 
 
 static sn_mat3 predict_pose(const fit_job *job, const sn_torque_pair *pair, int pose) {
   size_t at = joint_row(job, pose);
-  return sn_torque_predict(pair, job->out->functions, job->d->rotations->rotation + at, job->d->rotations->theta + at,
-                           job->d->loads->x + at);
+  return sn_torque_predict(pair, job->d->torque.functions, job->d->rotations->rotation + at,
+                           job->d->rotations->theta + at, job->d->loads->x + at);
 }
 
 // ---- the fit of a pair for given blending values --------------------------------------------------------------------
@@ -90,76 +80,43 @@ typedef struct part {
   fit_work *w;
 } part;
 
-// `unloaded`: the blending value without load, where the rest pose is one more example with y = 0; NAN: that torque is
-// outside the range.
-typedef struct regression {
-  const double *blend;
-  double unloaded;
-  int columns;
-} regression;
-
-// y = (H_0 + blend (H_1 - H_0)) phi by least squares.
-static void regress(const part *p, const regression *o, double (*h0)[terms], double (*h1)[terms]) {
-  enum { all = 2 * terms };
-  double a[all][all] = {{0}}, b[all][6] = {{0}}, row[all];
-  for (int i = 0; i < p->count; i++) {
-    int pose = p->pick[i];
-    const double *phi = p->w->phi[pose];
-    for (int k = 0; k < terms; k++) row[k] = phi[k], row[terms + k] = o->blend[pose] * phi[k];
-    for (int r = 0; r < all; r++) {
-      for (int c = 0; c <= r; c++) a[r][c] += row[r] * row[c];
-      for (int c = 0; c < o->columns; c++) b[r][c] += row[r] * p->w->y[pose][c];
-    }
-  }
-  double energy = sn_rotreg_energy(a[0], all, p->count);
-  for (int k = 0; k < all; k++)
-    a[k][k] += k % terms < terms - 1 ? sn_torque_ridge * energy : sn_rotreg_rounding * p->count;
-  if (!isnan(o->unloaded)) {
-    a[terms - 1][terms - 1] += 1, a[all - 1][terms - 1] += o->unloaded;
-    a[all - 1][all - 1] += o->unloaded * o->unloaded;
-  }
-  sn_spd_solve(all, all, a[0], 6, b[0]);
-  for (int c = 0; c < o->columns; c++)
-    for (int k = 0; k < terms; k++) h0[c][k] = b[k][c], h1[c][k] = b[k][c] + b[terms + k][c];
+static void add_row(sn_rotreg_regression *r, const double *phi, double f, const double *y) {
+  double row[2 * terms];
+  for (int k = 0; k < terms; k++) row[k] = phi[k], row[terms + k] = f * phi[k];
+  sn_rotreg_regression_add(r, row, y);
 }
 
-// Tilts: the residual of the rotations after the factors, which both ends share.
-static void fit_tilts(const part *p, const sn_rotreg_predictor *upright, sn_torque_pair *out) {
-  const fit_job *job = p->job;
-  for (int i = 0; i < p->count; i++) {
-    size_t at = joint_row(job, p->pick[i]), truth = pose_row(job, p->l) + (size_t)p->pick[i];
-    sn_mat3 rotated =
-      sn_rotreg_predict_rotation(upright, job->d->rotations->rotation + at, job->d->rotations->theta + at);
-    sn_vec3 left = sn_rotation_log(sn_mat3_mul(sn_mat3_transpose(rotated), job->rotation[truth]));
-    double *y = p->w->y[p->pick[i]];
-    y[0] = left.x, y[1] = left.y, y[2] = left.z;
-  }
-  const regression o = {p->w->blend[0], p->w->unloaded[0], 3};
-  regress(p, &o, out->ends[0].tilt, out->ends[1].tilt);
+// y = (H_0 + f (H_1 - H_0)) phi. Where torque 0 is in the range, the rest pose is one more example with y = 0.
+static void solve_ends(sn_rotreg_regression *r, double unloaded, double (*h0)[terms], double (*h1)[terms]) {
+  const double rest[terms] = {0, 0, 0, 0, 0, 0, 1}, none[6] = {0};
+  if (!isnan(unloaded)) add_row(r, rest, unloaded, none);
+  sn_rotreg_regression_solve(r, sn_torque_ridge, sn_rotreg_rounding);
+  for (int c = 0; c < r->columns; c++)
+    for (int k = 0; k < terms; k++) h0[c][k] = r->b[k][c], h1[c][k] = r->b[k][c] + r->b[terms + k][c];
 }
 
-static void fit_shears(const part *p, sn_torque_pair *out) {
-  for (int i = 0; i < p->count; i++)
-    for (int c = 0; c < 6; c++) {
-      const sn_mat3 *shear = &p->job->shear[pose_row(p->job, p->l) + (size_t)p->pick[i]];
-      p->w->y[p->pick[i]][c] = shear->m[sn_rotreg_shear_entry[c][0]][sn_rotreg_shear_entry[c][1]] - (c < 3);
-    }
-  const regression o = {p->w->blend[1], p->w->unloaded[1], 6};
-  regress(p, &o, out->ends[0].shear, out->ends[1].shear);
-  for (int end = 0; end < 2; end++)
-    for (int c = 0; c < 3; c++) out->ends[end].shear[c][terms - 1] += 1;
-}
-
-// Both ends from all examples: the factors are those of `base`.
+// Both ends from all examples: the factors are those of `base`, tilts and scale/shear are linear in [phi, f phi].
 static void fit_together(const part *p, const sn_rotreg_predictor *base, sn_torque_pair *out) {
   const fit_job *job = p->job;
   sn_rotreg_predictor upright = *base;
+  sn_rotreg_regression tilt = {.terms = 2 * terms, .columns = 3}, shear = {.terms = 2 * terms, .columns = 6};
   memset(upright.tilt, 0, sizeof upright.tilt);
   out->ends[0] = out->ends[1] = upright;
-  for (int k = 0; k < job->d->rotations->pose_count; k++)
-    sn_rotreg_terms(base->shear_joints, job->d->rotations->theta + joint_row(job, k), p->w->phi[k]);
-  fit_tilts(p, &upright, out);
-  fit_shears(p, out);
+  for (int i = 0; i < p->count; i++) {
+    int pose = p->pick[i];
+    size_t at = joint_row(job, pose), truth = pose_row(job, p->l) + (size_t)pose;
+    const sn_vec3 *theta = job->d->rotations->theta + at;
+    sn_mat3 rotated = sn_rotreg_predict_rotation(&upright, job->d->rotations->rotation + at, theta);
+    sn_vec3 left = sn_rotation_log(sn_mat3_mul(sn_mat3_transpose(rotated), job->rotation[truth]));
+    double phi[terms], y[6];
+    sn_rotreg_terms(base->shear_joints, theta, phi);
+    add_row(&tilt, phi, p->w->blend[0][pose], (const double[3]){left.x, left.y, left.z});
+    sn_rotreg_vec(job->shear[truth], y);
+    add_row(&shear, phi, p->w->blend[1][pose], y);
+  }
+  solve_ends(&tilt, p->w->unloaded[0], out->ends[0].tilt, out->ends[1].tilt);
+  solve_ends(&shear, p->w->unloaded[1], out->ends[0].h, out->ends[1].h);
+  for (int n = 0; n < 6; n++) out->ends[n / 3].h[n % 3][terms - 1] += 1;
 }
 
 // The poses of the part at one end of the range, into w->pick.
@@ -167,7 +124,7 @@ static int at_end(const part *p, int load, int end) {
   int found = 0;
   for (int i = 0; load >= 0 && i < p->count; i++) {
     double x = p->job->d->loads->x[joint_row(p->job, p->pick[i]) + (size_t)load];
-    if (end == 0 ? x <= sn_torque_end_width : x >= 1 - sn_torque_end_width) p->w->pick[found++] = p->pick[i];
+    if (end == 0 ? x <= sn_rotreg_rounding : x >= 1 - sn_rotreg_rounding) p->w->pick[found++] = p->pick[i];
   }
   return found;
 }
@@ -177,16 +134,18 @@ static void fit_end(const part *p, int end, sn_torque_pair *out) {
   const fit_job *job = p->job;
   int there = at_end(p, out->load, end);
   sn_rotreg_fit_options options = options_of(job, p->l);
-  sn_rotreg_sample sample = {job->d->rotations, job->d->sequences + pose_row(job, p->l), p->w->pick, there, &options};
+  sn_rotreg_sample sample = {job->d->rotations, job->d->gradients->sequence + pose_row(job, p->l), p->w->pick, there,
+                             &options};
   sn_rotreg_fit(&sample, p->w->fit, &out->ends[end]);
 }
 
 static void set_blends(const fit_job *job, int load, fit_work *w) {
   double unloaded = load < 0 ? 0 : sn_torque_unloaded(job->d->loads, load), f[2] = {0, 0};
-  if (load >= 0 && !isnan(unloaded)) sn_torque_blend(&job->out->functions[load], unloaded, f);
+  if (load >= 0 && !isnan(unloaded)) sn_torque_blend(&job->d->torque.functions[load], unloaded, f);
   for (int n = 0; n < 2; n++) w->unloaded[n] = isnan(unloaded) ? unloaded : f[n];
   for (int k = 0; k < job->d->rotations->pose_count; k++) {
-    if (load >= 0) sn_torque_blend(&job->out->functions[load], job->d->loads->x[joint_row(job, k) + (size_t)load], f);
+    if (load >= 0)
+      sn_torque_blend(&job->d->torque.functions[load], job->d->loads->x[joint_row(job, k) + (size_t)load], f);
     w->blend[0][k] = f[0], w->blend[1][k] = f[1];
   }
 }
@@ -195,12 +154,12 @@ static void set_blends(const fit_job *job, int load, fit_work *w) {
 static void fit_pair(const part *p, int base, int load, sn_torque_pair *out) {
   const fit_job *job = p->job;
   *out = (sn_torque_pair){.load = load};
-  if (job->d->options->published) {
+  if (job->d->fit->published) {
     for (int end = 0; end < 2; end++) fit_end(p, end, out);
     return;
   }
   set_blends(job, load, p->w);
-  fit_together(p, &job->bases[p->l * (1 + job->d->folds->fold_count) + base], out);
+  fit_together(p, &job->bases[p->l * (1 + job->d->data->folds->fold_count) + base], out);
 }
 
 // ---- cross-validation -----------------------------------------------------------------------------------------------
@@ -208,16 +167,16 @@ static void fit_pair(const part *p, int base, int load, sn_torque_pair *out) {
 // The squared error of the pair on held-out poses; `held_out` (may be NULL) gets its gradients there.
 static double hold_out(const fit_job *job, int l, int load, fit_work *w, sn_mat3 *held_out) {
   double residual = 0;
-  for (int f = 0; f < job->d->folds->fold_count; f++) {
-    const sn_fold *fold = &job->d->folds->folds[f];
+  for (int f = 0; f < job->d->data->folds->fold_count; f++) {
+    const sn_fold *fold = &job->d->data->folds->folds[f];
     sn_torque_pair pair;
     fit_pair(&(part){job, l, fold->outside_count, fold->poses, w}, 1 + f, load, &pair);
     for (int m = fold->outside_count; m < fold->count; m++) {
       int pose = fold->poses[m];
       sn_mat3 gradient = predict_pose(job, &pair, pose);
-      double norm = sn_mat3_norm(sn_mat3_sub(gradient, job->d->sequences[pose_row(job, l) + (size_t)pose]));
+      double norm = sn_mat3_norm(sn_mat3_sub(gradient, job->d->gradients->sequence[pose_row(job, l) + (size_t)pose]));
       residual += norm * norm;
-      if (held_out) held_out[(size_t)pose * (size_t)job->d->gradient_count + (size_t)l] = gradient;
+      if (held_out) held_out[(size_t)pose * (size_t)job->d->gradients->gradient_count + (size_t)l] = gradient;
     }
   }
   return residual;
@@ -227,22 +186,24 @@ static void hold_out_range(void *user, int64_t begin, int64_t end, int worker) {
   const fit_job *job = user;
   fit_work w = work_of(job, worker);
   for (int64_t l = begin; l < end; l++)
-    job->residual[l] = hold_out(job, (int)l, job->out->pairs[l].load, &w, job->held_out);
+    job->residual[l] = hold_out(job, (int)l, job->d->torque.pairs[l].load, &w, job->d->held_out);
 }
 
 static double held_out_error(const fit_job *job) {
   double sum = 0;
-  sn_parallel_for(job->ctx, job->d->gradient_count, 1, hold_out_range, (void *)job);
-  for (int l = 0; l < job->d->gradient_count; l++) sum += job->residual[l];
+  sn_parallel_for(job->ctx, job->d->gradients->gradient_count, 1, hold_out_range, (void *)job);
+  for (int l = 0; l < job->d->gradients->gradient_count; l++) sum += job->residual[l];
   return sum;
 }
 
 // ---- choices --------------------------------------------------------------------------------------------------------
 
+static bool moves(const fit_job *job, int j) { return job->d->loads->range[j][1] > job->d->loads->range[j][0]; }
+
 // Torques that change; with a prior only of joints near the key gradient.
 static bool may_follow(const fit_job *job, int l, int load) {
-  if (!(job->d->loads->range[load][1] > job->d->loads->range[load][0])) return false;
-  return !job->d->local || job->d->local[(size_t)l * (size_t)job->d->rotations->joint_count + (size_t)load].near;
+  return moves(job, load) &&
+         (!job->d->local || job->d->local[(size_t)l * (size_t)job->d->rotations->joint_count + (size_t)load].near);
 }
 
 // The joint whose torque has the least cross-validated error, or none where no torque lowers it.
@@ -254,13 +215,9 @@ static void choose_load_range(void *user, int64_t begin, int64_t end, int worker
     for (int load = -1; load < job->d->rotations->joint_count; load++) {
       if (load >= 0 && !may_follow(job, (int)l, load)) continue;
       double residual = hold_out(job, (int)l, load, &w, NULL);
-      if (residual < least) least = residual, job->out->pairs[l].load = load;
+      if (residual < least) least = residual, job->d->torque.pairs[l].load = load;
     }
   }
-}
-
-static void choose_loads(const fit_job *job) {
-  sn_parallel_for(job->ctx, job->d->gradient_count, 1, choose_load_range, (void *)job);
 }
 
 // ---- pairs and functions in alternation -----------------------------------------------------------------------------
@@ -269,16 +226,16 @@ static void fit_pair_range(void *user, int64_t begin, int64_t end, int worker) {
   const fit_job *job = user;
   fit_work w = work_of(job, worker);
   for (int64_t l = begin; l < end; l++) {
-    const part all = {job, (int)l, job->d->rotations->pose_count, job->d->folds->folds[0].poses, &w};
-    fit_pair(&all, 0, job->out->pairs[l].load, &job->out->pairs[l]);
+    const part all = {job, (int)l, job->d->rotations->pose_count, job->d->data->folds->folds[0].poses, &w};
+    fit_pair(&all, 0, job->d->torque.pairs[l].load, &job->d->torque.pairs[l]);
   }
 }
 
 // a.a and a.b of every pose for the gradients that follow joint j: rotations as logarithms seen from the first end, then
 // scale/shear as they are.
 static void sum_weights(const fit_job *job, int j, double *aa[2], double *ab[2]) {
-  for (int l = 0; l < job->d->gradient_count; l++) {
-    const sn_torque_pair *pair = &job->out->pairs[l];
+  for (int l = 0; l < job->d->gradients->gradient_count; l++) {
+    const sn_torque_pair *pair = &job->d->torque.pairs[l];
     if (pair->load != j) continue;
     for (int k = 0; k < job->d->rotations->pose_count; k++) {
       size_t at = joint_row(job, k), truth = pose_row(job, l) + (size_t)k;
@@ -316,8 +273,8 @@ static void fit_function_range(void *user, int64_t begin, int64_t end, int worke
     memset(at, 0, 4 * (size_t)poses * sizeof *at);
     sum_weights(job, (int)j, aa, ab);
     for (int k = 0; k < poses; k++) x[k] = job->d->loads->x[joint_row(job, k) + (size_t)j];
-    sn_torque_functions *to = &job->out->functions[j];
-    if (job->d->options->published) {
+    sn_torque_functions *to = &job->d->torque.functions[j];
+    if (job->d->fit->published) {
       to->offset[0] = sn_torque_fit_polynomial(poses, x, aa[0], ab[0], job->d->loads->degree_r, to->rotation);
       to->offset[1] = sn_torque_fit_polynomial(poses, x, aa[1], ab[1], job->d->loads->degree_s, to->shear);
     } else {
@@ -333,19 +290,14 @@ static sn_status alternate(const fit_job *job) {
   function_job functions = {
     job, SN_NEW(job->ctx, &scratch, double, joint_count *columns *(size_t)job->d->rotations->pose_count)};
   sn_status status = functions.numbers ? SN_OK : job->ctx->error.status;
-  int round_count = job->d->options->published ? 1 : rounds; // ends from the extremes do not depend on the functions
+  int round_count = job->d->fit->published ? 1 : rounds; // ends from the extremes do not depend on the functions
   for (int round = 0; status == SN_OK && round < round_count; round++) {
-    sn_parallel_for(job->ctx, job->d->gradient_count, 1, fit_pair_range, (void *)job);
+    sn_parallel_for(job->ctx, job->d->gradients->gradient_count, 1, fit_pair_range, (void *)job);
     sn_parallel_for(job->ctx, (int64_t)joint_count, 1, fit_function_range, &functions);
   }
-  if (status == SN_OK) sn_parallel_for(job->ctx, job->d->gradient_count, 1, fit_pair_range, (void *)job);
+  if (status == SN_OK) sn_parallel_for(job->ctx, job->d->gradients->gradient_count, 1, fit_pair_range, (void *)job);
   sn_arena_free(&scratch);
   return status;
-}
-
-static void start_functions(const fit_job *job) {
-  for (int j = 0; j < job->d->rotations->joint_count; j++)
-    job->out->functions[j] = (sn_torque_functions){{1, 0, 0}, {1, 0, 0}, {0, 0}};
 }
 
 // ---- all of it ------------------------------------------------------------------------------------------------------
@@ -354,30 +306,28 @@ static void start_range(void *user, int64_t begin, int64_t end, int worker) {
   const fit_job *job = user;
   fit_work w = work_of(job, worker);
   for (int64_t l = begin; l < end; l++) {
-    sn_rotreg_predictor *bases = &job->bases[l * (1 + job->d->folds->fold_count)];
+    sn_rotreg_predictor *bases = &job->bases[l * (1 + job->d->data->folds->fold_count)];
     sn_rotreg_fit_options options = options_of(job, (int)l);
     for (int k = 0; k < job->d->rotations->pose_count; k++) {
       size_t at = pose_row(job, (int)l) + (size_t)k;
-      sn_mat3_polar(job->d->sequences[at], &job->rotation[at], &job->shear[at]);
+      sn_mat3_polar(job->d->gradients->sequence[at], &job->rotation[at], &job->shear[at]);
     }
-    for (int f = 0; f < job->d->folds->fold_count; f++) {
-      const sn_fold *fold = &job->d->folds->folds[f];
-      sn_rotreg_sample sample = {job->d->rotations, job->d->sequences + pose_row(job, (int)l), fold->poses,
+    for (int f = 0; f < job->d->data->folds->fold_count; f++) {
+      const sn_fold *fold = &job->d->data->folds->folds[f];
+      sn_rotreg_sample sample = {job->d->rotations, job->d->gradients->sequence + pose_row(job, (int)l), fold->poses,
                                  fold->outside_count, &options};
       sn_rotreg_refit(&sample, w.fit, &bases[0], &bases[1 + f]);
     }
-    job->out->pairs[l].load = -1;
+    job->d->torque.pairs[l].load = -1;
   }
 }
-
-static bool moves(const fit_job *job, int j) { return job->d->loads->range[j][1] > job->d->loads->range[j][0]; }
 
 static int different_torques(const fit_job *job, int load) {
   int count = 0;
   for (int k = 0; k < job->d->rotations->pose_count; k++) {
     double x = job->d->loads->x[joint_row(job, k) + (size_t)load], nearest = INFINITY;
     for (int m = 0; m < k; m++) nearest = fmin(nearest, fabs(job->d->loads->x[joint_row(job, m) + (size_t)load] - x));
-    count += nearest > sn_torque_end_width;
+    count += nearest > sn_rotreg_rounding;
   }
   return count;
 }
@@ -394,7 +344,7 @@ static sn_status fit_published(fit_job *job) {
                    "published=1 knows the torque of one joint, %d change; choose with joint=NAME", count);
   }
   fit_work w = work_of(job, 0);
-  const part all = {job, 0, job->d->rotations->pose_count, job->d->folds->folds[0].poses, &w};
+  const part all = {job, 0, job->d->rotations->pose_count, job->d->data->folds->folds[0].poses, &w};
   if (at_end(&all, load, 0) < published_enough || at_end(&all, load, 1) < published_enough) {
     return sn_fail(job->ctx, SN_BAD_INPUT,
                    "published=1 takes its predictors from the extreme examples, and needs %d training frames at both "
@@ -406,39 +356,39 @@ static sn_status fit_published(fit_job *job) {
                    "published=1: a polynomial of degree %d needs %d different torques, not %d", degree, degree + 1,
                    different_torques(job, load));
   }
-  for (int l = 0; l < job->d->gradient_count; l++) job->out->pairs[l].load = load;
-  job->out->gain = NAN;
+  for (int l = 0; l < job->d->gradients->gradient_count; l++) job->d->torque.pairs[l].load = load;
+  job->d->torque.gain = NAN;
   return alternate(job);
 }
 
 static sn_status fit_all(fit_job *job) {
-  int folds = 1 + job->d->folds->fold_count;
-  for (int l = 0; l < job->d->gradient_count; l++) job->bases[l * folds] = job->d->whole[l];
-  sn_parallel_for(job->ctx, job->d->gradient_count, 1, start_range, job);
-  start_functions(job);
-  if (job->d->options->published) return fit_published(job);
+  int folds = 1 + job->d->data->folds->fold_count;
+  for (int l = 0; l < job->d->gradients->gradient_count; l++) job->bases[l * folds] = job->d->predictors[l];
+  sn_parallel_for(job->ctx, job->d->gradients->gradient_count, 1, start_range, job);
+  for (int j = 0; j < job->d->rotations->joint_count; j++)
+    job->d->torque.functions[j] = (sn_torque_functions){{1, 0, 0}, {1, 0, 0}, {0, 0}};
+  if (job->d->fit->published) return fit_published(job);
   double without = held_out_error(job);
-  choose_loads(job);
+  sn_parallel_for(job->ctx, job->d->gradients->gradient_count, 1, choose_load_range, job);
   sn_status status = alternate(job);
-  job->out->gain = without > 0 ? held_out_error(job) / without : 1;
+  job->d->torque.gain = without > 0 ? held_out_error(job) / without : 1;
   return status;
 }
 
-sn_status sn_torque_fit(sn_context *ctx, sn_arena *memory, const sn_torque_data *data, sn_torque_model *out,
-                        sn_mat3 *held_out) {
+sn_status sn_torque_fit(sn_context *ctx, sn_arena *memory, sn_rotreg_learned *d) {
   sn_arena scratch = sn_arena_new(ctx);
-  size_t gradients = (size_t)data->gradient_count, all_poses = gradients * (size_t)data->rotations->pose_count;
-  fit_job job = {.ctx = ctx, .d = data, .out = out, .held_out = held_out};
-  *out = (sn_torque_model){.pairs = SN_NEW(ctx, memory, sn_torque_pair, gradients),
-                           .functions = SN_NEW(ctx, memory, sn_torque_functions, data->rotations->joint_count)};
-  job.bases = SN_NEW(ctx, &scratch, sn_rotreg_predictor, gradients * (size_t)(1 + data->folds->fold_count));
-  job.rotation = SN_NEW(ctx, &scratch, sn_mat3, all_poses);
-  job.shear = SN_NEW(ctx, &scratch, sn_mat3, all_poses);
+  size_t gradients = (size_t)d->gradients->gradient_count, poses = (size_t)d->rotations->pose_count;
+  fit_job job = {.ctx = ctx, .d = d};
+  d->torque = (sn_torque_model){.pairs = SN_NEW(ctx, memory, sn_torque_pair, gradients),
+                                .functions = SN_NEW(ctx, memory, sn_torque_functions, d->rotations->joint_count)};
+  job.bases = SN_NEW(ctx, &scratch, sn_rotreg_predictor, gradients * (size_t)(1 + d->data->folds->fold_count));
+  job.rotation = SN_NEW(ctx, &scratch, sn_mat3, gradients * poses);
+  job.shear = SN_NEW(ctx, &scratch, sn_mat3, gradients * poses);
   job.residual = SN_NEW(ctx, &scratch, double, gradients);
-  job.work_size = fit_work_size(data->rotations->pose_count);
+  job.work_size = 3 * poses * sizeof(double) + sn_rotreg_work_size((int)poses); // an index takes the room of a number
   job.work = sn_arena_alloc(ctx, &scratch, (size_t)sn_threads(ctx), job.work_size);
-  bool all = out->pairs && out->functions && job.bases && job.rotation && job.shear && job.residual && job.work;
-  sn_status status = all ? fit_all(&job) : ctx->error.status;
+  bool all = d->torque.pairs && d->torque.functions && job.bases && job.rotation && job.shear && job.residual;
+  sn_status status = all && job.work ? fit_all(&job) : ctx->error.status;
   sn_arena_free(&scratch);
   return status;
 }

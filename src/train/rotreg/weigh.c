@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/team.h"
+#include "train/train.h"
 
 typedef struct fit_job {
   sn_rotreg_learned *l;
@@ -49,10 +50,7 @@ sn_status sn_rotreg_predictors_fit(sn_context *ctx, sn_arena *memory, sn_rotreg_
   job.work = sn_arena_alloc(ctx, memory, (size_t)sn_threads(ctx), job.work_size);
   if (!l->predictors || !l->held_out || !job.work) return ctx->error.status;
   sn_parallel_for(ctx, (int64_t)count, 1, fit_range, &job);
-  if (!l->loads) return SN_OK;
-  const sn_torque_data data = {
-    l->rotations, l->data->folds, l->gradients->sequence, (int)count, l->predictors, l->fit, l->local, l->loads};
-  return sn_torque_fit(ctx, memory, &data, &l->torque, l->held_out);
+  return l->loads ? sn_torque_fit(ctx, memory, l) : SN_OK;
 }
 
 typedef struct edge_job {
@@ -87,7 +85,7 @@ double sn_rotreg_mean(const double *values, size_t count) {
 }
 
 static void invert(double *values, size_t count, double diagonal) {
-  double floor = sn_rotreg_floor * sn_rotreg_mean(values, count) + 1e-24 * diagonal * diagonal + 1e-300;
+  double floor = sn_rotreg_rounding * sn_rotreg_mean(values, count) + 1e-24 * diagonal * diagonal + 1e-300;
   for (size_t k = 0; k < count; k++) values[k] = 1 / (values[k] + floor);
 }
 
@@ -102,4 +100,42 @@ sn_status sn_rotreg_weigh(sn_context *ctx, const sn_rotreg_learned *l, double (*
   invert(&edge[0][0], 2 * (size_t)triangles, diagonal);
   invert(anchor, (size_t)rest->vertex_count, diagonal);
   return status;
+}
+
+// ---- what both forms share ------------------------------------------------------------------------------------------
+
+// As published weights on any joints (4.2); else the base of `lbs`, which starts from the file's weights.
+static sn_status make_skin(sn_context *ctx, sn_rotreg_training *t) {
+  const sn_examples *e = t->data.examples;
+  const sn_skin_options skin = {.influences = 4};
+  if (t->fit.published) return sn_free_weights(ctx, &skin, e, &e->poses, t->data.keys, &t->skin);
+  return sn_train_skin(ctx, &(sn_skin_task){&skin, e, SN_RT_BLEND_LINEAR, t->data.keys}, &t->skin, NULL);
+}
+
+sn_status sn_rotreg_training_start(sn_context *ctx, sn_arena *memory, const sn_examples *examples,
+                                   const sn_keys *keys, sn_rotreg_training *t) {
+  t->memory = memory;
+  t->data = (sn_rotreg_data){examples, &t->topology, keys, &t->folds, &t->skin, t->fit.published};
+  t->learned.data = &t->data, t->learned.rotations = &t->rotations;
+  t->learned.fit = &t->fit, t->learned.gradients = &t->gradients;
+  t->anchor_weight = SN_NEW(ctx, memory, double, examples->rest.vertex_count);
+  t->edge = sn_arena_alloc(ctx, memory, (size_t)examples->rest.triangle_count, sizeof *t->edge);
+  sn_status status = t->anchor_weight && t->edge ? SN_OK : ctx->error.status;
+  if (status == SN_OK) status = sn_topology_build(ctx, &examples->rest, &t->topology);
+  if (status == SN_OK) status = sn_rotreg_rotations_build(ctx, memory, examples, keys, &t->rotations);
+  if (status == SN_OK) status = make_skin(ctx, t);
+  return status == SN_OK ? sn_folds_of_keys(ctx, memory, examples, keys, &t->folds) : status;
+}
+
+sn_status sn_rotreg_training_finish(sn_context *ctx, sn_rotreg_training *t) {
+  sn_status status = sn_rotreg_predictors_fit(ctx, t->memory, &t->learned);
+  if (status != SN_OK) return status;
+  status = t->fit.published ? sn_rotreg_anchors_blend(ctx, t->memory, &t->data, &t->anchors)
+                            : sn_rotreg_anchors_fit(ctx, t->memory, &t->data, &t->anchors, t->anchor_weight);
+  return status == SN_OK ? sn_rotreg_weigh(ctx, &t->learned, t->edge, t->anchor_weight) : status;
+}
+
+void sn_rotreg_training_free(sn_rotreg_training *t) {
+  sn_topology_free(&t->topology);
+  sn_skin_free(&t->skin);
 }

@@ -39,7 +39,7 @@ static void store_predictor(const sn_rotreg_predictor *p, int lane, sn_rt_rotreg
     for (int m = 0; m < 9; m++) to->map[k][m][lane] = (float)p->factors[k].map.m[m / 3][m % 3];
   }
   for (int c = 0; c < 6; c++)
-    for (int m = 0; m < sn_rotreg_shear_terms; m++) to->shear[c][m][lane] = (float)p->shear[c][m];
+    for (int m = 0; m < sn_rotreg_shear_terms; m++) to->shear[c][m][lane] = (float)p->h[c][m];
   for (int c = 0; c < 3; c++)
     for (int m = 0; m < sn_rotreg_shear_terms; m++) to->tilt[c][m][lane] = (float)p->tilt[c][m];
 }

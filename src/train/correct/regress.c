@@ -315,7 +315,7 @@ sn_status sn_regression_choose(sn_regression *r) {
   if (status == SN_OK) status = choose_ridges(r);
   if (status != SN_OK) return status;
   bool too_few = r->m->pose_count - 1 < sn_usual_folds; // but for the rest pose
-  r->undecided = too_few || !(r->score < r->uncorrected);
+  r->undecided = too_few || !(SN_WORTH_IT * r->score < r->uncorrected);
   r->as_model = true;
   if (!r->undecided) return score_settings(r, &r->ridges, 1, &r->score);
   // Shapes of named values are exact: the least ridge keeps them and their linear mixtures.

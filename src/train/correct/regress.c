@@ -155,6 +155,7 @@ static sn_status held_out_error(sn_context *ctx, const sn_fold *fold, const set_
   int count = fold->count - fold->outside_count, columns = s->columns;
   const int *held = fold->poses + fold->outside_count;
   double *a = s->work, *b = a + (size_t)count * (size_t)s->poses;
+  if (count == 0) return SN_OK; // all of them are the rest pose
   for (int n = 0; n < count; n++)
     for (int k = 0; k < count; k++) a[n * count + k] = s->inverse[held[n] * s->poses + held[k]];
   pick_rows(fold, s->alpha, columns, b);

@@ -10,8 +10,7 @@
 #include "solve/lapack.h"
 
 enum { most_fields = 64 };
-// Vertices of a patch, on average: each is tried.
-static const int patch_sizes[] = {16, 32, 64};
+enum { patch_size = 16 }; // vertices of a patch, on average
 // Of the error that may be added: the part for components that are dropped. Controls and functions are dropped where
 // they save less error per byte than the last component that is kept.
 static const double part_of_components = 0.5;
@@ -45,7 +44,7 @@ typedef struct space {
   double lost; // of functions that are dropped
 } space;
 
-typedef struct builder {
+struct sn_fields {
   sn_regression *r;
   int patch_count, ranks, *patch_of; // patch_of: of every vertex
   int most;                          // components of a patch
@@ -53,7 +52,7 @@ typedef struct builder {
   space *spaces; // control_count
   double slope;  // squared error that a byte has to save
   sn_corrections *out;
-} builder;
+};
 
 // ---- components -----------------------------------------------------------------------------------------------------------------
 
@@ -79,7 +78,7 @@ static void scatter_weights(const sn_regression *r, const patch *p, int set, con
 
 // z = L^T w of every control, ranks rows of 3 count columns: the displacements that each control alone causes, by its
 // orthonormal functions. Controls are counted one by one, because in new motion they move one without the other.
-static sn_status find_needs(sn_context *ctx, sn_arena *memory, const builder *b, const patch *p, int first,
+static sn_status find_needs(sn_context *ctx, sn_arena *memory, const sn_fields *b, const patch *p, int first,
                             double *z) {
   const sn_regression *r = b->r;
   int poses = r->m->pose_count, width = 3 * p->count;
@@ -113,7 +112,7 @@ static sn_status find_needs(sn_context *ctx, sn_arena *memory, const builder *b,
 }
 
 static sn_status find_components(sn_context *ctx, sn_arena *memory, void *user, int index) {
-  builder *b = user;
+  sn_fields *b = user;
   patch *p = b->patches + index;
   // The eigenvectors u of z z^T have the values of those of z^T z, which are z^T u over their roots.
   int width = 3 * p->count, side = b->ranks < width ? b->ranks : width;
@@ -156,17 +155,12 @@ static double component_bytes(const patch *p) {
   return entry_bytes * ((p->count + SN_RT_LANES - 1) / SN_RT_LANES) + number_bytes * (double)usual_terms;
 }
 
-// What the components of a number of patches cost.
-typedef struct cost {
-  double lost, bytes;
-} cost;
-
 // The components with the most energy per byte, until what is left is little enough or there is no more room.
-static sn_status keep_components(builder *b, const sn_field_limits *limits, cost *out) {
+static sn_status keep_components(sn_fields *b, const sn_field_limits *limits, sn_field_limits *out) {
   candidate *list = SN_NEW(b->r->ctx, b->r->memory, candidate, (size_t)b->patch_count * most_fields);
   if (!list) return b->r->ctx->error.status;
   int count = 0;
-  *out = (cost){0}, b->slope = 0;
+  *out = (sn_field_limits){0}, b->slope = 0;
   for (int n = 0; n < b->patch_count; n++) {
     patch *p = b->patches + n;
     out->lost += p->energy, p->kept = 0;
@@ -186,7 +180,7 @@ static sn_status keep_components(builder *b, const sn_field_limits *limits, cost
 // ---- coefficients --------------------------------------------------------------------------------------------
 
 // Which controls the patch depends on: those that save enough error for their bytes.
-static double choose_controls(const builder *b, patch *p) {
+static double choose_controls(const sn_fields *b, patch *p) {
   double lost = 0, least = b->slope * number_bytes * usual_functions * p->kept;
   for (int k = 0; k < b->r->control_count; k++) {
     const space *s = b->spaces + k;
@@ -201,7 +195,7 @@ static double choose_controls(const builder *b, patch *p) {
 }
 
 // The fields of positions, and those of normals that fit their displacements best with the same coefficients.
-static sn_status put_fields(sn_context *ctx, sn_arena *memory, const builder *b, const patch *p) {
+static sn_status put_fields(sn_context *ctx, sn_arena *memory, const sn_fields *b, const patch *p) {
   size_t n = (size_t)b->r->m->vertex_count;
   int width = 3 * p->count;
   double *z = SN_NEW(ctx, memory, double, (size_t)b->ranks *(size_t)width);
@@ -220,7 +214,7 @@ static sn_status put_fields(sn_context *ctx, sn_arena *memory, const builder *b,
 }
 
 static sn_status regress_patch(sn_context *ctx, sn_arena *memory, void *user, int index) {
-  builder *b = user;
+  sn_fields *b = user;
   patch *p = b->patches + index;
   int width = 3 * p->count;
   if (p->kept == 0) return SN_OK;
@@ -242,7 +236,7 @@ static bool depends_on(const patch *p, int control) {
 }
 
 // The features of a control side by side, and the factor of their Gram matrix.
-static sn_status start_space(sn_context *ctx, sn_arena *memory, const builder *b, int control) {
+static sn_status start_space(sn_context *ctx, sn_arena *memory, const sn_fields *b, int control) {
   space *s = b->spaces + control;
   const sn_term_list *list = &b->r->terms;
   int poses = b->r->m->pose_count, rank = s->rank, column = 0;
@@ -266,7 +260,7 @@ static sn_status start_space(sn_context *ctx, sn_arena *memory, const builder *b
 
 // Principal components of what all patches need of a control.
 static sn_status find_functions(sn_context *ctx, sn_arena *memory, void *user, int control) {
-  builder *b = user;
+  sn_fields *b = user;
   space *s = b->spaces + control;
   int rank = s->rank;
   double *values = SN_NEW(ctx, memory, double, rank);
@@ -295,7 +289,7 @@ static sn_status find_functions(sn_context *ctx, sn_arena *memory, void *user, i
 }
 
 // Scales fields and coefficients so that a coefficient is at most 1 at the poses.
-static void normalise(const builder *b, patch *p) {
+static void normalise(const sn_fields *b, patch *p) {
   size_t n = (size_t)b->r->m->vertex_count;
   for (int k = 0; k < p->kept; k++) {
     double peak = 0;
@@ -310,7 +304,7 @@ static void normalise(const builder *b, patch *p) {
 
 // The patch's coefficients as sums of the functions, and their values at the poses.
 static sn_status mix_patch(sn_context *ctx, sn_arena *memory, void *user, int index) {
-  builder *b = user;
+  sn_fields *b = user;
   patch *p = b->patches + index;
   int poses = b->r->m->pose_count, kept = p->kept, first = 0;
   if (kept == 0) return SN_OK;
@@ -337,7 +331,7 @@ static sn_status mix_patch(sn_context *ctx, sn_arena *memory, void *user, int in
 }
 
 // The functions of a control by its terms: count rows of as many numbers as it has terms.
-static sn_status describe_functions(const builder *b, int control, sn_functions *out) {
+static sn_status describe_functions(const sn_fields *b, int control, sn_functions *out) {
   sn_regression *r = b->r;
   const space *s = b->spaces + control;
   *out = (sn_functions){.first = s->first, .end = s->end, .count = s->count};
@@ -358,7 +352,7 @@ static sn_status describe_functions(const builder *b, int control, sn_functions 
   return SN_OK;
 }
 
-static sn_status make_spaces(builder *b) {
+static sn_status make_spaces(sn_fields *b) {
   sn_regression *r = b->r;
   b->spaces = SN_NEW(r->ctx, r->memory, space, r->control_count);
   sn_status status = b->spaces ? SN_OK : r->ctx->error.status;
@@ -374,7 +368,7 @@ static sn_status make_spaces(builder *b) {
 
 // ---- all -----------------------------------------------------------------------------------------------------
 
-static sn_status make_patches(builder *b, const float (*positions)[3], int size) {
+static sn_status make_patches(sn_fields *b, const float (*positions)[3], int size) {
   sn_regression *r = b->r;
   int n = r->m->vertex_count, *order = SN_NEW(r->ctx, r->memory, int, n);
   int *patch_of = b->patch_of = SN_NEW(r->ctx, r->memory, int, n);
@@ -396,7 +390,7 @@ static sn_status make_patches(builder *b, const float (*positions)[3], int size)
 }
 
 // Room for what is found in parallel.
-static sn_status make_room(builder *b, int *places) {
+static sn_status make_room(sn_fields *b, int *places) {
   sn_regression *r = b->r;
   for (int c = 0; c < b->patch_count; c++) {
     patch *p = b->patches + c;
@@ -413,7 +407,7 @@ static sn_status make_room(builder *b, int *places) {
   return b->out->deltas ? SN_OK : r->ctx->error.status;
 }
 
-static sn_status describe(builder *b) {
+static sn_status describe(sn_fields *b) {
   sn_regression *r = b->r;
   sn_corrections *out = b->out;
   size_t poses = (size_t)r->m->pose_count;
@@ -450,48 +444,22 @@ static sn_status describe(builder *b) {
   return status;
 }
 
-enum { size_count = sizeof patch_sizes / sizeof *patch_sizes };
-
-struct sn_fields {
-  builder sizes[size_count]; // the first alone where all vertices are one patch
-};
-
 sn_status sn_fields_find(sn_regression *r, float (*positions)[3], int shapes, sn_fields **out) {
-  sn_fields *f = *out = SN_NEW(r->ctx, r->memory, sn_fields, 1);
-  builder shared = {.r = r, .most = shapes ? shapes : most_fields};
-  sn_status status = f ? make_spaces(&shared) : r->ctx->error.status;
-  for (int k = 0; status == SN_OK && k < (shapes ? 1 : size_count); k++) {
-    builder *b = f->sizes + k;
-    *b = shared;
-    status = make_patches(b, (const float(*)[3])positions, shapes ? r->m->vertex_count : patch_sizes[k]);
-    const sn_folds each = {.fold_count = b->patch_count};
-    if (status == SN_OK) status = sn_folds_run(r->ctx, &each, find_components, b);
-  }
-  return status;
+  sn_fields *b = *out = SN_NEW(r->ctx, r->memory, sn_fields, 1);
+  if (!b) return r->ctx->error.status;
+  *b = (sn_fields){.r = r, .most = shapes ? shapes : most_fields};
+  sn_status status = make_spaces(b);
+  if (status == SN_OK)
+    status = make_patches(b, (const float(*)[3])positions, shapes ? r->m->vertex_count : patch_size);
+  const sn_folds each = {.fold_count = b->patch_count};
+  return status == SN_OK ? sn_folds_run(r->ctx, &each, find_components, b) : status;
 }
 
-static bool is_better(cost a, cost best, double may_be_lost) {
-  return a.lost <= may_be_lost && best.lost <= may_be_lost ? a.bytes < best.bytes : a.lost < best.lost;
-}
-
-// The patches that lose what may be lost in the fewest bytes, or the least in the room there is.
-static sn_status choose_patches(sn_fields *f, const sn_field_limits *limits, builder **best, cost *spent) {
-  sn_status status = SN_OK;
-  for (int k = 0; status == SN_OK && k < size_count && f->sizes[k].r; k++) {
-    cost trial = {0};
-    status = keep_components(f->sizes + k, limits, &trial);
-    if (status == SN_OK && (k == 0 || is_better(trial, *spent, part_of_components * limits->lost)))
-      *best = f->sizes + k, *spent = trial;
-  }
-  return status;
-}
-
-sn_status sn_fields_make(sn_fields *fields, sn_field_limits *limits, sn_corrections *out) {
-  builder *b = NULL;
-  cost spent = {0};
+sn_status sn_fields_make(sn_fields *b, sn_field_limits *limits, sn_corrections *out) {
+  sn_field_limits spent = {0};
   int places = 0;
-  sn_status status = choose_patches(fields, limits, &b, &spent);
-  sn_regression *r = fields->sizes[0].r;
+  sn_status status = keep_components(b, limits, &spent);
+  sn_regression *r = b->r;
   *out = (sn_corrections){.vertex_count = r->m->vertex_count, .pruned = true};
   if (status != SN_OK) return status;
   const sn_folds each = {.fold_count = b->patch_count}, controls = {.fold_count = r->control_count};
@@ -501,7 +469,7 @@ sn_status sn_fields_make(sn_fields *fields, sn_field_limits *limits, sn_correcti
   if (status == SN_OK) status = sn_folds_run(r->ctx, &controls, find_functions, b);
   if (status == SN_OK) status = sn_folds_run(r->ctx, &each, mix_patch, b);
   if (status == SN_OK) status = describe(b);
-  *limits = (sn_field_limits){spent.lost, spent.bytes};
+  *limits = spent;
   for (int c = 0; status == SN_OK && c < b->patch_count; c++) limits->lost += b->patches[c].lost;
   for (int k = 0; status == SN_OK && k < r->control_count; k++) limits->lost += b->spaces[k].lost;
   return status;

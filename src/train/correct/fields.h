@@ -12,7 +12,7 @@ typedef struct sn_field_limits {
   double bytes; // of all fields, about, at most; 0: any number
 } sn_field_limits;
 
-// Patches of several sizes with all their components, or the first `shapes` of all vertices. `r` is solved.
+// Patches with all their components, or the first `shapes` of all vertices. `r` is solved.
 typedef struct sn_fields sn_fields;
 sn_status sn_fields_find(sn_regression *r, float (*positions)[3], int shapes, sn_fields **out);
 // Those within the limits, which are replaced by what is lost and by the bytes of the fields, about.

@@ -11,7 +11,7 @@
 #include "train/near.h"
 
 // Relative to the mean diagonal of the relevant joints' covariance.
-const double sn_ridges[SN_RIDGE_COUNT] = {1e-5, 1e-4, 1e-3, 1e-2, 1e-1};
+const double sn_ridges[SN_RIDGE_COUNT] = {1e-5, 1e-4, 1e-3, 1e-2};
 enum { usual_ridge = 2 }; // where the data cannot decide
 
 // Prior variance of joints that are not relevant (METHODS.md: a constant, within one clip false correlations hold).
@@ -155,6 +155,7 @@ static sn_status held_out_error(sn_context *ctx, const sn_fold *fold, const set_
   int count = fold->count - fold->outside_count, columns = s->columns;
   const int *held = fold->poses + fold->outside_count;
   double *a = s->work, *b = a + (size_t)count * (size_t)s->poses;
+  if (count == 0) return SN_OK; // all of them are the rest pose
   for (int n = 0; n < count; n++)
     for (int k = 0; k < count; k++) a[n * count + k] = s->inverse[held[n] * s->poses + held[k]];
   pick_rows(fold, s->alpha, columns, b);
@@ -315,7 +316,7 @@ sn_status sn_regression_choose(sn_regression *r) {
   if (status == SN_OK) status = choose_ridges(r);
   if (status != SN_OK) return status;
   bool too_few = r->m->pose_count - 1 < sn_usual_folds; // but for the rest pose
-  r->undecided = too_few || !(r->score < r->uncorrected);
+  r->undecided = too_few || !(SN_WORTH_IT * r->score < r->uncorrected);
   r->as_model = true;
   if (!r->undecided) return score_settings(r, &r->ridges, 1, &r->score);
   // Shapes of named values are exact: the least ridge keeps them and their linear mixtures.

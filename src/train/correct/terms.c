@@ -12,10 +12,7 @@ static const double half = 0.5;        // prior variance of a joint's polynomial
 static const double square = 0.25;     // of the squares among the polynomials, relative to theta itself
 static const double product = 0.1;     // of a pair's products
 static const double length = 1.0 / 32; // of the diagonal: a translation as likely as a rotation by one radian
-static const double pivot =
-  1e-6; // centres end where the kernel of the next would be less than this part of the largest
-enum { most_centres = 14 };
-_Static_assert((int)most_centres <= (int)SN_MOST_FEATURES, "room for a joint's features");
+static const double pivot = 1e-9; // centres end where the kernel of the next is rounding, relative to the largest
 
 double sn_terms_width(void) { return width; }
 
@@ -110,12 +107,12 @@ static double kernel(const double *x, const double *y) {
 }
 
 // Pivoted incomplete Cholesky: the pose whose kernel is least explained becomes the next centre. `left`: pose_count;
-// `columns`: most_centres of them.
+// `columns`: SN_MOST_FEATURES of them.
 static int find_centres(const double (*x)[3], int poses, double *left, double *columns, int *pivots) {
   double largest = 0;
   for (int p = 0; p < poses; p++) left[p] = kernel(x[p], x[p]), largest = fmax(largest, left[p]);
   int rank = 0;
-  for (; rank < most_centres; rank++) {
+  for (; rank < SN_MOST_FEATURES; rank++) {
     int next = 0;
     for (int p = 1; p < poses; p++)
       if (left[p] > left[next]) next = p;
@@ -136,8 +133,8 @@ static int find_centres(const double (*x)[3], int poses, double *left, double *c
 static sn_status make_gaussians(sn_context *ctx, sn_arena *memory, const sn_residuals *m, sn_terms *t) {
   size_t poses = (size_t)m->pose_count;
   double(*x)[3] = sn_arena_alloc(ctx, memory, poses, sizeof *x);
-  double *left = SN_NEW(ctx, memory, double, poses), *columns = SN_NEW(ctx, memory, double, most_centres *poses);
-  int pivots[most_centres];
+  double *left = SN_NEW(ctx, memory, double, poses), *columns = SN_NEW(ctx, memory, double, SN_MOST_FEATURES *poses);
+  int pivots[SN_MOST_FEATURES];
   if (!x || !left || !columns) return ctx->error.status;
   for (int p = 0; p < m->pose_count; p++) control_at(m, t->a, p, x[p]);
   t->kind = SN_RT_TERMS_GAUSS, t->scale = sqrt(half);

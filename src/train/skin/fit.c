@@ -122,32 +122,23 @@ static double size_of(int n, const double (*a)[SN_SIMPLEX_MAX]) {
   return trace - sum / n;
 }
 
-// Damped Gauss-Newton steps from `base`, the normal equations at `weights`. A step that promises hardly anything is the last and
-// is not checked.
-static void descend(const fit_job *job, const fit_vertex *v, double mu, double error, sn_simplex *base,
+// Gauss-Newton steps from `base`, the normal equations at `weights`, as long as they lower the error. A step that promises hardly
+// anything is the last and is not checked.
+static void descend(const fit_job *job, const fit_vertex *v, double mu, double error, const sn_simplex *base,
                     double *weights) {
-  double damping = 1e-4;
+  sn_simplex at = *base, next;
   error += mu * from_prior(v, weights);
-  for (int n = 0; n < most_steps && damping < 1e3; n++) {
-    sn_simplex step = *base, next;
-    double size = 1e-300;
-    for (int k = 0; k < v->count; k++) size += base->a[k][k];
-    add_prior(&step, v, mu);
-    memcpy(step.w, weights, sizeof step.w);
-    double before = sn_simplex_energy(&step);
-    sn_simplex damped = step;
-    for (int k = 0; k < v->count; k++) damped.a[k][k] += damping * size, damped.b[k] += damping * size * weights[k];
-    sn_simplex_solve_sparse(&damped, job->influences);
-    memcpy(step.w, damped.w, sizeof step.w);
-    bool last = before - sn_simplex_energy(&step) < converged * error;
-    double found = last ? error : linearise(job, v, step.w, &next) + mu * from_prior(v, step.w);
-    if (last || found < error) memcpy(weights, step.w, sizeof step.w);
+  for (int n = 0; n < most_steps; n++, at = next) {
+    add_prior(&at, v, mu);
+    memcpy(at.w, weights, sizeof at.w);
+    double before = sn_simplex_energy(&at);
+    sn_simplex_solve_sparse(&at, job->influences);
+    bool last = before - sn_simplex_energy(&at) < converged * error;
+    double found = last ? error : linearise(job, v, at.w, &next) + mu * from_prior(v, at.w);
+    if (!last && !(found < error)) break;
+    memcpy(weights, at.w, sizeof at.w);
     if (last) break;
-    if (found < error) {
-      *base = next, error = found, damping *= 0.3;
-    } else {
-      damping *= 10;
-    }
+    error = found;
   }
 }
 

@@ -314,13 +314,15 @@ static sn_status solve_coarse(sn_context *ctx, sn_arena *memory, const fit_probl
                               fit_model *m, rig_tree *tree) {
   rig_way loose = {.affine = plan->affine};
   rig_search s = {.ctx = ctx, .m = m, .way = {.tree = plan->tree ? tree : NULL, .affine = plan->affine}};
-  int rounds = 0, capacity = plan->bones + 2 + plan->bones / 4;
+  int rounds = 0, capacity = plan->bones + 8 + plan->bones / 8;
   bool searched = plan->bones <= searched_bones;
   sn_status status = sn_rig_tree_new(ctx, memory, capacity, tree);
   tree->body = plan->body, tree->rise = bearable_rise;
   if (status == SN_OK) status = sn_rig_start_clusters(ctx, memory, p, capacity, plan->limit, &loose, m);
-  while (status == SN_OK && m->bones > plan->bones)
-    status = sn_rig_remove_cheapest(ctx, m, &loose, (m->bones - plan->bones + 2) / 3);
+  while (status == SN_OK && m->bones > plan->bones) {
+    status = sn_rig_remove_cheapest(ctx, m, &loose, searched ? 1 : (m->bones - plan->bones + 2) / 3);
+    if (status == SN_OK && searched) status = sn_rig_round(ctx, m, &loose, FIT_ADJUST, true);
+  }
   if (status == SN_OK) status = some_rounds(ctx, m, &loose, 12, pays_meanwhile, &rounds);
   if (status == SN_OK && plan->tree) status = join(ctx, m, &s.way, searched ? 8 : 4);
   status = tell(ctx, status, 1);

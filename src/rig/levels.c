@@ -274,20 +274,14 @@ static sn_status exchange(rig_search *s, int count, bool anew) {
   return status == SN_OK ? some_rounds(ctx, m, &s->way, 4, pays_meanwhile, &rounds) : status;
 }
 
-// The squared error; a joint outside of the body counts as much as a bone's part of it.
-static double score(const fit_model *m, const rig_tree *tree) {
-  return m->error * (1 + (tree ? sn_rig_joints_outside(tree) : 0) / (double)m->bones);
-}
-
-// Exchanges as long as they lower the score. Where those with a new tree do not, one with the present tree is tried.
+// Exchanges as long as they lower the error. Where those with a new tree do not, one with the present tree is tried.
 static sn_status search(rig_search *s) {
   int failed = 0, alternatives = s->way.tree ? 2 : 1;
   sn_status status = SN_OK;
   for (int k = 0; k < exchanges && failed < alternatives && s->m->bones > 1 && status == SN_OK; k++) {
-    double before = score(s->m, s->way.tree);
     store(s, &s->before);
-    status = exchange(s, 2 + s->m->bones / 16, failed == 0);
-    failed = score(s->m, s->way.tree) < enough_better * before ? 0 : failed + 1;
+    status = exchange(s, 1 + s->m->bones / 12, failed == 0);
+    failed = s->m->error < enough_better * s->before.m.error ? 0 : failed + 1;
     if (failed > 0) restore(s, &s->before);
   }
   return status;
@@ -314,15 +308,13 @@ static sn_status solve_coarse(sn_context *ctx, sn_arena *memory, const fit_probl
                               fit_model *m, rig_tree *tree) {
   rig_way loose = {.affine = plan->affine};
   rig_search s = {.ctx = ctx, .m = m, .way = {.tree = plan->tree ? tree : NULL, .affine = plan->affine}};
-  int rounds = 0, capacity = plan->bones + 8 + plan->bones / 8;
+  int rounds = 0, capacity = plan->bones + 1 + plan->bones / 4;
   bool searched = plan->bones <= searched_bones;
   sn_status status = sn_rig_tree_new(ctx, memory, capacity, tree);
   tree->body = plan->body, tree->rise = bearable_rise;
   if (status == SN_OK) status = sn_rig_start_clusters(ctx, memory, p, capacity, plan->limit, &loose, m);
-  while (status == SN_OK && m->bones > plan->bones) {
-    status = sn_rig_remove_cheapest(ctx, m, &loose, searched ? 1 : (m->bones - plan->bones + 2) / 3);
-    if (status == SN_OK && searched) status = sn_rig_round(ctx, m, &loose, FIT_ADJUST, true);
-  }
+  while (status == SN_OK && m->bones > plan->bones)
+    status = sn_rig_remove_cheapest(ctx, m, &loose, (m->bones - plan->bones + 2) / 3);
   if (status == SN_OK) status = some_rounds(ctx, m, &loose, 12, pays_meanwhile, &rounds);
   if (status == SN_OK && plan->tree) status = join(ctx, m, &s.way, searched ? 8 : 4);
   status = tell(ctx, status, 1);

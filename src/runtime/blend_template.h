@@ -20,7 +20,8 @@ static SN_RT_INLINE uint32_t opposite(const float *q, const float *pivot) {
 
 // What a group with one set of joints makes of its palette entries E_k. Weights sum to one, so their blend is
 // E_0 + sum w_k (E_k - E_0) over k > 0, a product less than sum w_k E_k. Here are the factors of the numbers that stand for
-// the weights (load_lane_weights), and in place of the first entry what is added to their products.
+// the weights (load_lane_weights), and in place of the first entry what is added to their products. The scalar path (SN_RT_DIRECT)
+// has sum w_k E_k, with fewer digits lost where entries are large and cancel.
 typedef struct mixture {
   float entries[SN_RT_MAX_INFLUENCES][16];
 } mixture;
@@ -50,6 +51,10 @@ static SN_RT_INLINE void mix(const sn_rt_job *job, const sn_rt_group *g, form f,
     for (int k = 1; k < f.influences; k++) {
       const float *other = s.palette + (size_t)s.size * g->joints[k];
       vf entry = vf_flip(vf_load(other + n), s.hemisphere ? opposite(other, pivot) : 0);
+#if defined(SN_RT_DIRECT)
+      vf_store(out->entries[k] + n, entry);
+      continue;
+#endif
       vf step = vf_mul(unit, vf_sub(entry, first));
       vf_store(out->entries[k] + n, step);
       if (packed) alone = vf_sub(alone, step);
@@ -72,6 +77,9 @@ static SN_RT_INLINE void blend_shared(source s, int influences, const vf *w, vf 
   for (int c = 0; c < s.columns; c++)
     for (int r = 0; r < s.rows; r++) {
       vf sum = vf_set(m->entries[0][4 * c + r]);
+#if defined(SN_RT_DIRECT)
+      sum = vf_mul(w[0], sum);
+#endif
       for (int k = 1; k < influences; k++) sum = vf_fma(w[k], vf_set(m->entries[k][4 * c + r]), sum);
       b[s.rows * c + r] = sum;
     }
@@ -90,6 +98,11 @@ static SN_RT_INLINE void load_all_weights(const char *weights, form f, vf total,
 // over its unit, and for packed ones 1 + n / 4096, which takes no conversion.
 static SN_RT_INLINE void load_lane_weights(const char *weights, form f, vf total, vf unit, vf *w,
                                            float (*loose)[width]) {
+#if defined(SN_RT_DIRECT)
+  load_all_weights(weights, f, total, w);
+  for (int k = 0; k < f.influences; k++) w[k] = vf_mul(unit, w[k]), vf_store(loose[k], w[k]);
+  return;
+#endif
   if (f.loose) load_all_weights(weights, f, total, w);
   for (int k = 0; f.loose && k < f.influences; k++) vf_store(loose[k], vf_mul(unit, w[k]));
   for (int k = 1; !f.loose && k < f.influences; k++) {

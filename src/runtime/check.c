@@ -4,18 +4,16 @@
 
 #include <math.h>
 
-static const char *name_of(sn_rt_section_id id) { return sn_rt_section_name(id); }
-
 static int there(sn_rt_checker *c, sn_rt_section_id id) {
   c->used |= (uint64_t)1 << id;
   return sn_rt_data(c->model, id) != NULL;
 }
 
 sn_rt_status sn_rt_need(sn_rt_checker *c, sn_rt_section_id id, uint64_t size) {
-  if (!there(c, id)) return SN_RT_BAD(c, "section %s is missing", name_of(id));
+  if (!there(c, id)) return SN_RT_BAD(c, "section %s is missing", sn_rt_section_name(id));
   if (sn_rt_size(c->model, id) == size) return SN_RT_OK;
-  return SN_RT_BAD(c, "section %s has %" PRIu64 " bytes instead of %" PRIu64, name_of(id), sn_rt_size(c->model, id),
-                   size);
+  return SN_RT_BAD(c, "section %s has %" PRIu64 " bytes instead of %" PRIu64, sn_rt_section_name(id),
+                   sn_rt_size(c->model, id), size);
 }
 
 sn_rt_status sn_rt_need_if_there(sn_rt_checker *c, sn_rt_section_id id, uint64_t size) {
@@ -23,9 +21,9 @@ sn_rt_status sn_rt_need_if_there(sn_rt_checker *c, sn_rt_section_id id, uint64_t
 }
 
 sn_rt_status sn_rt_need_items(sn_rt_checker *c, sn_rt_section_id id, uint64_t item_size) {
-  if (!there(c, id)) return SN_RT_BAD(c, "section %s is missing", name_of(id));
+  if (!there(c, id)) return SN_RT_BAD(c, "section %s is missing", sn_rt_section_name(id));
   if (sn_rt_size(c->model, id) % item_size == 0) return SN_RT_OK;
-  return SN_RT_BAD(c, "section %s has %" PRIu64 " bytes, not a multiple of %" PRIu64, name_of(id),
+  return SN_RT_BAD(c, "section %s has %" PRIu64 " bytes, not a multiple of %" PRIu64, sn_rt_section_name(id),
                    sn_rt_size(c->model, id), item_size);
 }
 
@@ -44,7 +42,7 @@ static sn_rt_status check_finite(sn_rt_checker *c, sn_rt_section_id id, uint32_t
   uint64_t count = sn_rt_size(c->model, id) / sizeof *bits / words;
   for (uint64_t n = 0; n < count; n++)
     if ((bits[words * n + words - 1] & exponent) == exponent)
-      return SN_RT_BAD(c, "number %" PRIu64 " of section %s is not finite", n, name_of(id));
+      return SN_RT_BAD(c, "number %" PRIu64 " of section %s is not finite", n, sn_rt_section_name(id));
   return SN_RT_OK;
 }
 
@@ -61,7 +59,8 @@ sn_rt_status sn_rt_check_below(sn_rt_checker *c, sn_rt_section_id id, uint32_t b
     uint32_t value = bytes == 1   ? ((const uint8_t *)values)[n]
                      : bytes == 2 ? ((const uint16_t *)values)[n]
                                   : ((const uint32_t *)values)[n];
-    if (value >= limit) return SN_RT_BAD(c, "number %" PRIu64 " of section %s is no %s", n, name_of(id), what);
+    if (value >= limit)
+      return SN_RT_BAD(c, "number %" PRIu64 " of section %s is no %s", n, sn_rt_section_name(id), what);
   }
   return SN_RT_OK;
 }
@@ -71,9 +70,10 @@ sn_rt_status sn_rt_check_starts(sn_rt_checker *c, sn_rt_section_id id, uint64_t 
   if (status) return status;
   const uint32_t *start = sn_rt_data(c->model, id);
   if (start[0] != 0 || start[count] != total)
-    return SN_RT_BAD(c, "section %s does not end at %" PRIu64, name_of(id), total);
+    return SN_RT_BAD(c, "section %s does not end at %" PRIu64, sn_rt_section_name(id), total);
   for (uint64_t n = 0; n < count; n++)
-    if (start[n + 1] < start[n]) return SN_RT_BAD(c, "part %" PRIu64 " of section %s has no end", n, name_of(id));
+    if (start[n + 1] < start[n])
+      return SN_RT_BAD(c, "part %" PRIu64 " of section %s has no end", n, sn_rt_section_name(id));
   return SN_RT_OK;
 }
 

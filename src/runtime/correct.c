@@ -4,7 +4,6 @@
 #include <math.h>
 
 #include "runtime/check.h"
-#include "runtime/sums.h"
 #include "runtime/terms.h"
 
 static sn_rt_pose_spaces spaces_of(const sn_rt_model *model) {

@@ -9,6 +9,7 @@
 // Functions instead of unrolled loops: small rather than fast.
 #undef SN_RT_INLINE
 #define SN_RT_INLINE
+#define SN_RT_DIRECT 1
 
 typedef struct vf {
   float v[4];

@@ -65,29 +65,26 @@ const sn_rt_kernels *sn_rt_kernels_of(sn_rt_path path) {
   return (unsigned)path < sizeof kernels / sizeof *kernels ? kernels[path] : NULL;
 }
 
-sn_rt_path sn_rt_best_path(void) {
-#if defined(SN_RT_HAS_AVX2)
-  if (cpu_has_avx512()) return SN_RT_PATH_AVX512;
-  if (cpu_has_avx2()) return SN_RT_PATH_AVX2;
-#endif
-#if defined(SN_RT_HAS_SSE2)
-  return SN_RT_PATH_SSE2;
-#elif defined(SN_RT_HAS_NEON)
-  return SN_RT_PATH_NEON;
-#elif defined(SN_RT_HAS_WASM)
-  return SN_RT_PATH_WASM;
-#else
-  return SN_RT_PATH_SCALAR;
-#endif
-}
-
-int sn_rt_use_path(sn_rt_model *model, sn_rt_path path) {
-  if (path == SN_RT_PATH_BEST) path = sn_rt_best_path();
+// Whether this build and this processor have it.
+static int has_path(sn_rt_path path) {
 #if defined(SN_RT_HAS_AVX2)
   if (path == SN_RT_PATH_AVX2 && !cpu_has_avx2()) return 0;
   if (path == SN_RT_PATH_AVX512 && !cpu_has_avx512()) return 0;
 #endif
-  if (!sn_rt_kernels_of(path)) return 0;
+  return sn_rt_kernels_of(path) != NULL;
+}
+
+sn_rt_path sn_rt_best_path(void) {
+  static const sn_rt_path fastest[] = {SN_RT_PATH_AVX512, SN_RT_PATH_AVX2, SN_RT_PATH_SSE2, SN_RT_PATH_NEON,
+                                       SN_RT_PATH_WASM};
+  for (size_t n = 0; n < sizeof fastest / sizeof *fastest; n++)
+    if (has_path(fastest[n])) return fastest[n];
+  return SN_RT_PATH_SCALAR;
+}
+
+int sn_rt_use_path(sn_rt_model *model, sn_rt_path path) {
+  if (path == SN_RT_PATH_BEST) path = sn_rt_best_path();
+  if (!has_path(path)) return 0;
   sn_rt_change(model)->path = path;
   return 1;
 }

@@ -4,7 +4,7 @@
 enum { strip_vectors = SN_RT_STRIP / width, strip_sums = 8 };
 
 // Adds a column of `count` strips, `step` numbers from each other, times its row of x. One right-hand side has the same rounding on
-// every machine: it is the kernel vector, whose products cancel to many digits.
+// every machine and on the GPU: it is the kernel vector, whose products cancel to many digits.
 static SN_RT_INLINE void add_column(const float *column, size_t step, const float *x, int sides, int count,
                                     vf (*sum)[3]) {
   for (int n = 0; n < count * strip_vectors; n++) {
@@ -15,8 +15,8 @@ static SN_RT_INLINE void add_column(const float *column, size_t step, const floa
 }
 
 // Rows from `row` on: `count` strips of `height` rows each, for `sides` right-hand sides. Columns go to `turns` sums in turn, so
-// that additions need not wait for each other. A strip of fewer than eight rows is read eight numbers at a time too, as far as there
-// are so many: those of the next columns are not used.
+// that additions need not wait for each other. A strip of fewer than eight rows is read eight numbers at a time too, as far as
+// there are so many: those of the next columns are not used.
 static SN_RT_INLINE uint32_t multiply_strips(const sn_rt_product_job *job, uint32_t row, int sides, int count,
                                              int turns, uint32_t height) {
   int vectors = count * strip_vectors;
@@ -32,8 +32,9 @@ static SN_RT_INLINE uint32_t multiply_strips(const sn_rt_product_job *job, uint3
       add_column(m, step, x, sides, count, sum + t * vectors);
   for (; c < end; c++, m += height, x += apart) add_column(m, step, x, sides, count, sum);
   for (int s = 0; s < sides; s++) {
-    for (int t = turns / 2; t > 0; t /= 2)
-      for (int n = 0; n < t * vectors; n++) sum[n][s] = vf_add(sum[n][s], sum[n + t * vectors][s]);
+    for (int half = 1; half < turns; half *= 2)
+      for (int n = 0; n < turns * vectors; n++)
+        if (n / vectors % (2 * half) == 0) sum[n][s] = vf_add(sum[n][s], sum[n + half * vectors][s]);
     for (int n = 0; n < vectors; n++) vf_store(done + n * width, sum[n][s]);
     for (uint32_t r = 0; r < (uint32_t)count * height; r++) out[r * apart + (size_t)s] = done[r];
   }
@@ -48,7 +49,7 @@ static SN_RT_INLINE void multiply(const sn_rt_product_job *job, int sides, int c
   uint32_t row = 0, rows = job->rows, strip = SN_RT_STRIP;
   while (rows - row >= (uint32_t)count * strip) row = multiply_strips(job, row, sides, count, turns, SN_RT_STRIP);
   while (rows - row >= strip) row = multiply_strips(job, row, sides, 1, turns, SN_RT_STRIP);
-  if (row < rows) multiply_strips(job, row, sides, 1, turns, rows - row);
+  if (row < rows) multiply_strips(job, row, sides, 1, 1, rows - row);
 }
 
 static void product(const sn_rt_product_job *job) {

@@ -3,7 +3,6 @@
 #include "runtime/terms.h"
 
 #include "runtime/check.h"
-#include "runtime/sums.h"
 
 static uint32_t group_count(const sn_rt_model *model) {
   return (uint32_t)(sn_rt_size(model, SN_SECTION_CORRECT_TERMS) / sizeof(sn_rt_terms));

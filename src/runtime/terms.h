@@ -77,4 +77,9 @@ SN_RT_BOTH void sn_rt_plain_terms(const sn_rt_pose_spaces *s, const sn_rt_terms 
   if (t->kind == SN_RT_TERMS_VALUE && t->count > 1) out[1] = out[0] * out[0];
 }
 
+// On the CPU: all terms, then the values of the pose spaces that are sums of them; what no joint moves in stays where `again`.
+struct sn_rt_scratch;
+void sn_rt_make_sums(const sn_rt_model *model, const sn_rt_pose_spaces *spaces, const struct sn_rt_scratch *scratch,
+                     int again);
+
 #endif

@@ -152,9 +152,9 @@ static bool mirror_tree(sn_context *ctx, sn_skeleton *s, const int *partner) {
     int parent = s->parents[j], other = s->parents[partner[j]];
     if (parent >= 0 && (other < 0 || partner[parent] != other)) return false;
   }
-  bool good = sn_skeleton_sort(ctx, s) == SN_OK;
-  if (!good) ctx->error = (sn_error){0};
-  return good;
+  sn_status status = sn_skeleton_sort(ctx, s);
+  if (status == SN_BAD_INPUT) ctx->error = (sn_error){0}; // a cycle; without memory the error stays
+  return status == SN_OK;
 }
 
 static bool leaves_body(const rig_body *body, sn_vec3 from, sn_vec3 to) {
@@ -291,7 +291,7 @@ static sn_status mirror_skeleton(sn_context *ctx, const sn_mesh *rest, const sn_
   if (status == SN_OK && *whole && !mirror_tree(ctx, out, m->partner)) {
     *whole = false;
     sn_skeleton_free(out);
-    status = copy_skeleton(ctx, &from->skeleton, out);
+    status = ctx->error.status == SN_OK ? copy_skeleton(ctx, &from->skeleton, out) : ctx->error.status;
   }
   if (status == SN_OK && !*whole) part_unrelated(out, m->partner);
   if (status == SN_OK) status = mirror_inside(ctx, rest, out, m, *whole ? INFINITY : reach);

@@ -33,8 +33,9 @@ static SN_RT_INLINE uint32_t multiply_strips(const sn_rt_product_job *job, uint3
   for (; c < end; c++, m += height, x += apart) add_column(m, step, x, sides, count, sum);
   for (int s = 0; s < sides; s++) {
     for (int half = 1; half < turns; half *= 2)
-      for (int n = 0; n < turns * vectors; n++)
-        if (n / vectors % (2 * half) == 0) sum[n][s] = vf_add(sum[n][s], sum[n + half * vectors][s]);
+      for (int t = 0; t + half < turns; t += 2 * half)
+        for (int n = t * vectors; n < (t + 1) * vectors; n++)
+          sum[n][s] = vf_add(sum[n][s], sum[n + half * vectors][s]);
     for (int n = 0; n < vectors; n++) vf_store(done + n * width, sum[n][s]);
     for (uint32_t r = 0; r < (uint32_t)count * height; r++) out[r * apart + (size_t)s] = done[r];
   }

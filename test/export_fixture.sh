@@ -18,7 +18,7 @@ clip tall --axes frames=x-zy --scale frames=2
 clip named
 cp named.glb psd.glb
 cp rom-named.glb rom-psd.glb
-method=psd clip psd
+method=psd:shapes=32 clip psd
 edit mixed/skeleton.glb turned.glb axes
 cp arm.sinew turned.sinew
 cp arm.pc2 turned.pc2

@@ -228,7 +228,8 @@ await test('WebGPU crowds have the vertices of WebAssembly, helper joints too', 
       return worst;
     }, ['given', 'dqs', 'affine', 'helpers', 'face']);
     if (!off) return console.log('  skipped: this Chromium has no WebGPU');
-    for (const [name, value] of Object.entries(off)) assert.ok(value <= tolerance, `${name}: ${value} of the size off`);
+    // Products with the kernel vector of control points cancel: another order of adding costs them a digit.
+    for (const [name, value] of Object.entries(off)) assert.ok(value <= (name === 'affine' ? 2 : 1) * tolerance, `${name}: ${value} of the size off`);
     console.log(`  ${Object.entries(off).map(([name, value]) => `${name} ${value.toExponential(1)}`).join(', ')} of the size off`);
   });
 });

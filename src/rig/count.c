@@ -12,7 +12,7 @@ enum {
   train_frames = 14, // most of a fold
   test_frames = 6,
   settle_rounds = 2, // after a bone has gone
-  folds = 3
+  folds = 5
 };
 // Of a single bone's error: what may be left above the least error. Of the error: what a bone more must lower it by.
 static const double enough = 0.02;

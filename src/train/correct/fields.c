@@ -10,7 +10,7 @@
 #include "solve/lapack.h"
 
 enum { most_fields = 64 };
-enum { patch_size = 16 }; // vertices of a patch, on average
+enum { patch_size = 32 }; // vertices of a patch, on average
 // Of the error that may be added: the part for components that are dropped. Controls and functions are dropped where
 // they save less error per byte than the last component that is kept.
 static const double part_of_components = 0.5;

@@ -64,4 +64,10 @@ for option in kernel sigma distance cardinal linear threshold weighted; do
 done
 [ ! -e no.sinew ] || fail "a refused training wrote a model"
 
+# One vertex of one frame far away: the model says that it is poor. The same frames as they are: it does not.
+node -e 'const fs = require("fs"), b = fs.readFileSync("own/frames.pc2"); b.writeFloatLE(1000, 32 + 12 * 5); fs.writeFileSync("stray.pc2", b)'
+"$SINEW" train --method lbs --rest own/rest.obj --frames stray.pc2 --skeleton own/skeleton.glb -o stray.sinew > stray.txt
+grep -q "a poor fit: a frame is damaged" stray.txt || fail "a damaged frame is not told"
+own --method lbs -o whole.sinew | grep -q "a poor fit" && fail "good frames are called poor"
+
 finish

@@ -47,8 +47,6 @@ static void say_result(cli *c, const char *path, const sn_train_result *r) {
   say_cross_validation(c, &r->report);
 }
 
-// ---- --method auto ------------------------------------------------------------------------------------------------------
-
 static void say_candidate(const cli *c, const sn_choice_table *table, const sn_candidate *candidate) {
   bool refused = candidate->refused[0], chosen = candidate == table->chosen;
   bool behind = table->chosen && candidate->folds < table->chosen->folds;
@@ -59,14 +57,11 @@ static void say_candidate(const cli *c, const sn_choice_table *table, const sn_c
              sn_cli_figure(candidate->ratio, 2).text, candidate->seconds, word);
 }
 
-// The table that the choice was made from.
 static void say_table(const cli *c, const sn_choice_table *table) {
   sn_cli_say(c, "%-48s %9s %9s %10s %6s %8s\n", "method, on held-out poses", "ee", "rms %", "bytes", "x lbs",
              "seconds");
   for (int n = 0; n < table->count; n++) say_candidate(c, table, &table->candidates[n]);
 }
-
-// ---- the command ----------------------------------------------------------------------------------------------------------
 
 typedef struct training {
   cli *c;
@@ -108,8 +103,7 @@ static int run_from(cli *c, const char *path, sn_inputs *inputs) {
   sn_opened opened;
   if (sn_cli_given(c, "--method")) return sn_cli_misuse("train: --from goes without --method: the model has one");
   if (inputs->poses.count == 0)
-    return sn_cli_misuse(
-      "train: --from needs the poses to add: --pose FRAME=MESH, and --skeleton FILE with the clip");
+    return sn_cli_misuse("train: --from needs the poses to add: --pose FRAME=MESH, and --skeleton FILE");
   if (sn_open_model(&c->ctx, sn_cli_text(c, "--from"), &opened) != SN_OK) return sn_cli_fail(c);
   int result = train(c, path, inputs, &(training){.c = c, .job.from = &opened.model});
   sn_opened_close(&opened);

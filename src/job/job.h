@@ -89,6 +89,10 @@ typedef struct sn_train_job {
   bool measure;
 } sn_train_job;
 
+enum {
+  SN_POOR_RMS = 2,
+  SN_POOR_LARGEST = 20
+}; // percent of the diagonal: a model or a rig with more is said to be poor
 typedef struct sn_train_result {
   sn_method_spec spec; // what was trained; its method is NULL for `from`
   sn_model model;

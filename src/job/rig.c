@@ -407,16 +407,14 @@ static sn_status advise(rigging *r) {
   const sn_metrics *m = &r->out->figures.error;
   char *out = r->out->poor;
   size_t size = sizeof r->out->poor;
-  static const double most_rms = 2, most_largest = 20; // percent of the diagonal
   strays stray = {0};
-  *out = '\0';
   sn_status status = find_strays(r->ctx, &r->job->examples->rest, &stray);
   if (status != SN_OK) return status;
   const sn_mesh *rest = &r->job->examples->rest;
   double whole = sn_points_diagonal((const float(*)[3])rest->positions, rest->vertex_count);
   double scale = stray.count > 0 && stray.diagonal > 0 ? whole / stray.diagonal : 1;
   double rms = scale * m->rms_pct_diag, largest = scale * m->max_pct_diag;
-  if (rms <= most_rms && largest <= most_largest) return SN_OK;
+  if (rms <= SN_POOR_RMS && largest <= SN_POOR_LARGEST) return SN_OK;
   int used = snprintf(out, size, "a poor rig, rms %.3g %% and largest error %.3g %% of the diagonal", rms, largest);
   if (stray.count > 0) {
     snprintf(out + used, size - (size_t)used,

@@ -7,16 +7,21 @@
 
 static sn_status measure(sn_context *ctx, const sn_train_job *job, sn_train_result *out) {
   sn_rt_model model;
-  sn_status status =
-    sn_model_open(ctx, out->spec.method ? out->spec.text : "model", out->model.bytes, out->model.size, &model);
+  sn_status status = sn_model_open(ctx, "the trained model", out->model.bytes, out->model.size, &model);
   if (status != SN_OK) return status;
   out->info = model.info;
   const sn_training *data = &job->data;
+  const sn_scored_frames frames = {&data->keys, &data->others, NULL};
   if (job->measure && data->examples->frames.frame_count > 0)
-    status =
-      sn_assess(ctx, &model, data->examples, &(sn_scored_frames){&data->keys, &data->others, NULL}, &out->scores);
+    status = sn_assess(ctx, &model, data->examples, &frames, &out->scores);
   if (status == SN_OK && out->scores.all.frame_count > 0 && !isfinite(out->scores.all.rms))
     status = sn_fail(ctx, SN_BAD_INPUT, "what the model gives is not finite on its own frames");
+  const sn_metrics *m = &out->scores.train;
+  char *note = out->report.note, *end = note + strlen(note);
+  if (m->rms_pct_diag > SN_POOR_RMS || m->max_pct_diag > SN_POOR_LARGEST)
+    snprintf(end, sizeof out->report.note - (size_t)(end - note),
+             "%sa poor fit: a frame is damaged, or too much for the method",
+             end > note && end[-1] != ' ' ? "; " : "");
   return status;
 }
 
@@ -106,11 +111,10 @@ void sn_train_result_free(sn_train_result *result) {
 static json_t *describe_candidate(const sn_choice_table *table, const sn_candidate *candidate) {
   json_t *out = json_object();
   bool refused = candidate->refused[0];
-  sn_report_add(out, "spec:s left_out:o parts:o bytes:I ratio_lbs:f seconds:f chosen:b", candidate->spec.text,
-                refused ? json_null() : sn_report_metrics(&candidate->held_out),
+  sn_report_add(out, "spec:s left_out:o parts:o bytes:I ratio_lbs:f seconds:f chosen:b refused:s?",
+                candidate->spec.text, refused ? json_null() : sn_report_metrics(&candidate->held_out),
                 json_integer(refused ? 0 : candidate->folds), (json_int_t)candidate->bytes, candidate->ratio,
-                candidate->seconds, candidate == table->chosen);
-  if (refused) json_object_set_new(out, "refused", sn_report_text(candidate->refused));
+                candidate->seconds, candidate == table->chosen, candidate->refused);
   return out;
 }
 

@@ -11,7 +11,7 @@
 #include "train/near.h"
 
 // Relative to the mean diagonal of the relevant joints' covariance.
-const double sn_ridges[SN_RIDGE_COUNT] = {1e-5, 1e-4, 1e-3, 1e-2};
+const double sn_ridges[SN_RIDGE_COUNT] = {1e-5, 1e-4, 1e-3, 1e-2, 1e-1};
 enum { usual_ridge = 2 }; // where the data cannot decide
 
 // Prior variance of joints that are not relevant (METHODS.md: a constant, within one clip false correlations hold).

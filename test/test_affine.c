@@ -79,7 +79,7 @@ static void add_dense(void *user, const sn_control_row *r, double weight) {
 }
 
 static sn_control_bones small_bones(sn_context *ctx, const sn_examples *e, int count) {
-  sn_control_options options = {
+  sn_affine_options options = {
     .bones = count, .stretch = true, .places = SN_PLACES_POISSON, .rho = 1e-4, .influences = 4};
   sn_keys keys;
   sn_control_bones bones;
@@ -147,9 +147,9 @@ static void test_runtime_formula(void **state) {
     const float *frames = sn_rt_data(&t.model, SN_SECTION_CONTROL_FRAMES);
     int bones = (int)t.model.info.palette_count, points = 2, rows = bones * (int)head->outputs;
     int width = (int)head->frames + 1, columns = 3 * bones + points;
-    sn_control_options options = {.stretch = head->flags & SN_RT_CONTROL_STRETCH ? SN_BONES_AFFINE : SN_BONES_RIGID,
-                                  .places =
-                                    head->flags & SN_RT_CONTROL_POISSON ? SN_PLACES_POISSON : SN_PLACES_PREDICTED};
+    sn_affine_options options = {.stretch = head->flags & SN_RT_CONTROL_STRETCH ? SN_BONES_AFFINE : SN_BONES_RIGID,
+                                 .places =
+                                   head->flags & SN_RT_CONTROL_POISSON ? SN_PLACES_POISSON : SN_PLACES_PREDICTED};
     if (options.stretch) { // predictions that would turn a bone inside out: both sides bound them alike
       int outputs = (int)head->outputs, bad = outputs + 4, tall = rows < 8 ? rows : 8;
       assert_true(bad / 8 * 8 + 8 <= rows && outputs >= 10);
@@ -274,7 +274,7 @@ static void test_training_frames(void **state) {
   (void)state;
   sn_context ctx = sn_context_default();
   sn_examples e = generate(&ctx, "leg", 36, 700);
-  sn_control_options options = {
+  sn_affine_options options = {
     .bones = 30, .stretch = true, .places = SN_PLACES_POISSON, .rho = 1e-4, .influences = 4};
   for (int poisson = 0; poisson < 2; poisson++) {
     char spec[64];

@@ -80,8 +80,8 @@ static void errors_say_what_to_do(void **state) {
 static void check_table(const sn_option_group *tables, size_t size) {
   sn_context ctx = sn_context_default();
   union {
-    double aligned;
-    unsigned char bytes[SN_METHOD_OPTIONS_SIZE];
+    sn_method_options method;
+    sn_rig_options rig;
   } first = {0}, second = {0};
   sn_options_initial(tables, &first);
   for (sn_option_cursor at = {.group = tables}; sn_option_next(&at);) {
@@ -98,7 +98,7 @@ static void check_table(const sn_option_group *tables, size_t size) {
 
 static void tables_are_sound(void **state) {
   (void)state;
-  for (const sn_method *const *m = sn_methods(); *m; m++) check_table((*m)->options, SN_METHOD_OPTIONS_SIZE);
+  for (const sn_method *const *m = sn_methods(); *m; m++) check_table((*m)->options, sizeof(sn_method_options));
   check_table(sn_rig_option_groups, sizeof(sn_rig_options));
   sn_rig_options rig = sn_rig_options_default();
   assert_int_equal(rig.bones, 0);

@@ -276,7 +276,7 @@ static void what_cannot_be_is_refused(void **state) {
   assert_fails(&ctx, sn_method_parse(&ctx, "psd:space=whole,sigma=wide", &spec), "auto|pose");
   assert_fails(&ctx, sn_method_parse(&ctx, "eigenskin:weighted=1", &spec), "unknown option 'weighted'");
   assert_ok(&ctx, sn_method_parse(&ctx, "psd:space=whole,joints=a+b,sigma=pose", &spec));
-  const sn_psd_options *psd = (const sn_psd_options *)&spec.options;
+  const sn_psd_options *psd = &spec.options.psd;
   assert_string_equal(psd->correct.joint_names, "a+b");
   assert_near(psd->correct.sigma, SN_SIGMA_POSE, 0);
   sn_examples_free(&examples);

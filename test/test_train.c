@@ -459,10 +459,33 @@ static void bad_specs_are_named(void **state) {
   assert_fails(&ctx, sn_method_parse(&ctx, "lbs:smooth", &spec), "key=value");
   assert_fails(&ctx, sn_method_parse(&ctx, "rigid:influences=2", &spec), "unknown option 'influences'");
   assert_ok(&ctx, sn_method_parse(&ctx, "lbs:smooth=0.5,influences=3", &spec));
-  const sn_skin_options *skin = (const sn_skin_options *)&spec.options;
+  const sn_skin_options *skin = &spec.options.lbs.skin;
   assert_near(skin->rho, 0.5, 0);
   assert_int_equal(skin->influences, 3);
   assert_int_equal(skin->weights, SN_WEIGHTS_FIT);
+}
+
+// Typed options are those of the text, and checked like it.
+static void options_are_typed(void **state) {
+  (void)state;
+  sn_context ctx = sn_context_default();
+  sn_examples examples = generate(&ctx, "bar", 8, 0);
+  sn_keys keys;
+  sn_model model;
+  sn_method_spec typed = {.method = &sn_method_psd, .options.psd = sn_psd_options_default()}, parsed;
+  assert_ok(&ctx, sn_method_parse(&ctx, "psd", &parsed));
+  assert_memory_equal(&typed.options, &parsed.options, sizeof typed.options);
+  assert_ok(&ctx, sn_method_parse(&ctx, "psd:influences=2,pack=1,joints=a", &parsed));
+  typed.options.psd.skin.influences = 2, typed.options.file.pack = true;
+  strcpy(typed.options.psd.correct.joint_names, "a");
+  assert_memory_equal(&typed.options, &parsed.options, sizeof typed.options);
+  assert_ok(&ctx, sn_keys_parse(&ctx, "all", examples.frames.frame_count, 1, &keys, NULL));
+  typed.options.psd.skin.influences = 99;
+  assert_fails(&ctx, sn_train(&ctx, &typed, &examples, &keys, &model, NULL), "method psd: influences=99: must be");
+  typed.options.psd.skin = (sn_skin_options){.influences = 4, .weights = (sn_weights_source)7};
+  assert_fails(&ctx, sn_train(&ctx, &typed, &examples, &keys, &model, NULL), "weights=7: choose one of");
+  sn_keys_free(&keys);
+  sn_examples_free(&examples);
 }
 
 static void missing_parts_are_named(void **state) {
@@ -617,6 +640,7 @@ int main(void) {
     cmocka_unit_test(loocv_is_what_it_says),
     cmocka_unit_test(rotreg_with_corrections),
     cmocka_unit_test(bad_specs_are_named),
+    cmocka_unit_test(options_are_typed),
     cmocka_unit_test(missing_parts_are_named),
     cmocka_unit_test(allocation_failures),
     cmocka_unit_test(cheburashka_pose),

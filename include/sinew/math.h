@@ -188,6 +188,14 @@ sn_affine sn_affine_from_trs(sn_vec3 t, sn_quat r, sn_vec3 s);
 // Splits a into t, r, s. Returns the size of what is lost (shear), relative to |a|: 0 for a map that is exactly TRS.
 double sn_affine_to_trs(sn_affine a, sn_vec3 *t, sn_quat *r, sn_vec3 *s);
 
+// Radial basis functions of a distance d; numbered as in the model file.
+typedef enum sn_rbf_kernel {
+  SN_RBF_GAUSS,     // exp(-d^2 / (2 width^2))
+  SN_RBF_THINPLATE, // x^2 log x, x = d / width; needs the linear term
+  SN_RBF_BSPLINE,   // cubic B-spline M4(d / width), zero from twice the width on
+  SN_RBF_SHEPARD    // inverse distance d^-width, normalised; takes no linear term
+} sn_rbf_kernel;
+
 #pragma GCC visibility pop
 #ifdef __cplusplus
 }

@@ -70,6 +70,9 @@ typedef struct sn_option_value {
 } sn_option_value;
 sn_option_value sn_option_get(const sn_option_cursor *cursor, const void *options);
 
+// Fails on the first value that could not have been written.
+sn_status sn_options_check(sn_context *ctx, const sn_option_group *groups, const void *options);
+
 #pragma GCC visibility pop
 #ifdef __cplusplus
 }

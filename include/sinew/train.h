@@ -15,15 +15,139 @@ extern "C" {
 // ---- methods ---------------------------------------------------------------------------------------------------------
 
 typedef struct sn_method sn_method;
+extern const sn_method sn_method_rigid, sn_method_lbs, sn_method_dqs, sn_method_cor, sn_method_psd,
+  sn_method_eigenskin, sn_method_rotreg, sn_method_torque, sn_method_affine, sn_method_helpers;
 
-// The last bytes of the options are sn_method_common's, whatever the method.
-enum { SN_METHOD_OPTIONS_SIZE = 1024, SN_METHOD_COMMON_OFFSET = SN_METHOD_OPTIONS_SIZE - 64 };
+// ---- their options: a struct each, and a function for its defaults -----------------------------------------------------
 
-typedef struct sn_method_common {
+typedef enum sn_weights_source {
+  SN_WEIGHTS_FIT,     // fitted to the training frames, for the method's blend
+  SN_WEIGHTS_GIVEN,   // those of the skeleton file
+  SN_WEIGHTS_LBS,     // fitted for linear blending
+  SN_WEIGHTS_SKELETON // from the skeleton and the surface: bone heat
+} sn_weights_source;
+
+// `dqs`, `cor`, and every method with a skin on the joints.
+typedef struct sn_skin_options {
+  int influences; // most joints of a vertex
+  sn_weights_source weights;
+  double rho; // smoothness of the weights (Kim 2010)
+  int base;   // 1 + the sn_base_kind to take; 0: chosen by cross-validation. Not an option of a user's
+} sn_skin_options;
+
+typedef enum sn_extra_joints { SN_EXTRA_JOINTS_NONE, SN_EXTRA_JOINTS_HALFWAY } sn_extra_joints;
+
+typedef struct sn_lbs_options {
+  sn_skin_options skin;
+  sn_extra_joints extra; // half-way and scaling joints (Mohr and Gleicher 2003)
+} sn_lbs_options;
+
+enum { SN_SIGMA_AUTO = 0, SN_SIGMA_POSE = -1 }; // the words of the option `sigma`
+// A sum over joints, or one function of all rotations, as published.
+typedef enum sn_pose_space_kind { SN_SPACE_LOCAL, SN_SPACE_WHOLE } sn_pose_space_kind;
+// In the rest pose, or after the blend.
+typedef enum sn_correct_order { SN_ORDER_INVERSE, SN_ORDER_FORWARD } sn_correct_order;
+// Between pose vectors: Euclidean, of components over their deviations, or by their covariance.
+typedef enum sn_distance { SN_DISTANCE_EUCLID, SN_DISTANCE_NORMALISED, SN_DISTANCE_MAHALANOBIS } sn_distance;
+
+// Corrections as functions of the pose.
+typedef struct sn_correct_options {
+  sn_pose_space_kind space;
+  sn_rbf_kernel kernel;
+  double sigma; // > 0: width of every kernel; SN_SIGMA_AUTO: the one width with the least leave-one-out error;
+                // SN_SIGMA_POSE: each pose's is a multiple of its distance to the nearest other pose
+  sn_correct_order order;
+  sn_distance distance;
+  bool weighted;    // distances by each vertex's own weights
+  bool linear;      // a hyperplane under the kernels
+  bool cardinal;    // store the displacements and N x N weights, not kernel weights per vertex
+  double threshold; // displacements below this, in percent of the diagonal, are left out
+  bool bounded; // a displacement before the blend is no longer than the residual after it: proxy bones may stretch
+  char joint_names[SN_OPTION_TEXT_SIZE]; // names separated by '+'; "" is all that move
+  int shapes;                            // fields of the whole character, at most; 0: fields of patches
+  int components;                        // EigenSkin's fields per pose space or patch at most; 0: as many as it takes
+} sn_correct_options;
+
+// `psd` and `eigenskin`.
+typedef struct sn_psd_options {
+  sn_skin_options skin;
+  sn_rt_blend blend; // of the skinning underneath
+  sn_correct_options correct;
+} sn_psd_options;
+
+typedef enum sn_rotreg_shade { SN_ROTREG_RECOMPUTE, SN_ROTREG_TRANSFORM } sn_rotreg_shade;
+
+typedef struct sn_rotreg_options {
+  int bones;             // proxy bones; 0: the default, or as `error` asks
+  double error;          // instead: rms distance that the proxy bones may leave in training, percent of the diagonal
+  int most_joints;       // most joints of a predictor
+  int influences;        // most proxy bones of a vertex
+  sn_rotreg_shade shade; // normals from the deformed triangles, or by the blended matrix
+  bool psd;              // corrections on top
+  bool full;             // the unreduced form, which has no model
+  bool published;        // as printed, without what Sinew adds
+} sn_rotreg_options;
+
+typedef struct sn_torque_options {
+  sn_rotreg_options rotreg;
+  int degree_r, degree_s;          // of the functions that blend rotations, and scale and shear
+  char joint[SN_OPTION_TEXT_SIZE]; // only this joint's torque; "": all of them
+} sn_torque_options;
+
+typedef enum sn_affine_bones { SN_BONES_RIGID, SN_BONES_AFFINE, SN_BONES_AUTO } sn_affine_bones;
+typedef enum sn_affine_places {
+  SN_PLACES_PREDICTED, // places of the bones are predicted
+  SN_PLACES_POISSON,   // solved for, with what the training frames tell about them
+  SN_PLACES_BARE       // solved for as published: nothing about it is learnt
+} sn_affine_places;
+
+typedef struct sn_affine_options {
+  int bones;
+  int kappa; // reduced dimensions
+  double
+    beta; // kernel width in mean squared distances of the training control vectors; as published in squared file units;
+          // 0: the default
+  sn_affine_bones stretch; // auto: affine as published, else rigid
+  sn_affine_places places;
+  double rho;     // of the weight smoothing; -1: the default
+  int influences; // most bones of a vertex
+  bool published;
+} sn_affine_options;
+
+typedef struct sn_helpers_options {
+  sn_skin_options skin;
+  int helpers; // helper joints at most; 0: by cross-validation
+  int numbers; // with values: numbers in all bones' transforms together at most; 0: no limit
+} sn_helpers_options;
+
+// The file that is written.
+typedef struct sn_file_options {
   bool pack;     // the model is packed (sn_model_pack)
   bool tangents; // it has tangents
   sn_vertex_order vertex_order;
-} sn_method_common;
+} sn_file_options;
+
+// Those of the method, and those of its file.
+typedef struct sn_method_options {
+  union {
+    sn_skin_options skin; // dqs, cor
+    sn_lbs_options lbs;
+    sn_psd_options psd; // psd, eigenskin
+    sn_rotreg_options rotreg;
+    sn_torque_options torque;
+    sn_affine_options affine;
+    sn_helpers_options helpers;
+  };
+  sn_file_options file;
+} sn_method_options;
+
+sn_lbs_options sn_lbs_options_default(void);
+sn_skin_options sn_dqs_options_default(void), sn_cor_options_default(void);
+sn_psd_options sn_psd_options_default(void), sn_eigenskin_options_default(void);
+sn_rotreg_options sn_rotreg_options_default(void);
+sn_torque_options sn_torque_options_default(void);
+sn_affine_options sn_affine_options_default(void);
+sn_helpers_options sn_helpers_options_default(void);
 
 // What a model may cost. 0: no limit.
 typedef struct sn_limits {
@@ -36,14 +160,11 @@ typedef struct sn_limits {
                         double *out); // measures what `time` limits
 } sn_limits;
 
-// A parsed spec, NAME or NAME:key=value,key=value.
+// What to train: {.method = &sn_method_psd, .options.psd = sn_psd_options_default()}, or a parsed NAME:key=value,key=value.
 typedef struct sn_method_spec {
   const sn_method *method;
-  char text[256]; // as given
-  union {
-    double aligned;
-    unsigned char bytes[SN_METHOD_OPTIONS_SIZE];
-  } options;        // the method's own struct, and sn_method_common
+  char text[256]; // as given; "": the method's name
+  sn_method_options options;
   sn_limits limits; // of methods with corrections
 } sn_method_spec;
 
@@ -100,7 +221,7 @@ typedef struct sn_plan {
 
 struct sn_method {
   const char *name, *summary;
-  const sn_option_group *options; // of its struct
+  const sn_option_group *options; // of sn_method_options
   bool needs_skeleton;
   bool takes_values; // named values span its pose spaces, with a skeleton or instead of one
   bool (*needs_no_frames)(const void *options); // may be NULL: it does

@@ -105,10 +105,13 @@ sn_status sn_options_parse(sn_context *ctx, const sn_option_group *groups, const
   return SN_OK;
 }
 
+// The number itself where there is no such word.
 static sn_option_value word_at(const char *choices, int index) {
   sn_option_value out;
-  for (; index > 0; index--) choices = strchr(choices, '|') + 1;
-  snprintf(out.text, sizeof out.text, "%.*s", (int)strcspn(choices, "|"), choices);
+  const char *word = choices;
+  for (int k = 0; word && k != index; k++) word = strchr(word, '|') ? strchr(word, '|') + 1 : NULL;
+  if (word) snprintf(out.text, sizeof out.text, "%.*s", (int)strcspn(word, "|"), word);
+  if (!word) snprintf(out.text, sizeof out.text, "%d", index);
   return out;
 }
 
@@ -134,4 +137,15 @@ sn_option_value sn_option_get(const sn_option_cursor *cursor, const void *option
     snprintf(out.text, sizeof out.text, "%s", (const char *)field);
   }
   return out;
+}
+
+sn_status sn_options_check(sn_context *ctx, const sn_option_group *groups, const void *options) {
+  union {
+    double number;
+    sn_option_value text;
+  } field;
+  sn_status status = SN_OK;
+  for (sn_option_cursor at = {.group = groups}; status == SN_OK && sn_option_next(&at);)
+    status = store(ctx, at.option, sn_option_get(&at, options).text, &field);
+  return status;
 }

@@ -9,13 +9,7 @@
 #define SINEW_SOLVE_RBF_H
 
 #include "sinew/base.h"
-
-typedef enum sn_rbf_kernel { // numbered as in the model file
-  SN_RBF_GAUSS,              // exp(-d^2 / (2 width^2))
-  SN_RBF_THINPLATE,          // x^2 log x, x = d / width; needs the linear term
-  SN_RBF_BSPLINE,            // cubic B-spline M4(d / width), zero from twice the width on
-  SN_RBF_SHEPARD             // inverse distance d^-width, normalised; takes no linear term
-} sn_rbf_kernel;
+#include "sinew/math.h"
 
 typedef enum sn_rbf_linear {
   SN_RBF_NO_LINEAR,

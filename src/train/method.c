@@ -19,20 +19,34 @@ void sn_methods_add(const sn_method *method) {
   if (k < most_methods) methods[k] = method;
 }
 
-const sn_option sn_method_common_table[] = {
-  {"pack", SN_OPTION_SWITCH, offsetof(sn_method_common, pack), "0", 0, 0, NULL, SN_OPTION_COMMON,
+const sn_option sn_file_option_table[] = {
+  {"pack", SN_OPTION_SWITCH, offsetof(sn_file_options, pack), "0", 0, 0, NULL, SN_OPTION_COMMON,
    "a packed model: half the bytes, rounded to 0.02 % of the diagonal at most, as `sinew pack` does it"},
-  {"tangents", SN_OPTION_SWITCH, offsetof(sn_method_common, tangents), "0", 0, 0, NULL, SN_OPTION_COMMON,
+  {"tangents", SN_OPTION_SWITCH, offsetof(sn_file_options, tangents), "0", 0, 0, NULL, SN_OPTION_COMMON,
    "a model with tangents, those of the rest file or from its texture coordinates, for normal maps"},
-  {"vertex_order", SN_OPTION_CHOICE, offsetof(sn_method_common, vertex_order), "file", 0, 0, "file|blocks",
+  {"vertex_order", SN_OPTION_CHOICE, offsetof(sn_file_options, vertex_order), "file", 0, 0, "file|blocks",
    SN_OPTION_COMMON,
    "blocks: vertices are numbered as the runtime computes them, which it then does faster; see `sinew pack --order`"},
   {0},
 };
 
-static const sn_method_common *common_of(const sn_method_spec *spec) {
-  return (const sn_method_common *)(const void *)(spec->options.bytes + SN_METHOD_COMMON_OFFSET);
-}
+#define DEFAULTS(name, type, member)                                                                                 \
+  type sn_##name##_options_default(void) {                                                                           \
+    sn_method_options out = {0};                                                                                     \
+    sn_options_initial(sn_method_##name.options, &out);                                                              \
+    return out.member;                                                                                               \
+  }
+DEFAULTS(lbs, sn_lbs_options, lbs)
+DEFAULTS(dqs, sn_skin_options, skin)
+DEFAULTS(cor, sn_skin_options, skin)
+DEFAULTS(psd, sn_psd_options, psd)
+DEFAULTS(eigenskin, sn_psd_options, psd)
+DEFAULTS(rotreg, sn_rotreg_options, rotreg)
+DEFAULTS(torque, sn_torque_options, torque)
+DEFAULTS(affine, sn_affine_options, affine)
+DEFAULTS(helpers, sn_helpers_options, helpers)
+
+static const char *text_of(const sn_method_spec *spec) { return *spec->text ? spec->text : spec->method->name; }
 
 static sn_status find_method(sn_context *ctx, const char *name, const sn_method **out) {
   const char *names[most_methods + 1] = {0};
@@ -74,6 +88,8 @@ bool sn_method_needs_no_frames(const sn_method_spec *spec) {
 
 static sn_status check_training(sn_context *ctx, const sn_method_spec *spec, const sn_examples *examples,
                                 const sn_keys *keys) {
+  sn_status status = sn_options_check(ctx, spec->method->options, &spec->options);
+  if (status != SN_OK) return sn_fail_prefix(ctx, "method %s: ", text_of(spec));
   if (keys->count == 0 && !sn_method_needs_no_frames(spec))
     return sn_fail(ctx, SN_BAD_INPUT, "no frames to train on; see `keys`");
   bool valued = spec->method->takes_values && examples->values.count > 0;
@@ -81,20 +97,19 @@ static sn_status check_training(sn_context *ctx, const sn_method_spec *spec, con
     return sn_fail(ctx, SN_BAD_INPUT, "method %s needs `skeleton` FILE with a pose for every frame%s",
                    spec->method->name, spec->method->takes_values ? ", or `values` FILE.csv" : "");
   }
-  if (common_of(spec)->tangents && !examples->uvs) {
+  if (spec->options.file.tangents && !examples->uvs) {
     return sn_fail(ctx, SN_BAD_INPUT, "method %s: tangents come from texture coordinates, and the rest file has none",
-                   spec->text);
+                   text_of(spec));
   }
   return SN_OK;
 }
 
 // What every method's options say of the file.
 static void describe_file(const sn_method_spec *spec, const sn_examples *examples, sn_model_desc *desc) {
-  const sn_method_common *common = common_of(spec);
-  if (common->pack) desc->weight_bits = SN_RT_PACKED_BITS;
-  if (common->tangents)
+  if (spec->options.file.pack) desc->weight_bits = SN_RT_PACKED_BITS;
+  if (spec->options.file.tangents)
     desc->uvs = (const float(*)[2])examples->uvs, desc->tangents = (const float(*)[4])examples->tangents;
-  desc->order = common->vertex_order;
+  desc->order = spec->options.file.vertex_order;
 }
 
 bool sn_method_has_no_model(const sn_method_spec *spec) {
@@ -117,7 +132,7 @@ sn_status sn_train(sn_context *ctx, const sn_method_spec *spec, const sn_example
   *report = (sn_train_report){.limits = spec->limits};
   if (sn_method_has_no_model(spec)) {
     return sn_fail(ctx, SN_UNSUPPORTED, "%s has no model that could be written: only `compare` evaluates it",
-                   spec->text);
+                   text_of(spec));
   }
   sn_status status = check_training(ctx, spec, examples, keys);
   if (status == SN_OK) status = sn_lapack_room(ctx);
@@ -128,7 +143,7 @@ sn_status sn_train(sn_context *ctx, const sn_method_spec *spec, const sn_example
   sn_plan plan = sn_plan_new(ctx, &skinned);
   if (status == SN_OK) {
     status = spec->method->train(ctx, &spec->options, &skinned, keys, &plan, report);
-    if (status == SN_BAD_INPUT) sn_fail_prefix(ctx, "%s: ", spec->text);
+    if (status == SN_BAD_INPUT) sn_fail_prefix(ctx, "%s: ", text_of(spec));
   }
   describe_file(spec, examples, &plan.desc);
   if (status == SN_OK) status = sn_plan_encode(ctx, &plan, &skinned, out);

@@ -37,8 +37,6 @@ void sn_pose_vector(const sn_turn *turns, int joint_count, const sn_affine *pose
 void sn_pose_offsets(const sn_turn *turns, const sn_skeleton *skeleton, const sn_affine *pose, double *out);
 
 // A distance between pose vectors of `dims` components: Euclidean between axes = metric applied to the vector.
-typedef enum sn_distance { SN_DISTANCE_EUCLID, SN_DISTANCE_NORMALISED, SN_DISTANCE_MAHALANOBIS } sn_distance;
-
 typedef struct sn_pose_metric {
   sn_distance kind;
   int dims, axes;

@@ -7,12 +7,9 @@
 #include "sinew/train.h"
 
 // A group of every method's options.
-extern const sn_option sn_method_common_table[];
+extern const sn_option sn_file_option_table[];
 #define SN_METHOD_COMMON                                                                                             \
-  { sn_method_common_table, SN_METHOD_COMMON_OFFSET }
-
-extern const sn_method sn_method_rigid, sn_method_lbs, sn_method_dqs, sn_method_cor, sn_method_psd,
-  sn_method_eigenskin, sn_method_rotreg, sn_method_affine, sn_method_torque, sn_method_helpers;
+  { sn_file_option_table, offsetof(sn_method_options, file) }
 
 // The plan of a linear blend of the examples' joints, without weights; it refers to the examples.
 sn_plan sn_plan_new(sn_context *ctx, const sn_examples *examples);
@@ -22,21 +19,6 @@ void sn_plan_add(sn_plan *plan, sn_rt_section_id id, const void *bytes, size_t s
 void *sn_plan_section(sn_context *ctx, sn_plan *plan, sn_rt_section_id id, size_t count, size_t size);
 // The model, in the vertex order of the rest file.
 sn_status sn_plan_encode(sn_context *ctx, const sn_plan *plan, const sn_examples *examples, sn_model *out);
-
-// What every method with a skin on the joints asks of it.
-typedef enum sn_weights_source {
-  SN_WEIGHTS_FIT,     // fitted to the training frames, for the method's blend
-  SN_WEIGHTS_GIVEN,   // those of the skeleton file
-  SN_WEIGHTS_LBS,     // fitted for linear blending
-  SN_WEIGHTS_SKELETON // from the skeleton and the surface: bone heat
-} sn_weights_source;
-
-typedef struct sn_skin_options {
-  int influences; // most joints of a vertex
-  sn_weights_source weights;
-  double rho; // smoothness of the weights (Kim 2010)
-  int base;   // 1 + the sn_base_kind to take; 0: chosen by cross-validation. Not an option of a user's
-} sn_skin_options;
 
 extern const sn_option sn_skin_option_table[];
 

@@ -110,7 +110,7 @@ static sn_status note_still(sn_context *ctx, const sn_control_data *data, sn_tra
 
 static sn_status learn(sn_context *ctx, sn_control_data *data, sn_plan *plan, sn_train_report *report) {
   const sn_control_bones *bones = data->bones;
-  const sn_control_options *options = data->options;
+  const sn_affine_options *options = data->options;
   sn_arena *memory = &plan->memory;
   int *controls = NULL;
   data->outputs = sn_control_outputs(options);
@@ -138,8 +138,8 @@ static sn_status learn(sn_context *ctx, sn_control_data *data, sn_plan *plan, sn
 }
 
 // What the options leave open.
-static sn_control_options complete(const void *options) {
-  sn_control_options out = *(const sn_control_options *)options;
+static sn_affine_options complete(const void *options) {
+  sn_affine_options out = *(const sn_affine_options *)options;
   if (out.beta == 0) out.beta = out.published ? published_beta : usual_beta;
   if (out.rho < 0) out.rho = out.published ? published_rho : usual_rho;
   if (out.stretch == SN_BONES_AUTO) out.stretch = out.published ? SN_BONES_AFFINE : SN_BONES_RIGID;
@@ -149,7 +149,7 @@ static sn_control_options complete(const void *options) {
 
 static sn_status train_affine(sn_context *ctx, const void *given, const sn_examples *examples, const sn_keys *keys,
                               sn_plan *plan, sn_train_report *report) {
-  sn_control_options options = complete(given);
+  sn_affine_options options = complete(given);
   if (examples->rest.triangle_count == 0) {
     return sn_fail(ctx, SN_BAD_INPUT, "the rest mesh has no triangles to learn from");
   }
@@ -165,7 +165,7 @@ static sn_status train_affine(sn_context *ctx, const void *given, const sn_examp
   return status;
 }
 
-#define FIELD(name) offsetof(sn_control_options, name)
+#define FIELD(name) offsetof(sn_affine_options, name)
 static const sn_option table[] = {
   {"bones", SN_OPTION_INT, FIELD(bones), "100", 1, 1000, NULL, SN_OPTION_COMMON, "proxy bones"},
   {"kappa", SN_OPTION_INT, FIELD(kappa), "10", 1, 1000, NULL, SN_OPTION_ADVANCED, "reduced dimensions of a bone"},

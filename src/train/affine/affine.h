@@ -5,23 +5,7 @@
 #ifndef SINEW_TRAIN_AFFINE_AFFINE_H
 #define SINEW_TRAIN_AFFINE_AFFINE_H
 
-#include "sinew/scene.h"
-
-typedef struct sn_control_options {
-  int bones;
-  int kappa; // reduced dimensions
-  double
-    beta; // kernel width in mean squared distances of the training control vectors; as published in squared file units
-  enum { SN_BONES_RIGID, SN_BONES_AFFINE, SN_BONES_AUTO } stretch; // auto: affine as published, else rigid
-  enum {
-    SN_PLACES_PREDICTED, // places of the bones are predicted
-    SN_PLACES_POISSON,   // solved for, with what the training frames tell about them
-    SN_PLACES_BARE       // solved for as published: nothing about it is learnt
-  } places;
-  double rho;     // of the weight smoothing
-  int influences; // most bones of a vertex
-  bool published;
-} sn_control_options;
+#include "sinew/train.h"
 
 // ---- bones (bones.c) ------------------------------------------------------------------------------------------------
 
@@ -35,19 +19,19 @@ typedef struct sn_control_bones {
 } sn_control_bones;
 
 sn_status sn_control_bones_make(sn_context *ctx, const sn_examples *examples, const sn_keys *keys,
-                                const sn_control_options *options, sn_control_bones *out);
+                                const sn_affine_options *options, sn_control_bones *out);
 void sn_control_bones_free(sn_control_bones *bones);
 
 // ---- numbers to predict (motion.c) ----------------------------------------------------------------------------------
 
 // Numbers per bone: quaternion 4, stretch 6, and the place 3 (or 4: the dual part, without stretch) unless Poisson.
-int sn_control_outputs(const sn_control_options *options);
+int sn_control_outputs(const sn_affine_options *options);
 
 // Are the numbers a dual quaternion?
-bool sn_control_dual(const sn_control_options *options);
+bool sn_control_dual(const sn_affine_options *options);
 
 // out: outputs per bone and frame, [bone][frame][outputs]. Quaternions of a bone are on one side.
-sn_status sn_control_encode(sn_context *ctx, const sn_control_bones *bones, const sn_control_options *options,
+sn_status sn_control_encode(sn_context *ctx, const sn_control_bones *bones, const sn_affine_options *options,
                             double *out);
 
 // Makes the signs of `count` quaternions, `stride` numbers apart, consistent along a minimum spanning tree of
@@ -55,13 +39,13 @@ sn_status sn_control_encode(sn_context *ctx, const sn_control_bones *bones, cons
 void sn_control_align_signs(double *quaternions, int count, int stride, int dual, double *space);
 
 // F = R W from the numbers of one bone, and its place where that is predicted: what the runtime does, in double precision.
-sn_mat3 sn_control_decode(const double *numbers, const sn_control_options *options, sn_vec3 centre, sn_vec3 *place);
+sn_mat3 sn_control_decode(const double *numbers, const sn_affine_options *options, sn_vec3 centre, sn_vec3 *place);
 
 // ---- prediction (predict.c) -----------------------------------------------------------------------------------------
 
 typedef struct sn_control_data {
   const sn_control_bones *bones;
-  const sn_control_options *options;
+  const sn_affine_options *options;
   int outputs;
   const double *numbers; // [bone][frame][outputs]
   int control_count;

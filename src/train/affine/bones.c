@@ -58,7 +58,7 @@ static void assign_vertices(const sn_mesh *rest, const sn_topology *topology, co
 }
 
 static sn_status cluster_bones(sn_context *ctx, const sn_examples *examples, const sn_keys *keys,
-                               const sn_control_options *options, sn_control_bones *out) {
+                               const sn_affine_options *options, sn_control_bones *out) {
   const sn_mesh *rest = &examples->rest;
   sn_arena scratch = sn_arena_new(ctx);
   sn_topology topology = {0};
@@ -254,7 +254,7 @@ static sn_status fit_rigid(sn_context *ctx, fit_job *job) {
 
 // ---- the alternation ------------------------------------------------------------------------------------------------
 
-static sn_status solve_weights(sn_context *ctx, const fit_job *job, const sn_control_options *options) {
+static sn_status solve_weights(sn_context *ctx, const fit_job *job, const sn_affine_options *options) {
   sn_control_bones *bones = job->bones;
   sn_poses poses = {0};
   sn_weights_options weights = sn_weights_options_default();
@@ -302,7 +302,7 @@ static double point_height(const sn_mesh *rest, int bones) {
   return area > 0 ? 0.5 * sqrt(area / bones) : 1;
 }
 
-static sn_status alternate(sn_context *ctx, fit_job *job, const sn_control_options *options, sn_arena *scratch) {
+static sn_status alternate(sn_context *ctx, fit_job *job, const sn_affine_options *options, sn_arena *scratch) {
   int n = job->examples->rest.vertex_count;
   double *total = SN_NEW(ctx, scratch, double, 4 * (size_t)job->bones->bones);
   float(*rest_normals)[3] = sn_arena_alloc(ctx, scratch, (size_t)n, sizeof *rest_normals);
@@ -327,7 +327,7 @@ static sn_status alternate(sn_context *ctx, fit_job *job, const sn_control_optio
 }
 
 sn_status sn_control_bones_make(sn_context *ctx, const sn_examples *examples, const sn_keys *keys,
-                                const sn_control_options *options, sn_control_bones *out) {
+                                const sn_affine_options *options, sn_control_bones *out) {
   *out = (sn_control_bones){.frames = keys->count, .memory = sn_arena_new(ctx)};
   sn_arena scratch = sn_arena_new(ctx);
   sn_status status = cluster_bones(ctx, examples, keys, options, out);

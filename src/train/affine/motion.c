@@ -6,12 +6,12 @@
 
 #include "runtime/format.h"
 
-int sn_control_outputs(const sn_control_options *options) {
+int sn_control_outputs(const sn_affine_options *options) {
   int stretch = options->stretch ? 6 : 0;
   return 4 + stretch + (options->places != SN_PLACES_PREDICTED ? 0 : sn_control_dual(options) ? 4 : 3);
 }
 
-bool sn_control_dual(const sn_control_options *options) {
+bool sn_control_dual(const sn_affine_options *options) {
   return !options->stretch && options->places == SN_PLACES_PREDICTED;
 }
 
@@ -50,7 +50,7 @@ static void store_dual(sn_quat q, sn_vec3 t, double out[4]) {
   out[0] = dual.x, out[1] = dual.y, out[2] = dual.z, out[3] = dual.w;
 }
 
-static void encode_bone(const sn_control_bones *bones, const sn_control_options *o, int b, int f, double *out) {
+static void encode_bone(const sn_control_bones *bones, const sn_affine_options *o, int b, int f, double *out) {
   sn_affine motion = bones->motions[(size_t)f * (size_t)bones->bones + (size_t)b];
   sn_vec3 centre = bones->centres[b], moved = sn_vec3_sub(sn_affine_apply(motion, centre), centre);
   sn_mat3 r, w;
@@ -69,7 +69,7 @@ static void encode_bone(const sn_control_bones *bones, const sn_control_options 
   }
 }
 
-sn_status sn_control_encode(sn_context *ctx, const sn_control_bones *bones, const sn_control_options *options,
+sn_status sn_control_encode(sn_context *ctx, const sn_control_bones *bones, const sn_affine_options *options,
                             double *out) {
   sn_arena scratch = sn_arena_new(ctx);
   int outputs = sn_control_outputs(options);
@@ -98,7 +98,7 @@ static sn_mat3 bounded_stretch(sn_mat3 w) {
   return out;
 }
 
-sn_mat3 sn_control_decode(const double *n, const sn_control_options *o, sn_vec3 centre, sn_vec3 *place) {
+sn_mat3 sn_control_decode(const double *n, const sn_affine_options *o, sn_vec3 centre, sn_vec3 *place) {
   sn_quat q = {n[0], n[1], n[2], n[3]};
   sn_mat3 r = sn_quat_to_mat3(sn_quat_normalize(q));
   if (sn_control_dual(o)) {

@@ -162,7 +162,7 @@ static double mean_value(const sn_kcca_basis *basis) {
 // The first layer correlates control points with rotations (with dual quaternions, where those are the whole motion) and
 // derives everything from the reduced rotations; what is left of kappa goes to a second one between control points and
 // what rotations do not tell about the other numbers.
-static void reduce(const sn_kcca_basis *basis, const sn_control_options *options, int outputs, sn_control_space *s) {
+static void reduce(const sn_kcca_basis *basis, const sn_affine_options *options, int outputs, sn_control_space *s) {
   int kappa = options->kappa, rotation = sn_control_dual(options) ? outputs : 4, others = outputs - rotation;
   double scaled = rounding * mean_value(basis);
   sn_control_moments *left = &s->left;

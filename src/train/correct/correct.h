@@ -8,28 +8,6 @@
 #include "solve/rbf.h"
 #include "train/pose_space.h"
 
-enum { SN_SIGMA_AUTO = 0, SN_SIGMA_POSE = -1 }; // the words of the option `sigma`
-
-typedef struct sn_correct_options {
-  enum {
-    SN_SPACE_LOCAL,
-    SN_SPACE_WHOLE
-  } space; // a sum over joints (regress.h), or one function of all rotations, as published
-  sn_rbf_kernel kernel;
-  double sigma; // > 0: width of every kernel; SN_SIGMA_AUTO: the one width with the least leave-one-out error;
-                // SN_SIGMA_POSE: each pose's is a multiple of its distance to the nearest other pose
-  enum { SN_ORDER_INVERSE, SN_ORDER_FORWARD } order; // in the rest pose, or after the blend
-  sn_distance distance;
-  bool weighted;    // distances by each vertex's own weights
-  bool linear;      // a hyperplane under the kernels
-  bool cardinal;    // store the displacements and N x N weights, not kernel weights per vertex
-  double threshold; // displacements below this, in percent of the diagonal, are left out
-  bool bounded; // a displacement before the blend is no longer than the residual after it: proxy bones may stretch
-  char joint_names[SN_OPTION_TEXT_SIZE]; // names separated by '+'; "" is all that move
-  int shapes;                            // fields of the whole character, at most; 0: fields of patches
-  int components;                        // EigenSkin's fields per pose space or patch at most; 0: as many as it takes
-} sn_correct_options;
-
 extern const sn_option sn_correct_option_table[]; // all but `weighted` (of psd) and `components` (of eigenskin)
 sn_correct_options sn_correct_options_default(void);
 

@@ -6,13 +6,6 @@
 #include "train/correct/correct.h"
 #include "train/train.h"
 
-// What `psd` and `eigenskin` ask for.
-typedef struct sn_psd_options {
-  sn_skin_options skin;
-  sn_rt_blend blend; // of the skinning underneath
-  sn_correct_options correct;
-} sn_psd_options;
-
 typedef struct sn_corrector {
   sn_context *ctx;
   const sn_correct_options *options;

@@ -144,7 +144,6 @@ static const sn_option_group eigenskin_groups[] = {{components, 0},
                                                    {sn_skin_option_table, offsetof(sn_psd_options, skin)},
                                                    SN_METHOD_COMMON,
                                                    {0}};
-_Static_assert(sizeof(sn_psd_options) <= SN_METHOD_COMMON_OFFSET, "room in sn_method_spec");
 
 const sn_method sn_method_psd = {.name = "psd",
                                  .summary =

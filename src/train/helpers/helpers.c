@@ -7,11 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-typedef struct sn_helper_options {
-  sn_skin_options skin;
-  int helpers, numbers;
-} sn_helper_options;
-
 enum { most_frames = 256, most_sample = 3000, rounds = 6, sweeps = 2, usual = 24, count_choices = 4 };
 static const int choices[count_choices] = {6, 12, usual, 48}; // numbers of helpers, where none is given
 
@@ -347,7 +342,7 @@ static bool has_fewer(sn_context *ctx, const sn_examples *examples, const sn_pla
 
 static sn_status train(sn_context *ctx, const void *options, const sn_examples *examples, const sn_keys *keys,
                        sn_plan *plan, sn_train_report *report) {
-  const sn_helper_options *o = options;
+  const sn_helpers_options *o = options;
   sn_skin_options skin = o->skin;
   int vertices = examples->rest.vertex_count, helpers = o->helpers < vertices ? o->helpers : vertices;
   if (helpers < o->helpers)
@@ -379,15 +374,14 @@ static sn_status train(sn_context *ctx, const void *options, const sn_examples *
 }
 
 static const sn_option own[] = {
-  {"helpers", SN_OPTION_INT, offsetof(sn_helper_options, helpers), "24", 1, 256, "auto", SN_OPTION_COMMON,
+  {"helpers", SN_OPTION_INT, offsetof(sn_helpers_options, helpers), "24", 1, 256, "auto", SN_OPTION_COMMON,
    "helper joints at most; auto: by cross-validation"},
-  {"numbers", SN_OPTION_INT, offsetof(sn_helper_options, numbers), "0", 0, 1e6, NULL, SN_OPTION_COMMON,
+  {"numbers", SN_OPTION_INT, offsetof(sn_helpers_options, numbers), "0", 0, 1e6, NULL, SN_OPTION_COMMON,
    "with values: numbers in all bones' transforms together at most; 0: no limit"},
   {0},
 };
 static const sn_option_group groups[] = {
-  {own, 0}, {sn_skin_option_table, offsetof(sn_helper_options, skin)}, SN_METHOD_COMMON, {0}};
-_Static_assert(sizeof(sn_helper_options) <= SN_METHOD_COMMON_OFFSET, "room in sn_method_spec");
+  {own, 0}, {sn_skin_option_table, offsetof(sn_helpers_options, skin)}, SN_METHOD_COMMON, {0}};
 
 const sn_method sn_method_helpers = {
   .name = "helpers",

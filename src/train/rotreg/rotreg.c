@@ -70,31 +70,31 @@ sn_status sn_rotreg_check_published(sn_context *ctx, const sn_rotreg_options *o)
   return SN_OK;
 }
 
-sn_status sn_rotreg_train(sn_context *ctx, const void *options, const sn_examples *examples, const sn_keys *keys,
-                          sn_plan *plan, sn_train_report *report) {
-  const sn_rotreg_options *o = options;
+sn_status sn_rotreg_train(sn_context *ctx, const sn_rotreg_task *task, const sn_examples *examples,
+                          const sn_keys *keys, sn_plan *plan, sn_train_report *report) {
+  const sn_rotreg_options *o = task->options;
   if (sn_rotreg_check_published(ctx, o) != SN_OK) return ctx->error.status;
   if (examples->rest.triangle_count == 0) {
     return sn_fail(ctx, SN_BAD_INPUT, "the rest mesh has no triangles to learn from");
   }
   sn_rotreg_fit_options fit = sn_rotreg_fit_options_of(o);
   sn_rotreg_reduced_options form = {
-    .bones = o->bones, .error = o->error, .influences = o->influences, .fit = fit, .loads = o->loads};
+    .bones = o->bones, .error = o->error, .influences = o->influences, .fit = fit, .loads = task->loads};
   sn_arena memory = sn_arena_new(ctx);
   sn_rotreg_reduced reduced = {0};
   sn_rotreg_scene scene = {0};
   sn_status status = sn_rotreg_scene_make(ctx, examples, &scene);
   const sn_examples *near = sn_rotreg_scene_examples(&scene, examples);
   if (status == SN_OK) status = sn_rotreg_reduced_train(ctx, &memory, near, keys, &form, &reduced);
-  if (status == SN_OK && o->loads) {
+  if (status == SN_OK && task->loads) {
     if (o->published) {
       note_polynomials(&reduced, report);
     } else {
       note_torques(examples, &reduced, report);
     }
   }
-  const sn_rotreg_drive drive = {examples, keys, &reduced, o->loads, scene.far ? scene.centre : NULL};
-  if (o->shade == sn_rotreg_recompute) plan->desc.shade = SN_RT_SHADE_RECOMPUTE;
+  const sn_rotreg_drive drive = {examples, keys, &reduced, task->loads, scene.far ? scene.centre : NULL};
+  if (o->shade == SN_ROTREG_RECOMPUTE) plan->desc.shade = SN_RT_SHADE_RECOMPUTE;
   if (status == SN_OK) status = sn_rotreg_describe(ctx, &drive, plan);
   plan->skin = reduced.skin;
   if (status == SN_OK && (o->psd || (!o->published && has_local_rotations(&reduced.rotations))))
@@ -103,6 +103,16 @@ sn_status sn_rotreg_train(sn_context *ctx, const void *options, const sn_example
   sn_rotreg_scene_free(&scene);
   sn_arena_free(&memory);
   return status;
+}
+
+static sn_status train(sn_context *ctx, const void *options, const sn_examples *examples, const sn_keys *keys,
+                       sn_plan *plan, sn_train_report *report) {
+  return sn_rotreg_train(ctx, &(sn_rotreg_task){options, NULL}, examples, keys, plan, report);
+}
+
+static sn_status predict(sn_context *ctx, const void *options, const sn_examples *examples, const sn_keys *keys,
+                         const sn_keys *wanted, sn_frames *out) {
+  return sn_rotreg_full(ctx, &(sn_rotreg_task){options, NULL}, examples, keys, wanted, out);
 }
 
 static bool has_no_model(const void *options) { return ((const sn_rotreg_options *)options)->full; }
@@ -140,7 +150,7 @@ const sn_method sn_method_rotreg = {
   .wants_skin = true,
   .vertex_bytes = 4 * 1024,
   .pose_bytes = SN_RESIDUAL_BYTES,
-  .train = sn_rotreg_train,
+  .train = train,
   .has_no_model = has_no_model,
-  .predict = sn_rotreg_full,
+  .predict = predict,
 };

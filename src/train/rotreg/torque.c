@@ -3,28 +3,22 @@
 #include "train/rotreg/rotreg.h"
 #include "train/train.h"
 
-typedef struct sn_torque_options {
-  sn_rotreg_options rotreg;
-  int degree_r, degree_s;
-  char joint[SN_OPTION_TEXT_SIZE]; // only this joint's torque; "": all of them
-} sn_torque_options;
-
-// The options of rotreg below, with the torques of the training poses.
+// The torques of the training poses.
 static sn_status read_loads(sn_context *ctx, sn_arena *memory, const sn_torque_options *o,
-                            const sn_examples *examples, const sn_keys *keys, sn_rotreg_options *out) {
-  sn_torque_loads *loads = SN_NEW(ctx, memory, sn_torque_loads, 1);
-  sn_status status = loads ? sn_torque_loads_read(ctx, memory, examples, keys, o->joint, loads) : ctx->error.status;
-  if (loads) loads->degree_r = o->degree_r, loads->degree_s = o->degree_s;
-  *out = o->rotreg, out->loads = loads;
+                            const sn_examples *examples, const sn_keys *keys, sn_torque_loads *out) {
+  sn_status status = sn_torque_loads_read(ctx, memory, examples, keys, o->joint, out);
+  out->degree_r = o->degree_r, out->degree_s = o->degree_s;
   return status;
 }
 
 static sn_status train_torque(sn_context *ctx, const void *options, const sn_examples *examples, const sn_keys *keys,
                               sn_plan *plan, sn_train_report *report) {
+  const sn_torque_options *o = options;
   sn_arena memory = sn_arena_new(ctx);
-  sn_rotreg_options rotreg;
-  sn_status status = read_loads(ctx, &memory, options, examples, keys, &rotreg);
-  if (status == SN_OK) status = sn_rotreg_train(ctx, &rotreg, examples, keys, plan, report);
+  sn_torque_loads loads = {0};
+  sn_status status = read_loads(ctx, &memory, o, examples, keys, &loads);
+  if (status == SN_OK)
+    status = sn_rotreg_train(ctx, &(sn_rotreg_task){&o->rotreg, &loads}, examples, keys, plan, report);
   sn_arena_free(&memory);
   return status;
 }
@@ -33,11 +27,13 @@ static bool has_no_model(const void *options) { return ((const sn_torque_options
 
 static sn_status predict_torque(sn_context *ctx, const void *options, const sn_examples *examples,
                                 const sn_keys *keys, const sn_keys *wanted, sn_frames *out) {
+  const sn_torque_options *o = options;
   sn_arena memory = sn_arena_new(ctx);
-  sn_rotreg_options rotreg;
+  sn_torque_loads loads = {0};
   *out = (sn_frames){0};
-  sn_status status = read_loads(ctx, &memory, options, examples, keys, &rotreg);
-  if (status == SN_OK) status = sn_rotreg_full(ctx, &rotreg, examples, keys, wanted, out);
+  sn_status status = read_loads(ctx, &memory, o, examples, keys, &loads);
+  if (status == SN_OK)
+    status = sn_rotreg_full(ctx, &(sn_rotreg_task){&o->rotreg, &loads}, examples, keys, wanted, out);
   sn_arena_free(&memory);
   return status;
 }
@@ -56,7 +52,6 @@ static const sn_option own[] = {
   {0},
 };
 static const sn_option_group groups[] = {{own, 0}, {sn_rotreg_option_table, FIELD(rotreg)}, SN_METHOD_COMMON, {0}};
-_Static_assert(sizeof(sn_torque_options) <= SN_METHOD_COMMON_OFFSET, "room in sn_method_spec");
 
 const sn_method sn_method_torque = {
   .name = "torque",

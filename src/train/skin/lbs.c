@@ -6,11 +6,6 @@
 #include "train/skin/halfway.h"
 #include "train/skin/heat.h"
 
-typedef struct sn_lbs_options {
-  sn_skin_options skin;
-  enum { extra_none, extra_halfway } extra;
-} sn_lbs_options;
-
 const sn_option sn_skin_option_table[] = {
   {"influences", SN_OPTION_INT, offsetof(sn_skin_options, influences), "4", 1, 8, NULL, SN_OPTION_COMMON,
    "most joints of a vertex"},
@@ -66,7 +61,7 @@ static sn_status train_halfway(sn_context *ctx, const sn_skin_options *o, const 
 static sn_status train(sn_context *ctx, const void *options, const sn_examples *examples, const sn_keys *keys,
                        sn_plan *plan, sn_train_report *report) {
   const sn_lbs_options *o = options;
-  bool halfway = o->extra == extra_halfway;
+  bool halfway = o->extra == SN_EXTRA_JOINTS_HALFWAY;
   if (halfway && sn_skin_needs_no_frames(&o->skin)) {
     return sn_fail(ctx, SN_BAD_INPUT,
                    "extra joints need fitted weights; leave out weights=given and weights=skeleton");
@@ -82,7 +77,6 @@ static const sn_option own[] = {
 };
 static const sn_option_group groups[] = {
   {sn_skin_option_table, offsetof(sn_lbs_options, skin)}, {own, 0}, SN_METHOD_COMMON, {0}};
-_Static_assert(sizeof(sn_lbs_options) <= SN_METHOD_COMMON_OFFSET, "room in sn_method_spec");
 
 const sn_method sn_method_lbs = {
   .name = "lbs",

@@ -47,16 +47,15 @@ void sn_rig_fit_region(const fit_problem *p, const int *vertices, int count, fit
   }
 }
 
-int sn_rig_nearest(const fit_problem *p, const uint16_t *cluster, int only, int seed, int most, int *out,
-                   void *space) {
+int sn_rig_nearest(const fit_problem *p, const rig_region *region, int *out, void *space) {
   near_vertex *near = space;
   int count = 0;
   for (int i = 0; i < p->n; i++) {
-    if (cluster && cluster[i] != only) continue;
-    near[count++] = (near_vertex){distance2(p->u[i], p->u[seed]), i};
+    if (region->cluster && region->cluster[i] != region->only) continue;
+    near[count++] = (near_vertex){distance2(p->u[i], p->u[region->seed]), i};
   }
   qsort(near, (size_t)count, sizeof *near, by_distance);
-  if (count > most) count = most;
+  if (count > region->most) count = region->most;
   for (int q = 0; q < count; q++) out[q] = near[q].vertex;
   return count;
 }
@@ -140,11 +139,8 @@ sn_status sn_rig_cluster(sn_context *ctx, fit_model *m, int bones, int rounds) {
         if (info[j].seed >= 0 && info[j].count >= 6 && (worst < 0 || info[j].error > info[worst].error)) worst = j;
       if (worst < 0 || (made > before && info[worst].error < 0.5 * mean)) break;
       int most = info[worst].count / 4;
-      int count = sn_rig_nearest(p, m->joint, worst, info[worst].seed,
-                                 most < 3    ? 3
-                                 : most > 20 ? 20
-                                             : most,
-                                 region, space);
+      most = most < 3 ? 3 : most > 20 ? 20 : most;
+      int count = sn_rig_nearest(p, &(rig_region){info[worst].seed, most, m->joint, worst}, region, space);
       sn_rig_fit_region(p, region, count, m, made);
       for (int q = 0; q < count; q++) m->joint[region[q]] = (uint16_t)made;
       info[worst].seed = -1;

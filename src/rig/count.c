@@ -41,7 +41,8 @@ static sn_status run_fold(rig_fold *fold) {
   const rig_way way = {0};
   fit_model m;
   sn_context *ctx = &fold->ctx;
-  sn_status status = sn_rig_start_clusters(ctx, &fold->memory, &fold->train, fold->start, fold->limit, &way, &m);
+  sn_status status = sn_fit_model_new(ctx, &fold->memory, &fold->train, fold->start, fold->limit, &m);
+  if (status == SN_OK) status = sn_rig_start_clusters(ctx, &fold->memory, &way, &m);
   while (status == SN_OK) {
     status = score(fold, &m);
     if (m.bones == 1 || status != SN_OK) break;
@@ -102,9 +103,10 @@ static sn_status make_fold(sn_context *ctx, const fit_problem *p, const rig_coun
   for (int f = 0; f < p->f && status == SN_OK; f++)
     in[f] = number < 0 || block[f] != number, out[f] = number < 0 || !in[f];
   if (status == SN_OK)
-    status = sn_rig_sample(ctx, &fold->memory, p, sample_vertices, train_frames, in, &fold->train, chosen);
+    status =
+      sn_rig_sample(ctx, &fold->memory, p, (rig_part){sample_vertices, train_frames, in}, &fold->train, chosen);
   if (status == SN_OK)
-    status = sn_rig_sample(ctx, &fold->memory, p, sample_vertices, test_frames, out, &fold->test, chosen);
+    status = sn_rig_sample(ctx, &fold->memory, p, (rig_part){sample_vertices, test_frames, out}, &fold->test, chosen);
   sn_arena_free(&scratch);
   return status;
 }
@@ -143,12 +145,12 @@ static int choose(const double *curve, int count, const rig_count *how) {
 }
 
 sn_status sn_rig_count_bones(sn_context *ctx, sn_arena *memory, const fit_problem *p, const rig_count *how,
-                             int *bones, double **curve, int *curve_count) {
+                             sn_rig_report *report) {
   sn_arena scratch = sn_arena_new(ctx);
   rig_fold fold[folds];
   int count = p->f < folds ? p->f : folds, *block = SN_NEW(ctx, &scratch, int, p->f), made = 0;
-  *curve = SN_NEW(ctx, memory, double, RIG_MOST_COUNTED);
-  sn_status status = block && *curve ? make_blocks(ctx, p, count, block) : ctx->error.status;
+  double *curve = report->curve = SN_NEW(ctx, memory, double, RIG_MOST_COUNTED);
+  sn_status status = block && curve ? make_blocks(ctx, p, count, block) : ctx->error.status;
   for (; made < count && status == SN_OK; made++)
     status = make_fold(ctx, p, how, block, count > 1 ? made : -1, &fold[made]);
   if (status == SN_OK) sn_parallel_for(ctx, count, 1, run_folds, fold);
@@ -157,8 +159,8 @@ sn_status sn_rig_count_bones(sn_context *ctx, sn_arena *memory, const fit_proble
     sn_arena_free(&fold[k].memory);
   }
   if (status == SN_OK) {
-    *curve_count = make_curve(fold, count, how, *curve);
-    *bones = choose(*curve, *curve_count, how);
+    report->curve_count = make_curve(fold, count, how, curve);
+    report->curve_choice = choose(curve, report->curve_count, how);
   }
   sn_arena_free(&scratch);
   return status;

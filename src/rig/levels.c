@@ -26,19 +26,23 @@ static const double dear_inside = 1.2;     // times the error: all that joints i
 static const double worth_given = 0.02;    // of the squared error: what a bone must lower it by, for a given number
 static const double enough_better = 0.998; // of the squared error: what an exchange must leave to be kept
 
+typedef struct rig_rounds {
+  int least, most;
+  double pays;
+} rig_rounds;
+
 // Rounds as long as a handful of them lowers the squared error by the fraction `pays` each, from `least` on and `most` at most;
 // the last without extrapolation, so that bones and weights fit together. One round alone says little: extrapolation fails at
 // times.
-static sn_status rounds_between(sn_context *ctx, fit_model *m, const rig_way *way, int least, int most, double pays,
-                                int *rounds) {
+static sn_status rounds_between(sn_context *ctx, fit_model *m, const rig_way *way, rig_rounds some, int *rounds) {
   enum { handful = 4 };
   sn_status status = SN_OK;
   bool last = false;
   double before[handful];
   rig_forget_trail(m);
   for (int round = 0; !last && status == SN_OK; round++, ++*rounds) {
-    last = round >= most - 1 ||
-           (round >= handful && round >= least && m->error > (1 - handful * pays) * before[round % handful]);
+    last = round >= some.most - 1 || (round >= handful && round >= some.least &&
+                                      m->error > (1 - handful * some.pays) * before[round % handful]);
     before[round % handful] = m->error;
     status = sn_rig_round(ctx, m, way, round % 5 == 3 ? FIT_EXPLORE : FIT_ADJUST, !last);
   }
@@ -46,15 +50,14 @@ static sn_status rounds_between(sn_context *ctx, fit_model *m, const rig_way *wa
 }
 
 static sn_status some_rounds(sn_context *ctx, fit_model *m, const rig_way *way, int most, double pays, int *rounds) {
-  return rounds_between(ctx, m, way, 0, most, pays, rounds);
+  return rounds_between(ctx, m, way, (rig_rounds){0, most, pays}, rounds);
 }
 
-sn_status sn_rig_start_clusters(sn_context *ctx, sn_arena *memory, const fit_problem *p, int capacity, int limit,
-                                const rig_way *way, fit_model *m) {
+sn_status sn_rig_start_clusters(sn_context *ctx, sn_arena *memory, const rig_way *way, fit_model *m) {
+  const fit_problem *p = m->p;
   fit_model clusters;
-  sn_status status = sn_fit_model_new(ctx, memory, p, capacity, 1, &clusters);
-  if (status == SN_OK) status = sn_fit_model_new(ctx, memory, p, capacity, limit, m);
-  if (status == SN_OK) status = sn_rig_cluster(ctx, &clusters, capacity, cluster_rounds);
+  sn_status status = sn_fit_model_new(ctx, memory, p, m->capacity, 1, &clusters);
+  if (status == SN_OK) status = sn_rig_cluster(ctx, &clusters, m->capacity, cluster_rounds);
   if (status != SN_OK) return status;
   m->bones = clusters.bones;
   memcpy(m->t, clusters.t, 12 * (size_t)p->f * (size_t)m->bones * sizeof *m->t);
@@ -198,7 +201,8 @@ static sn_status join(sn_context *ctx, fit_model *m, const rig_way *way, int mos
   if (status == SN_OK) status = sn_fit_pass(ctx, m, FIT_KEEP, NULL);
   rig_forget_trail(m);
   for (int k = 0; k < most / 2 && status == SN_OK; k++) status = sn_rig_round(ctx, m, way, FIT_KEEP, true);
-  return status == SN_OK ? rounds_between(ctx, m, way, most / 2, most, pays_meanwhile, &rounds) : status;
+  return status == SN_OK ? rounds_between(ctx, m, way, (rig_rounds){most / 2, most, pays_meanwhile}, &rounds)
+                         : status;
 }
 
 // ---- search on the sample -------------------------------------------------------------------------------------------
@@ -312,7 +316,8 @@ static sn_status solve_coarse(sn_context *ctx, sn_arena *memory, const fit_probl
   bool searched = plan->bones <= searched_bones;
   sn_status status = sn_rig_tree_new(ctx, memory, capacity, tree);
   tree->body = plan->body, tree->rise = bearable_rise;
-  if (status == SN_OK) status = sn_rig_start_clusters(ctx, memory, p, capacity, plan->limit, &loose, m);
+  if (status == SN_OK) status = sn_fit_model_new(ctx, memory, p, capacity, plan->limit, m);
+  if (status == SN_OK) status = sn_rig_start_clusters(ctx, memory, &loose, m);
   while (status == SN_OK && m->bones > plan->bones)
     status = sn_rig_remove_cheapest(ctx, m, &loose, (m->bones - plan->bones + 2) / 3);
   if (status == SN_OK) status = some_rounds(ctx, m, &loose, 12, pays_meanwhile, &rounds);
@@ -344,12 +349,13 @@ static sn_status solve_rough(sn_context *ctx, sn_arena *memory, const fit_proble
   int rounds = 0;
   rig_way way = {.tree = plan->tree ? tree : NULL, .affine = plan->affine};
   sn_status status = chosen ? SN_OK : ctx->error.status;
-  if (status == SN_OK) status = sn_rig_sample(ctx, &scratch, p, vertices, sample_frames, NULL, &few, chosen);
+  if (status == SN_OK)
+    status = sn_rig_sample(ctx, &scratch, p, (rig_part){vertices, sample_frames, NULL}, &few, chosen);
   if (status == SN_OK) status = sn_fit_problem_moments(ctx, &scratch, &few);
   if (status == SN_OK) status = solve_coarse(ctx, &scratch, &few, plan, &coarse, &coarse_tree);
   status = tell(ctx, status, 2);
   if (status == SN_OK) status = sn_rig_tree_new(ctx, memory, coarse.capacity, tree);
-  if (status == SN_OK) status = sn_rig_sample(ctx, &scratch, p, vertices, p->f, NULL, &middle, chosen);
+  if (status == SN_OK) status = sn_rig_sample(ctx, &scratch, p, (rig_part){vertices, p->f, NULL}, &middle, chosen);
   if (status == SN_OK) {
     sn_rig_tree_copy(&coarse_tree, tree);
     status = sn_rig_follow(ctx, &scratch, &coarse, &middle, way.tree, &middle_model);
@@ -362,10 +368,11 @@ static sn_status solve_rough(sn_context *ctx, sn_arena *memory, const fit_proble
 }
 
 sn_status sn_rig_solve(sn_context *ctx, sn_arena *memory, const fit_problem *p, const rig_plan *plan, fit_model *m,
-                       rig_tree *tree, int *rounds) {
+                       rig_tree *tree) {
   // Smoothness is between neighbours of the whole mesh: samples go without.
   rig_way way = {.tree = plan->tree ? tree : NULL, .affine = plan->affine, .smooth = plan->smooth};
   bool searched = plan->bones <= searched_bones;
+  int *rounds = plan->rounds;
   *rounds = 0;
   sn_status status = solve_rough(ctx, memory, p, plan, m, tree);
   if (status == SN_OK && plan->smooth_auto) sn_fit_smooth_by_error(m, plan->smooth);

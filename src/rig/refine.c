@@ -46,13 +46,14 @@ static int choose_frames(const fit_problem *p, int most, const bool *allowed, in
   return count;
 }
 
-sn_status sn_rig_sample(sn_context *ctx, sn_arena *memory, const fit_problem *p, int vertices, int frames,
-                        const bool *allowed, fit_problem *out, int *frames_out) {
-  int n = vertices < p->n ? vertices : p->n, count = p->f;
+sn_status sn_rig_sample(sn_context *ctx, sn_arena *memory, const fit_problem *p, rig_part part, fit_problem *out,
+                        int *frames_out) {
+  int n = part.vertices < p->n ? part.vertices : p->n, count = p->f;
   sn_arena scratch = sn_arena_new(ctx);
   double *space = SN_NEW(ctx, &scratch, double, 2 * (size_t)p->f);
   for (int f = 0; f < count; f++) frames_out[f] = f;
-  if (space && (frames < p->f || allowed)) count = choose_frames(p, frames, allowed, frames_out, space);
+  if (space && (part.frames < p->f || part.allowed))
+    count = choose_frames(p, part.frames, part.allowed, frames_out, space);
   *out = (fit_problem){.n = n, .f = count};
   out->x = SN_NEW(ctx, memory, float, (size_t)n * 3 * (size_t)count);
   out->u = sn_arena_alloc(ctx, memory, (size_t)n, sizeof *out->u);
@@ -181,7 +182,7 @@ static double neighbourhood(const fit_problem *p, int count, void *space, int *r
   enum { probes = 16 };
   for (int q = 0; q < probes; q++) {
     int seed = (int)((int64_t)q * p->n / probes);
-    int found = sn_rig_nearest(p, NULL, 0, seed, count, region, space);
+    int found = sn_rig_nearest(p, &(rig_region){seed, count, NULL, 0}, region, space);
     sum += sqrt(distance2(p->u[seed], p->u[region[found - 1]])) / probes;
   }
   return sum;

@@ -189,9 +189,10 @@ static sn_status solve_for(sn_context *ctx, const rig_task *task, const sn_rig_o
                    .body = rest->triangle_count > 0 ? &body : NULL,
                    .rest = rest,
                    .most = o->most_bones,
-                   .omega = o->omega};
+                   .omega = o->omega,
+                   .rounds = &rounds};
   if (status == SN_OK && o->solver == SN_RIG_OWN) {
-    status = sn_rig_solve(ctx, &scratch, p, &plan, &m, &tree, &rounds);
+    status = sn_rig_solve(ctx, &scratch, p, &plan, &m, &tree);
   } else if (status == SN_OK) {
     status = sn_rig_baseline ? sn_rig_baseline(ctx, &scratch, p, &plan, o->solver, &m, &tree)
                              : sn_fail(ctx, SN_UNSUPPORTED, "this program has no rigging methods but Sinew's");
@@ -218,8 +219,8 @@ static sn_status decide_bones(sn_context *ctx, const rig_task *task, const sn_ri
   *bones = o->bones;
   if (*bones > 0 || o->solver == SN_RIG_PUBLISHED) return SN_OK; // which prunes by itself
   sn_rig_report *r = &out->report;
-  sn_status status = sn_rig_count_bones(ctx, &out->memory, &task->p, &how, bones, &r->curve, &r->curve_count);
-  r->curve_choice = *bones;
+  sn_status status = sn_rig_count_bones(ctx, &out->memory, &task->p, &how, r);
+  *bones = r->curve_choice;
   return status;
 }
 

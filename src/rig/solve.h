@@ -55,16 +55,24 @@ sn_status sn_rig_cluster(sn_context *ctx, fit_model *m, int bones, int rounds);
 void sn_rig_fit_region(const fit_problem *p, const int *vertices, int count, fit_model *m, int j);
 
 // The `most` vertices nearest to `seed` in the rest pose, of cluster `only` or (cluster NULL) of all. Returns how many.
-int sn_rig_nearest(const fit_problem *p, const uint16_t *cluster, int only, int seed, int most, int *out,
-                   void *space);
+typedef struct rig_region {
+  int seed, most;
+  const uint16_t *cluster;
+  int only;
+} rig_region;
+int sn_rig_nearest(const fit_problem *p, const rig_region *region, int *out, void *space);
 size_t sn_rig_nearest_space(const fit_problem *p);
 
 // ---- samples, and bones that come and go ------------------------------------------------------------------------------
 
 // A sample of at most `vertices` vertices and `frames` frames of p; frames_out[q] is the frame of p behind frame q.
 // `allowed` (may be NULL) says which frames may be chosen.
-sn_status sn_rig_sample(sn_context *ctx, sn_arena *memory, const fit_problem *p, int vertices, int frames,
-                        const bool *allowed, fit_problem *out, int *frames_out);
+typedef struct rig_part {
+  int vertices, frames;
+  const bool *allowed;
+} rig_part;
+sn_status sn_rig_sample(sn_context *ctx, sn_arena *memory, const fit_problem *p, rig_part part, fit_problem *out,
+                        int *frames_out);
 // The squared distance of every frame to frame g (g < 0: to the rest pose), over some vertices.
 void sn_rig_frame_distances(const fit_problem *p, int g, double *distance);
 // The same weights over other frames of the same vertices; motions are fitted, from those of the most similar frames.
@@ -107,11 +115,11 @@ typedef struct rig_plan {
   const sn_mesh *rest;  // in the order of the problem
   int most;             // for a method that chooses the number itself, with bones 0: never more
   double omega;         // as the options have it, for a method of others
+  int *rounds;          // counts the rounds over all the data
 } rig_plan;
 
-// Clusters, as bones with weights. `m` has room for `capacity` bones.
-sn_status sn_rig_start_clusters(sn_context *ctx, sn_arena *memory, const fit_problem *p, int capacity, int limit,
-                                const rig_way *way, fit_model *m);
+// Clusters, as bones with weights: as many as the new `m` has room for.
+sn_status sn_rig_start_clusters(sn_context *ctx, sn_arena *memory, const rig_way *way, fit_model *m);
 
 // Takes out up to `count` bones with the smallest prices, and lets the others settle. Of bones that share vertices only
 // one goes at a time: the price of the other rises then.
@@ -125,17 +133,17 @@ typedef struct rig_count {
   double noise_pct; // of the frames, as error_pct
 } rig_count;
 // The number of bones that explain held-out frames well enough, as free bones on a sample; more where error_pct wants it. The
-// curve is the cross-validated error of 1, 2, ... bones in percent of the diagonal.
+// report's curve is the cross-validated error of 1, 2, ... bones in percent of the diagonal.
 enum { RIG_MOST_COUNTED = 96 };
 sn_status sn_rig_count_bones(sn_context *ctx, sn_arena *memory, const fit_problem *p, const rig_count *how,
-                             int *bones, double **curve, int *curve_count);
+                             sn_rig_report *report);
 // The error that counts as none, in percent of the diagonal.
 #define RIG_NO_ERROR 0.015
 
 // Bones, weights and (plan->tree) skeleton for problem p. `m` and `tree` live in `memory`. m->bones may be fewer than
-// planned where the data does not support more. `rounds` counts the rounds over all the data.
+// planned where the data does not support more.
 sn_status sn_rig_solve(sn_context *ctx, sn_arena *memory, const fit_problem *p, const rig_plan *plan, fit_model *m,
-                       rig_tree *tree, int *rounds);
+                       rig_tree *tree);
 
 // The same by a method of others; NULL where the program has none (lab/baselines sets it).
 typedef sn_status rig_baseline(sn_context *ctx, sn_arena *memory, const fit_problem *p, const rig_plan *plan,

@@ -277,10 +277,22 @@ static sn_status copy_skeleton(sn_context *ctx, const sn_skeleton *s, sn_skeleto
   return SN_OK;
 }
 
+// A rig to mirror.
+typedef struct mirror_job {
+  const sn_mesh *rest;
+  const sn_frames *frames;
+  const sn_rig_options *options;
+  sn_rig_result *result;
+  double reach;   // of single joints
+  double allowed; // rms
+} mirror_job;
+
 // A mirrored copy of the skeleton: the whole tree where *whole asks for it and it can be (which it then says); or else
-// only the joints of pairs below paired parents that go no farther than `reach`.
-static sn_status mirror_skeleton(sn_context *ctx, const sn_mesh *rest, const sn_rig_result *from, const mirror *m,
-                                 double reach, sn_skeleton *out, bool *whole) {
+// only the joints of pairs below paired parents that go no farther than job->reach.
+static sn_status mirror_skeleton(sn_context *ctx, const mirror_job *job, const mirror *m, sn_skeleton *out,
+                                 bool *whole) {
+  const sn_mesh *rest = job->rest;
+  const sn_rig_result *from = job->result;
   int bones = from->skeleton.joint_count;
   sn_status status = copy_skeleton(ctx, &from->skeleton, out);
   if (status != SN_OK) return status;
@@ -294,7 +306,7 @@ static sn_status mirror_skeleton(sn_context *ctx, const sn_mesh *rest, const sn_
     status = ctx->error.status == SN_OK ? copy_skeleton(ctx, &from->skeleton, out) : ctx->error.status;
   }
   if (status == SN_OK && !*whole) part_unrelated(out, m->partner);
-  if (status == SN_OK) status = mirror_inside(ctx, rest, out, m, *whole ? INFINITY : reach);
+  if (status == SN_OK) status = mirror_inside(ctx, rest, out, m, *whole ? INFINITY : job->reach);
   *whole = *whole && count_paired(m->partner, bones) == bones;
   return status == SN_OK ? name_sides(ctx, out, m) : status;
 }
@@ -313,31 +325,32 @@ static sn_status keep(sn_context *ctx, sn_rig_result *result, sn_rig_result *bet
   return SN_OK;
 }
 
-// The motion for mirrored joints with mirrored weights (m NULL: not); where those leave more than `allowed`, weights as the data
+// The motion for mirrored joints with mirrored weights (m NULL: not); where those leave more than allowed, weights as the data
 // ask for them with mirrored joints.
-static sn_status refit(sn_context *ctx, const sn_mesh *rest, const sn_frames *frames, const sn_rig_options *o,
-                       const sn_skeleton *skeleton, const mirror *m, const sn_rig_result *from, double allowed,
+static sn_status refit(sn_context *ctx, const mirror_job *job, const sn_skeleton *skeleton, const mirror *m,
                        sn_rig_result *out) {
+  const sn_rig_options *o = job->options;
+  const sn_rig_result *from = job->result;
   sn_rig_options given = *o;
   sn_skin skin = {0};
   sn_status status = m ? mirror_skin(ctx, &from->skin, m, &skin) : SN_OK;
-  double worth = o->symmetry == SN_RIG_SYMMETRY_AUTO ? allowed : INFINITY;
+  double worth = o->symmetry == SN_RIG_SYMMETRY_AUTO ? job->allowed : INFINITY;
   given.given = SN_RIG_WEIGHTS, given.skeleton = skeleton, given.skin = &skin, given.poses = &from->poses;
-  if (status == SN_OK && m) status = sn_rig_with_skeleton(ctx, rest, frames, &given, worth, out);
-  if (status == SN_OK && (!m || (o->symmetry == SN_RIG_SYMMETRY_AUTO && out->report.rms > allowed))) {
+  if (status == SN_OK && m) status = sn_rig_with_skeleton(ctx, job->rest, job->frames, &given, worth, out);
+  if (status == SN_OK && (!m || (o->symmetry == SN_RIG_SYMMETRY_AUTO && out->report.rms > job->allowed))) {
     sn_rig_result_free(out);
     given.given = SN_RIG_SKELETON, given.skin = &from->skin;
-    status = sn_rig_with_skeleton(ctx, rest, frames, &given, worth, out);
+    status = sn_rig_with_skeleton(ctx, job->rest, job->frames, &given, worth, out);
   }
   sn_skin_free(&skin);
   return status;
 }
 
-static sn_status decide(sn_context *ctx, const sn_rig_options *o, const mirror *m, double allowed,
-                        sn_rig_result *result, sn_rig_result *better) {
+static sn_status decide(sn_context *ctx, const mirror_job *job, const mirror *m, sn_rig_result *better) {
+  sn_rig_result *result = job->result;
   double before = result->report.rms_pct_diag, after = better->report.rms_pct_diag;
   int bones = result->skeleton.joint_count;
-  bool worth = o->symmetry != SN_RIG_SYMMETRY_AUTO || better->report.rms <= allowed;
+  bool worth = job->options->symmetry != SN_RIG_SYMMETRY_AUTO || better->report.rms <= job->allowed;
   char *said = result->report.symmetry;
   size_t size = sizeof result->report.symmetry;
   sn_status status = worth ? keep(ctx, result, better) : SN_OK;
@@ -357,25 +370,26 @@ static sn_status decide(sn_context *ctx, const sn_rig_options *o, const mirror *
 // Where not all of a skeleton is symmetric, joints that become mirror images go no farther than this, in parts of the diagonal.
 static const double joint_reach = 0.008;
 
-static sn_status mirror_rig(sn_context *ctx, sn_arena *scratch, const sn_mesh *rest, const sn_frames *frames,
-                            const sn_rig_options *o, mirror *m, sn_rig_result *result) {
+static sn_status mirror_rig(sn_context *ctx, sn_arena *scratch, mirror_job *job, mirror *m) {
+  const sn_rig_result *result = job->result;
   int bones = result->skeleton.joint_count;
-  double *like = NULL, diagonal = sn_points_diagonal(rest->positions, rest->vertex_count);
-  double reach = o->symmetry == SN_RIG_SYMMETRY_AUTO ? joint_reach * diagonal : INFINITY;
+  double *like = NULL, diagonal = sn_points_diagonal(job->rest->positions, job->rest->vertex_count);
+  bool automatic = job->options->symmetry == SN_RIG_SYMMETRY_AUTO;
+  job->reach = automatic ? joint_reach * diagonal : INFINITY;
   bool done = false;
   m->partner = SN_NEW(ctx, scratch, int, bones);
   sn_status status = m->partner ? compare_bones(ctx, scratch, &result->skin, bones, m, &like) : ctx->error.status;
   const sn_rig_report *r = &result->report;
-  double allowed = r->rms * (most_rise + (r->rms_pct_diag > 0 ? no_rise / r->rms_pct_diag : 0));
+  job->allowed = r->rms * (most_rise + (r->rms_pct_diag > 0 ? no_rise / r->rms_pct_diag : 0));
   for (int tried = 0; tried < 2 && !done && status == SN_OK; tried++) { // all of it, then what is alike
     sn_skeleton skeleton = {0};
     sn_rig_result better = {0};
     bool whole = tried == 0;
     pair_bones(like, bones, m->partner);
-    status = mirror_skeleton(ctx, rest, result, m, reach, &skeleton, &whole);
-    if (status == SN_OK) status = refit(ctx, rest, frames, o, &skeleton, whole ? m : NULL, result, allowed, &better);
-    done = better.report.rms <= allowed || o->symmetry != SN_RIG_SYMMETRY_AUTO;
-    if (status == SN_OK && (done || tried == 0)) status = decide(ctx, o, m, allowed, result, &better);
+    status = mirror_skeleton(ctx, job, m, &skeleton, &whole);
+    if (status == SN_OK) status = refit(ctx, job, &skeleton, whole ? m : NULL, &better);
+    done = better.report.rms <= job->allowed || !automatic;
+    if (status == SN_OK && (done || tried == 0)) status = decide(ctx, job, m, &better);
     done = done || !whole;
     sn_rig_result_free(&better);
     sn_skeleton_free(&skeleton);
@@ -389,7 +403,8 @@ sn_status sn_rig_symmetrise(sn_context *ctx, const sn_mesh *rest, const sn_frame
   mirror m;
   sn_status status = choose_mirror(ctx, &scratch, rest, o->symmetry, &m);
   if (status == SN_OK && m.matched >= mirrored_part) {
-    status = mirror_rig(ctx, &scratch, rest, frames, o, &m, result);
+    mirror_job job = {rest, frames, o, .result = result};
+    status = mirror_rig(ctx, &scratch, &job, &m);
   } else if (status == SN_OK && o->symmetry != SN_RIG_SYMMETRY_AUTO) {
     status = sn_fail(ctx, SN_BAD_INPUT,
                      "symmetry %c: %.0f %% of the rest mesh's vertices have none at their mirror image; give another "

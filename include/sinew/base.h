@@ -212,7 +212,7 @@ void sn_writer_supersedes(sn_writer *writer);
 // `mkdir -p`.
 sn_status sn_make_folder(sn_context *ctx, const char *path);
 
-// Disjoint sets: the first member of k's set, and two sets as one. Every member points to one before it or to itself.
+// Disjoint sets (union-find): the member that stands for k's set, the first where sn_set_join joins; and two sets as one.
 static inline int sn_set_first(int *set, int k) {
   while (set[k] != k) k = set[k] = set[set[k]];
   return k;
@@ -222,9 +222,17 @@ static inline void sn_set_join(int *set, int a, int b) {
   set[a > b ? a : b] = a > b ? b : a;
 }
 
+void sn_sort_doubles(double *values, size_t count); // ascending
+
+// FNV-1a of the bytes, after those whose `hash` is given; SN_HASH_START: after none.
+#define SN_HASH_START 0xcbf29ce484222325u
+static inline uint64_t sn_hash(uint64_t hash, const void *bytes, size_t size) {
+  for (size_t k = 0; k < size; k++) hash = (hash ^ ((const uint8_t *)bytes)[k]) * 0x100000001b3u;
+  return hash;
+}
+
 // Counts of squared distances by size, and the distance that `part` of them stay below, to one percent of itself.
 enum { SN_PERCENTILE_BINS = 2780 };
-void sn_sort_doubles(double *values, size_t count); // ascending
 int sn_percentile_bin(double square);
 double sn_percentile(const uint64_t *bins, double part);
 

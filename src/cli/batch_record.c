@@ -16,11 +16,6 @@ const char *sn_batch_path(const batch *b, const batch_job *job, const char *exte
   return out;
 }
 
-static uint64_t mix(uint64_t hash, const void *bytes, size_t size) {
-  for (size_t k = 0; k < size; k++) hash = (hash ^ ((const uint8_t *)bytes)[k]) * 0x100000001b3u; // FNV-1a
-  return hash;
-}
-
 // Size and time of a file; of a folder, a sum over all that is in it, whatever the order it is listed in.
 static bool describe(char *path, char out[80]) {
   struct stat info;
@@ -38,7 +33,7 @@ static bool describe(char *path, char out[80]) {
     const struct stat *s = e->fts_statp;
     int64_t numbers[3] = {s->st_size, s->st_mtim.tv_sec, s->st_mtim.tv_nsec};
     const char *name = e->fts_path + strlen(path);
-    sum += mix(mix(0xcbf29ce484222325u, name, strlen(name)), numbers, sizeof numbers), count++;
+    sum += sn_hash(sn_hash(SN_HASH_START, name, strlen(name)), numbers, sizeof numbers), count++;
   }
   if (walk) fts_close(walk);
   snprintf(out, 80, "%llu files %016llx", (unsigned long long)count, (unsigned long long)sum);

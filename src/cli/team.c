@@ -117,15 +117,9 @@ int sn_cli_team_end(int status) {
 
 // ---- the same files ---------------------------------------------------------------------------------------------------------
 
-static uint64_t mix(uint64_t hash, const void *bytes, size_t size) {
-  const uint8_t *p = bytes;
-  for (size_t k = 0; k < size; k++) hash = (hash ^ p[k]) * 0x100000001b3u; // FNV-1a
-  return hash;
-}
-
 // A table that may be missing.
 static uint64_t mix_table(uint64_t hash, const void *bytes, int rows, int columns, size_t item) {
-  return bytes ? mix(hash, bytes, (size_t)rows * (size_t)columns * item) : hash;
+  return bytes ? sn_hash(hash, bytes, (size_t)rows * (size_t)columns * item) : hash;
 }
 
 static uint64_t mix_poses(uint64_t hash, const sn_examples *e) {
@@ -144,17 +138,17 @@ static uint64_t mix_poses(uint64_t hash, const sn_examples *e) {
 // Of everything but the frames, and of a few vertices of every frame, others in each.
 static uint64_t fingerprint(const sn_examples *e) {
   enum { probes = 16, stride = 7919 };
-  uint64_t hash = 0xcbf29ce484222325u;
+  uint64_t hash = SN_HASH_START;
   int counts[] = {e->rest.vertex_count,    e->rest.triangle_count, e->frames.vertex_count, e->frames.frame_count,
                   e->skeleton.joint_count, e->poses.frame_count,   e->skin.influences};
-  hash = mix(hash, counts, sizeof counts);
-  hash = mix(hash, e->rest.positions, (size_t)e->rest.vertex_count * sizeof *e->rest.positions);
-  hash = mix(hash, e->rest.triangles, (size_t)e->rest.triangle_count * sizeof *e->rest.triangles);
+  hash = sn_hash(hash, counts, sizeof counts);
+  hash = sn_hash(hash, e->rest.positions, (size_t)e->rest.vertex_count * sizeof *e->rest.positions);
+  hash = sn_hash(hash, e->rest.triangles, (size_t)e->rest.triangle_count * sizeof *e->rest.triangles);
   hash = mix_poses(hash, e);
   for (int f = 0; e->frames.positions && f < e->frames.frame_count; f++) {
     int64_t n = e->frames.vertex_count;
     for (int64_t k = 0; k < probes; k++)
-      hash = mix(hash, sn_frame(&e->frames, f)[(k * n / probes + (int64_t)f * stride) % n], sizeof(float[3]));
+      hash = sn_hash(hash, sn_frame(&e->frames, f)[(k * n / probes + (int64_t)f * stride) % n], sizeof(float[3]));
     sn_frames_used(&e->frames, 5461 * probes, 1); // windows of 64 KB
   }
   return hash;

@@ -113,14 +113,9 @@ static void data_terms(const fit_model *m, int i, const int *bone, sn_simplex *q
 static void store(fit_model *m, int i, const sn_simplex *q, const int *bone) {
   size_t row = (size_t)i * (size_t)m->limit;
   int order[SN_SIMPLEX_MAX], count = 0;
-  double total = 0;
-  for (int a = 0; a < q->n; a++) {
-    if (!(q->w[a] > 1e-6)) continue;
-    int at = count++;
-    for (; at > 0 && q->w[order[at - 1]] < q->w[a]; at--) order[at] = order[at - 1];
-    order[at] = a;
-  }
-  if (count > m->limit) count = m->limit;
+  double total = 0, costs[SN_SIMPLEX_MAX];
+  for (int a = 0; a < q->n; a++)
+    if (q->w[a] > 1e-6) count = sn_least_enter(m->limit, count, -q->w[a], a, costs, order);
   for (int k = 0; k < count; k++) total += q->w[order[k]];
   for (int k = 0; k < m->limit; k++) {
     m->joint[row + (size_t)k] = k < count ? (uint16_t)bone[order[k]] : 0;

@@ -235,7 +235,7 @@ static bool has_bone(const vertex_problem *v, int j) {
 static void add_promising(const fit_model *m, const double mono[FIT_MONOMIALS], const chunk_scratch *s, int extra,
                           vertex_problem *v) {
   const double *gradient = s->slope;
-  double along[SN_SIMPLEX_MAX], centre = 0, mean = 0, best[SN_SIMPLEX_MAX];
+  double along[SN_SIMPLEX_MAX], centre = 0, mean = 0, costs[SN_SIMPLEX_MAX];
   int chosen[SN_SIMPLEX_MAX], count = 0, present = v->q.n;
   for (int a = 0; a < present; a++) {
     along[a] = 0;
@@ -246,29 +246,21 @@ static void add_promising(const fit_model *m, const double mono[FIT_MONOMIALS], 
     int j = s->bone[e];
     double g = gradient[j] - mean;
     // 2 g is the most that there can be.
-    if (!(g > 0) || (count == extra && 2 * g <= best[count - 1]) || has_bone(v, j)) continue;
+    if (!(g > 0) || (count == extra && -2 * g >= costs[count - 1]) || has_bone(v, j)) continue;
     double across = 0;
     for (int a = 0; a < present; a++) across += v->q.w[a] * dot10(mono, fit_gram(m, j, v->bone[a]));
     double size = dot10(mono, fit_gram(m, j, j)) - 2 * across + centre;
     double step = size > g ? g / size : 1, score = step * (2 * g - step * size);
-    if (!(score > 0) || (count == extra && score <= best[count - 1])) continue;
-    int at = count < extra ? count++ : count - 1;
-    for (; at > 0 && best[at - 1] < score; at--) best[at] = best[at - 1], chosen[at] = chosen[at - 1];
-    best[at] = score, chosen[at] = j;
+    if (score > 0) count = sn_least_enter(extra, count, -score, j, costs, chosen);
   }
   for (int q = 0; q < count; q++) v->q.w[v->q.n] = 0, v->bone[v->q.n++] = chosen[q];
 }
 
 static void store_weights(const fit_model *m, const vertex_problem *v, uint16_t *joint, double *weight) {
   int order[SN_SIMPLEX_MAX], count = 0;
-  double total = 0;
-  for (int a = 0; a < v->q.n; a++) {
-    if (!(v->q.w[a] > 1e-5)) continue;
-    int at = count++;
-    for (; at > 0 && v->q.w[order[at - 1]] < v->q.w[a]; at--) order[at] = order[at - 1];
-    order[at] = a;
-  }
-  if (count > m->limit) count = m->limit;
+  double total = 0, costs[SN_SIMPLEX_MAX];
+  for (int a = 0; a < v->q.n; a++)
+    if (v->q.w[a] > 1e-5) count = sn_least_enter(m->limit, count, -v->q.w[a], a, costs, order);
   for (int q = 0; q < count; q++) total += v->q.w[order[q]];
   for (int q = 0; q < m->limit; q++) {
     joint[q] = q < count ? (uint16_t)v->bone[order[q]] : 0;

@@ -2,6 +2,7 @@
 // The inside of the rest mesh: generalised winding numbers, and points inside near a given one.
 #include "rig/body.h"
 #include "sinew/rig.h"
+#include "solve/solve.h"
 
 #include <float.h>
 #include <math.h>
@@ -156,10 +157,7 @@ static int nearest_vertices(const rig_body *b, const double x[3], int *out) {
   for (int i = 0; i < b->n; i++) {
     double d = 0;
     for (int c = 0; c < 3; c++) d += (b->u[i][c] - x[c]) * (b->u[i][c] - x[c]);
-    if (count == walls && d >= distance[walls - 1]) continue;
-    int at = count < walls ? count++ : walls - 1;
-    for (; at > 0 && distance[at - 1] > d; at--) distance[at] = distance[at - 1], out[at] = out[at - 1];
-    distance[at] = d, out[at] = i;
+    count = sn_least_enter(walls, count, d, i, distance, out);
   }
   return count;
 }
@@ -195,11 +193,6 @@ static void sort_triangles(const sn_mesh *rest, const fit_problem *p, int *rank,
 
 // ---- pieces: triangles that share vertices, or others that do
 
-static int find_piece(int *piece, int i) {
-  while (piece[i] != i) i = piece[i] = piece[piece[i]];
-  return i;
-}
-
 typedef struct rig_piece {
   double volume, size;
   sn_vec3
@@ -213,11 +206,12 @@ static void turn_outwards(rig_body *b, int triangles, int *piece, rig_piece *pie
   double open = 0;
   for (int i = 0; i < b->n; i++) piece[i] = i;
   for (int t = 0; t < triangles; t++)
-    for (int k = 1; k < 3; k++) piece[find_piece(piece, b->triangle[t][k])] = find_piece(piece, b->triangle[t][0]);
+    for (int k = 1; k < 3; k++)
+      piece[sn_set_first(piece, b->triangle[t][k])] = sn_set_first(piece, b->triangle[t][0]);
   for (int t = 0; t < triangles; t++) {
     sn_vec3 a = corner(b, t, 0), e = corner(b, t, 1), g = corner(b, t, 2);
     sn_vec3 area = sn_vec3_cross(sn_vec3_sub(e, a), sn_vec3_sub(g, a));
-    rig_piece *of = &pieces[find_piece(piece, b->triangle[t][0])];
+    rig_piece *of = &pieces[sn_set_first(piece, b->triangle[t][0])];
     b->pieces += of->size == 0;
     of->volume += sn_vec3_dot(a, sn_vec3_cross(e, g)), of->area = sn_vec3_add(of->area, area);
     of->size += sn_vec3_length(area) + 1e-300;
@@ -225,7 +219,7 @@ static void turn_outwards(rig_body *b, int triangles, int *piece, rig_piece *pie
   for (int i = 0; i < b->n; i++)
     if (sn_vec3_length(pieces[i].area) > closed * pieces[i].size) open += pieces[i].volume, pieces[i].volume = 0;
   for (int t = 0; t < triangles; t++) {
-    const rig_piece *of = &pieces[find_piece(piece, b->triangle[t][0])];
+    const rig_piece *of = &pieces[sn_set_first(piece, b->triangle[t][0])];
     if (of->volume > 0 || (of->volume == 0 && open >= 0)) continue;
     int other = b->triangle[t][1];
     b->triangle[t][1] = b->triangle[t][2], b->triangle[t][2] = other;

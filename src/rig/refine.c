@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "solve/solve.h"
+
 enum { compared = 400 }; // vertices by which frames are compared
 
 void sn_rig_frame_distances(const fit_problem *p, int g, double *distance) {
@@ -144,12 +146,8 @@ static int worst_region(const fit_model *m, double radius, int *region) {
   enum { candidates = 48 };
   int worst[candidates], count = 0;
   const fit_problem *p = m->p;
-  for (int i = 0; i < p->n; i++) {
-    if (count == candidates && m->vertex_error[i] <= m->vertex_error[worst[count - 1]]) continue;
-    int at = count < candidates ? count++ : count - 1;
-    for (; at > 0 && m->vertex_error[worst[at - 1]] < m->vertex_error[i]; at--) worst[at] = worst[at - 1];
-    worst[at] = i;
-  }
+  double costs[candidates];
+  for (int i = 0; i < p->n; i++) count = sn_least_enter(candidates, count, -m->vertex_error[i], i, costs, worst);
   int best = -1;
   double most = 0;
   for (int q = 0; q < count; q++) {

@@ -118,11 +118,6 @@ static int by_cost(const void *a, const void *b) {
   return x->k - y->k;
 }
 
-static int find(int *set, int j) {
-  while (set[j] != j) j = set[j] = set[set[j]];
-  return j;
-}
-
 typedef struct cost_job {
   const fit_model *m;
   edge *edges;
@@ -254,7 +249,7 @@ sn_status sn_rig_tree_build(sn_context *ctx, const fit_model *m, rig_tree *tree)
     qsort(edges, (size_t)count, sizeof *edges, by_cost);
     for (int j = 0; j < bones; j++) set[j] = j;
     for (int e = 0; e < count && used < bones - 1; e++) {
-      int a = find(set, edges[e].j), b = find(set, edges[e].k);
+      int a = sn_set_first(set, edges[e].j), b = sn_set_first(set, edges[e].k);
       if (a != b) set[a] = b, kept[used++] = edges[e];
     }
     tree->bones = bones, tree->root = choose_root(m);

@@ -5,15 +5,8 @@
 #include <string.h>
 
 static uint64_t hash_position(const float p[3]) {
-  uint64_t hash = 1469598103934665603u;
-  for (int c = 0; c < 3; c++) {
-    float x = p[c] + 0.0f; // -0 and 0 are the same place
-    uint32_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    hash = (hash ^ bits) * 1099511628211u;
-    hash ^= hash >> 29;
-  }
-  return hash;
+  const float place[3] = {p[0] + 0.0f, p[1] + 0.0f, p[2] + 0.0f}; // -0 and 0 are the same
+  return sn_hash(SN_HASH_START, place, sizeof place);
 }
 
 static bool same_place(const float a[3], const float b[3]) { return a[0] == b[0] && a[1] == b[1] && a[2] == b[2]; }

@@ -12,6 +12,15 @@ static inline double sn_squared_distance(int dims, const double *a, const double
   return sum;
 }
 
+// Enters `item` among the `count` (at most `most`) items of least cost, in increasing order. Returns their number.
+static inline int sn_least_enter(int most, int count, double cost, int item, double *costs, int *items) {
+  int at = count < most ? count++ : most;
+  for (; at > 0 && cost < costs[at - 1]; at--)
+    if (at < most) costs[at] = costs[at - 1], items[at] = items[at - 1];
+  if (at < most) costs[at] = cost, items[at] = item;
+  return count;
+}
+
 // ---- least squares on the simplex --------------------------------------------------------------------------------
 
 enum { SN_SIMPLEX_MAX = 16 };

@@ -45,11 +45,6 @@ typedef struct clustering {
   int *marks, mark; // for uniting lists of neighbours
 } clustering;
 
-static int find(int *parent, int t) {
-  while (parent[t] != t) t = parent[t] = parent[parent[t]];
-  return t;
-}
-
 static bool is_gone(const clustering *c, int g) { return c->owner[g] != g; }
 
 static double dot(const double *a, const double *b, int count) {
@@ -238,7 +233,7 @@ static sn_status unite(clustering *c, int a, int b) {
   sn_status status = SN_OK;
   solve_t(c, ga, c->t[0]);
   for (at = &ga->neighbours; status == SN_OK && *at;) {
-    int other = (*at)->group = find(c->owner, (*at)->group);
+    int other = (*at)->group = sn_set_first(c->owner, (*at)->group);
     if (other == a || c->marks[other] == mark) {
       *at = (*at)->next;
       continue;
@@ -259,25 +254,17 @@ static void find_components(clustering *c, int *component) {
   for (int g = 0; g < c->group_count; g++) component[g] = g;
   for (int g = 0; g < c->group_count; g++)
     for (const neighbour *n = is_gone(c, g) ? NULL : c->groups[g].neighbours; n; n = n->next)
-      component[find(component, find(c->owner, n->group))] = find(component, g);
-  for (int g = 0; g < c->group_count; g++) component[g] = find(component, g);
+      component[sn_set_first(component, sn_set_first(c->owner, n->group))] = sn_set_first(component, g);
+  for (int g = 0; g < c->group_count; g++) component[g] = sn_set_first(component, g);
 }
 
 static sn_status link_groups(clustering *c, int a, int b) {
   for (const neighbour *n = c->groups[a].neighbours; n; n = n->next)
-    if (find(c->owner, n->group) == b) return SN_OK;
+    if (sn_set_first(c->owner, n->group) == b) return SN_OK;
   sn_status status = add_neighbour(c, a, b);
   if (status == SN_OK) status = add_neighbour(c, b, a);
   solve_t(c, &c->groups[a], c->t[0]);
   return status == SN_OK ? offer(c, a, b) : status;
-}
-
-int sn_least_enter(int most, int count, double cost, int item, double *costs, int *items) {
-  int at = count < most ? count++ : most;
-  for (; at > 0 && cost < costs[at - 1]; at--)
-    if (at < most) costs[at] = costs[at - 1], items[at] = items[at - 1];
-  if (at < most) costs[at] = cost, items[at] = item;
-  return count;
 }
 
 // Of groups of other components, those whose centres are nearest. Returns how many.
@@ -349,10 +336,10 @@ sn_status sn_cluster_cut(sn_context *ctx, const sn_cluster_tree *tree, int count
   *group_count = 0;
   for (int t = 0; status == SN_OK && t < leaves; t++) parent[t] = t, number[t] = -1;
   for (int j = 0; status == SN_OK && j < leaves - count; j++) {
-    parent[find(parent, tree->joins[j][1])] = find(parent, tree->joins[j][0]);
+    parent[sn_set_first(parent, tree->joins[j][1])] = sn_set_first(parent, tree->joins[j][0]);
   }
   for (int t = 0; status == SN_OK && t < leaves; t++) {
-    int root = find(parent, t);
+    int root = sn_set_first(parent, t);
     if (number[root] < 0) number[root] = (*group_count)++;
     group_of[t] = number[root];
   }

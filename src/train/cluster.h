@@ -21,7 +21,4 @@ sn_status sn_cluster_triangles(sn_context *ctx, sn_arena *memory, const sn_examp
 // first appearance.
 sn_status sn_cluster_cut(sn_context *ctx, const sn_cluster_tree *tree, int count, int *group_of, int *group_count);
 
-// Enters `item` among the `count` (at most `most`) items of least cost, in increasing order. Returns their number.
-int sn_least_enter(int most, int count, double cost, int item, double *costs, int *items);
-
 #endif

@@ -18,12 +18,6 @@ void *sn_grow(sn_context *ctx, sn_growing *list, size_t more) {
   return list->bytes + list->size - more;
 }
 
-uint64_t sn_hash(const void *bytes, size_t size) {
-  uint64_t hash = 0xcbf29ce484222325;
-  for (size_t k = 0; k < size; k++) hash = (hash ^ ((const uint8_t *)bytes)[k]) * 0x100000001b3;
-  return hash;
-}
-
 int sn_number_rows(sn_context *ctx, const void *rows, size_t size, int count, int *numbers, int *first) {
   const uint8_t *bytes = rows;
   size_t slot_count = 2 * (size_t)count + 1;
@@ -32,7 +26,7 @@ int sn_number_rows(sn_context *ctx, const void *rows, size_t size, int count, in
   if (!slots) return -1;
   for (int i = 0; i < count; i++) {
     const uint8_t *row = bytes + (size_t)i * size;
-    uint64_t hash = sn_hash(row, size);
+    uint64_t hash = sn_hash(SN_HASH_START, row, size);
     size_t at = (size_t)(hash ^ hash >> 29) % slot_count;
     while (slots[at] && memcmp(bytes + (size_t)first[slots[at] - 1] * size, row, size) != 0)
       at = (at + 1) % slot_count;

@@ -33,7 +33,6 @@ typedef struct sn_growing {
 // Puts so many bytes behind those in use, for the caller to fill; NULL where memory runs out.
 void *sn_grow(sn_context *ctx, sn_growing *list, size_t more);
 
-uint64_t sn_hash(const void *bytes, size_t size); // FNV-1a
 // Numbers `count` rows of `size` bytes such that equal ones share a number, by first appearance; the first row of each number.
 // Returns how many there are, or -1 where memory runs out.
 int sn_number_rows(sn_context *ctx, const void *rows, size_t size, int count, int *numbers, int *first);

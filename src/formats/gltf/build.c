@@ -264,7 +264,7 @@ static bool binary_name(gltf_builder *b, const char *path, char **uri, char **bi
   if (stem > most) stem = most;
   *bin_path = SN_TAKE(b, &b->memory, char, size);
   if (!*bin_path) return false;
-  uint64_t hash = sn_hash(b->data.bytes, b->data.size);
+  uint64_t hash = sn_hash(SN_HASH_START, b->data.bytes, b->data.size);
   snprintf(*bin_path, size, "%.*s.%08x.bin", (int)stem, path, (unsigned)(hash ^ hash >> 32));
   char *slash = strrchr(*bin_path, '/');
   *uri = sn_gltf_uri_encode(b->ctx, &b->memory, slash ? slash + 1 : *bin_path);

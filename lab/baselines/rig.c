@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The methods that Le and Deng 2014 compare with: rigid parts, weights, joints, each found once and in this order. What
-// differs is how parts and weights are found; joints and the motion with them are those of our own solver.
+// The methods that Le and Deng 2014 compare with: rigid parts, weights, joints, each found once and in this order (their slide:
+// "single-pass framework"). The tree of all of them is the minimum spanning tree of the joint values (their slide "Skeletal
+// topology reconstruction"). Parts, weights and the motion with joints are each method's own.
 #include <math.h>
 #include <string.h>
 
@@ -13,7 +14,7 @@
 static const double diffusion = 4;
 // Of weights fitted to the frames (Hasler and others): Le and Deng's omega.
 static const double smoothness = 1e-4;
-enum { joint_steps = 20, rounds = 2 };
+enum { rounds = 2 };
 
 typedef struct baseline_job {
   sn_context *ctx;
@@ -56,17 +57,50 @@ static sn_status fit_parts(const baseline_job *job, int count, int *of) {
   return status;
 }
 
-// The tree of the parts, their motion with exact joints. Needs weights that overlap.
-static sn_status join(const baseline_job *job) {
+// How a bone rotates once its joint is where its parent takes it.
+typedef enum baseline_rotation { KEEP_ROTATION, REFIT_ROTATION } baseline_rotation;
+
+// The rotation about joint c, held at psi, that fits the vertices best: q_i is what the other bones leave of vertex i.
+static sn_mat3 rotation_about(const fit_model *m, int j, int f, sn_vec3 c, sn_vec3 psi) {
+  double uu[4][4], centre[3] = {c.x, c.y, c.z}, held[3] = {psi.x, psi.y, psi.z};
+  sn_affine t = sn_fit_bone(m, j, f);
+  sn_mat3 h; // sum_i w_ij (u_i - c) (q_i - w_ij psi)^T
+  fit_unpack(fit_pair(m, j, j), uu);
+  for (int r = 0; r < 3; r++) {
+    double qu[4]; // sum_i w_ij q_i u~_i^T: the residual, and the bone itself
+    for (int d = 0; d < 4; d++) {
+      qu[d] = m->moment[(size_t)(4 * j + d) * 3 * (size_t)m->p->f + (size_t)(3 * f + r)] - held[r] * uu[3][d];
+      for (int e = 0; e < 4; e++) qu[d] += t.m[r][e] * uu[e][d];
+    }
+    for (int d = 0; d < 3; d++) h.m[d][r] = qu[d] - centre[d] * qu[3];
+  }
+  return sn_mat3_kabsch(h);
+}
+
+// T_j = psi - R_j C_jk with psi = [R_k | T_k] C_jk, from the root outwards: errors of a parent go on to its children.
+static void close_joints(fit_model *m, const rig_tree *tree, int f, baseline_rotation rotation) {
+  for (int q = 0; q < tree->bones; q++) {
+    int j = tree->order[q], k = tree->parent[j];
+    if (k < 0) continue;
+    sn_vec3 c = {tree->joint[j][0], tree->joint[j][1], tree->joint[j][2]}, psi = sn_affine_apply(sn_fit_bone(m, k, f), c);
+    sn_mat3 r = rotation == REFIT_ROTATION ? rotation_about(m, j, f, c, psi) : sn_affine_linear(sn_fit_bone(m, j, f));
+    sn_fit_set_bone(m, j, f, sn_affine_make(r, sn_vec3_sub(psi, sn_mat3_apply(r, c))));
+  }
+}
+
+// The tree of the parts, once, and their motion with exact joints. Needs weights that overlap.
+static sn_status join(const baseline_job *job, baseline_rotation rotation) {
   sn_status status = sn_fit_pass(job->ctx, job->m, FIT_KEEP, NULL);
-  if (status == SN_OK) status = sn_rig_tree_build(job->ctx, job->m, job->tree);
-  if (status == SN_OK) status = sn_rig_tree_fit(job->ctx, job->m, job->tree, joint_steps, NULL);
+  if (status == SN_OK) status = sn_published_topology(job->ctx, job->m, job->tree);
+  for (int f = 0; status == SN_OK && f < job->p->f; f++) close_joints(job->m, job->tree, f, rotation);
+  if (status == SN_OK) sn_fit_model_refresh(job->ctx, job->m);
   return status == SN_OK ? sn_fit_pass(job->ctx, job->m, FIT_KEEP, NULL) : status;
 }
 
 // ---- Schaefer and Yuksel 2007 ---------------------------------------------------------------------------------------------
 
-// Weights by non-negative least squares, the bones once more for those weights, joints, and the weights for those.
+// Weights by non-negative least squares, the bones once more for those weights, joints about which the bones are fitted again, and
+// the weights for those.
 static sn_status schaefer(const baseline_job *job, int count, int *of) {
   sn_context *ctx = job->ctx;
   sn_status status = sn_rig_merged_segments(ctx, job->p, job->topology, count, of);
@@ -74,7 +108,7 @@ static sn_status schaefer(const baseline_job *job, int count, int *of) {
   if (status == SN_OK) status = sn_fit_pass(ctx, job->m, FIT_EXHAUST, NULL);
   if (status == SN_OK) status = sn_rig_bones_rigid(ctx, job->m, 5, NULL);
   if (status == SN_OK) sn_fit_model_refresh(ctx, job->m);
-  if (status == SN_OK) status = join(job);
+  if (status == SN_OK) status = join(job, REFIT_ROTATION);
   return status == SN_OK ? sn_fit_pass(ctx, job->m, FIT_EXHAUST, NULL) : status;
 }
 
@@ -134,12 +168,12 @@ static sn_status diffuse(const baseline_job *job, const int *of) {
   return status;
 }
 
-// Weights belong to the parts and the surface, not to the frames.
+// Weights belong to the parts and the surface, not to the frames; rotations are the parts'.
 static sn_status aguiar(const baseline_job *job, int count, int *of) {
   sn_status status = sn_rig_distance_segments(job->ctx, job->p, count, of);
   if (status == SN_OK) status = fit_parts(job, count, of);
   if (status == SN_OK) status = diffuse(job, of);
-  return status == SN_OK ? join(job) : status;
+  return status == SN_OK ? join(job, KEEP_ROTATION) : status;
 }
 
 // ---- Hasler and others 2010 ------------------------------------------------------------------------------------------------
@@ -150,11 +184,11 @@ static sn_status hasler(const baseline_job *job, int count, int *of) {
   sn_status status = sn_rig_rotation_segments(job->ctx, job->p, job->topology, count, of);
   if (status == SN_OK) status = fit_parts(job, count, of);
   if (status == SN_OK) status = diffuse(job, of);
-  if (status == SN_OK) status = join(job);
+  if (status == SN_OK) status = join(job, REFIT_ROTATION);
   if (status == SN_OK) status = sn_fit_smooth_build(job->ctx, job->memory, job->rest, job->p, smoothness, &smooth);
   for (int round = 0; status == SN_OK && round < rounds; round++) {
     status = sn_fit_pass(job->ctx, job->m, FIT_EXHAUST, &smooth);
-    if (status == SN_OK && round + 1 < rounds) status = join(job);
+    if (status == SN_OK && round + 1 < rounds) status = join(job, REFIT_ROTATION);
   }
   return status;
 }

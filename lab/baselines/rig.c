@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The methods that Le and Deng 2014 compare with: rigid parts, weights, joints, each found once and in this order (their slide:
 // "single-pass framework"). The tree of all of them is the minimum spanning tree of the joint values (their slide "Skeletal
-// topology reconstruction"). Parts, weights and the motion with joints are each method's own.
+// topology reconstruction"), joints are closed once. How parts and weights are found is each method's own.
 #include <math.h>
 #include <string.h>
 
@@ -57,11 +57,7 @@ static sn_status fit_parts(const baseline_job *job, int count, int *of) {
   return status;
 }
 
-// How a bone rotates once its joint is where its parent takes it.
-typedef enum baseline_rotation { KEEP_ROTATION, REFIT_ROTATION } baseline_rotation;
-
-// The rotation about joint c, held at psi, that fits the vertices best: q_i is what the other bones leave of vertex i.
-static sn_mat3 rotation_about(const fit_model *m, int j, int f, sn_vec3 c, sn_vec3 psi) {
+sn_mat3 sn_rig_rotation_about(const fit_model *m, int j, int f, sn_vec3 c, sn_vec3 psi) {
   double uu[4][4], centre[3] = {c.x, c.y, c.z}, held[3] = {psi.x, psi.y, psi.z};
   sn_affine t = sn_fit_bone(m, j, f);
   sn_mat3 h; // sum_i w_ij (u_i - c) (q_i - w_ij psi)^T
@@ -78,21 +74,22 @@ static sn_mat3 rotation_about(const fit_model *m, int j, int f, sn_vec3 c, sn_ve
 }
 
 // T_j = psi - R_j C_jk with psi = [R_k | T_k] C_jk, from the root outwards: errors of a parent go on to its children.
-static void close_joints(fit_model *m, const rig_tree *tree, int f, baseline_rotation rotation) {
+static void close_joints(fit_model *m, const rig_tree *tree, int f) {
   for (int q = 0; q < tree->bones; q++) {
     int j = tree->order[q], k = tree->parent[j];
     if (k < 0) continue;
-    sn_vec3 c = {tree->joint[j][0], tree->joint[j][1], tree->joint[j][2]}, psi = sn_affine_apply(sn_fit_bone(m, k, f), c);
-    sn_mat3 r = rotation == REFIT_ROTATION ? rotation_about(m, j, f, c, psi) : sn_affine_linear(sn_fit_bone(m, j, f));
+    sn_vec3 c = {tree->joint[j][0], tree->joint[j][1], tree->joint[j][2]},
+            psi = sn_affine_apply(sn_fit_bone(m, k, f), c);
+    sn_mat3 r = sn_rig_rotation_about(m, j, f, c, psi);
     sn_fit_set_bone(m, j, f, sn_affine_make(r, sn_vec3_sub(psi, sn_mat3_apply(r, c))));
   }
 }
 
 // The tree of the parts, once, and their motion with exact joints. Needs weights that overlap.
-static sn_status join(const baseline_job *job, baseline_rotation rotation) {
+static sn_status join(const baseline_job *job) {
   sn_status status = sn_fit_pass(job->ctx, job->m, FIT_KEEP, NULL);
   if (status == SN_OK) status = sn_published_topology(job->ctx, job->m, job->tree);
-  for (int f = 0; status == SN_OK && f < job->p->f; f++) close_joints(job->m, job->tree, f, rotation);
+  for (int f = 0; status == SN_OK && f < job->p->f; f++) close_joints(job->m, job->tree, f);
   if (status == SN_OK) sn_fit_model_refresh(job->ctx, job->m);
   return status == SN_OK ? sn_fit_pass(job->ctx, job->m, FIT_KEEP, NULL) : status;
 }
@@ -108,7 +105,7 @@ static sn_status schaefer(const baseline_job *job, int count, int *of) {
   if (status == SN_OK) status = sn_fit_pass(ctx, job->m, FIT_EXHAUST, NULL);
   if (status == SN_OK) status = sn_rig_bones_rigid(ctx, job->m, 5, NULL);
   if (status == SN_OK) sn_fit_model_refresh(ctx, job->m);
-  if (status == SN_OK) status = join(job, REFIT_ROTATION);
+  if (status == SN_OK) status = join(job);
   return status == SN_OK ? sn_fit_pass(ctx, job->m, FIT_EXHAUST, NULL) : status;
 }
 
@@ -168,12 +165,12 @@ static sn_status diffuse(const baseline_job *job, const int *of) {
   return status;
 }
 
-// Weights belong to the parts and the surface, not to the frames; rotations are the parts'.
+// Weights belong to the parts and the surface, not to the frames.
 static sn_status aguiar(const baseline_job *job, int count, int *of) {
   sn_status status = sn_rig_distance_segments(job->ctx, job->p, count, of);
   if (status == SN_OK) status = fit_parts(job, count, of);
   if (status == SN_OK) status = diffuse(job, of);
-  return status == SN_OK ? join(job, KEEP_ROTATION) : status;
+  return status == SN_OK ? join(job) : status;
 }
 
 // ---- Hasler and others 2010 ------------------------------------------------------------------------------------------------
@@ -184,11 +181,11 @@ static sn_status hasler(const baseline_job *job, int count, int *of) {
   sn_status status = sn_rig_rotation_segments(job->ctx, job->p, job->topology, count, of);
   if (status == SN_OK) status = fit_parts(job, count, of);
   if (status == SN_OK) status = diffuse(job, of);
-  if (status == SN_OK) status = join(job, REFIT_ROTATION);
+  if (status == SN_OK) status = join(job);
   if (status == SN_OK) status = sn_fit_smooth_build(job->ctx, job->memory, job->rest, job->p, smoothness, &smooth);
   for (int round = 0; status == SN_OK && round < rounds; round++) {
     status = sn_fit_pass(job->ctx, job->m, FIT_EXHAUST, &smooth);
-    if (status == SN_OK && round + 1 < rounds) status = join(job, REFIT_ROTATION);
+    if (status == SN_OK && round + 1 < rounds) status = join(job);
   }
   return status;
 }

@@ -13,6 +13,7 @@ typedef struct sn_rotreg_options {
   int most_joints; // most joints of a predictor
   int influences;  // most proxy bones of a vertex
   enum { sn_rotreg_recompute, sn_rotreg_transform } shade;
+  enum { sn_rotreg_clusters, sn_rotreg_meanshift } start;
   bool psd;                     // corrections on top
   bool full;                    // the unreduced form, which has no model
   bool published;               // as printed, without what Sinew adds

@@ -93,6 +93,59 @@ static void test_spectral_clusters(void **state) {
   for (int e = 0; e < n * n; e++) assert_int_equal(of[e / n] == of[e % n], e / n % 3 == e % n % 3);
 }
 
+// sum_i |w_i (R (u_i - c) + psi) - q_i|^2 of bone 1, vertex by vertex: q_i = x_i - (1 - w_i) T_0 u_i.
+static double energy_about(const fit_model *m, int f, sn_mat3 r, sn_vec3 c, sn_vec3 psi) {
+  double sum = 0;
+  for (int i = 0; i < m->p->n; i++) {
+    sn_vec3 u = sn_vec3_make(m->p->u[i][0], m->p->u[i][1], m->p->u[i][2]);
+    double w = m->weight[2 * i + 1];
+    float room[3];
+    sn_vec3 q =
+      sn_vec3_mad(sn_vec3_from(fit_point(m->p, i, f, room)), sn_affine_apply(sn_fit_bone(m, 0, f), u), w - 1);
+    sn_vec3 d = sn_vec3_sub(sn_vec3_scale(sn_vec3_add(sn_mat3_apply(r, sn_vec3_sub(u, c)), psi), w), q);
+    sum += sn_vec3_dot(d, d);
+  }
+  return sum;
+}
+
+// Two bones with blended weights: no rotation near the one found about the joint leaves less.
+static void test_rotation_about_a_joint(void **state) {
+  (void)state;
+  sn_context ctx = sn_context_default();
+  sn_arena memory = sn_arena_new(&ctx);
+  sn_mesh rest;
+  sn_frames frames;
+  fit_problem p;
+  fit_units units;
+  fit_model m;
+  const int chosen[3] = {3, 7, 11};
+  sn_random rng = sn_random_new(9);
+  make_chain(&ctx, &rest, &frames);
+  fit_data data = {.rest = &rest, .frames = &frames, .chosen = chosen, .count = 3};
+  assert_ok(&ctx, sn_fit_problem_build(&ctx, &memory, &data, &units, &p));
+  assert_ok(&ctx, sn_fit_model_new(&ctx, &memory, &p, 2, 2, &m));
+  m.bones = 2;
+  for (int i = 0; i < p.n; i++) {
+    m.joint[2 * i] = 0, m.joint[2 * i + 1] = 1;
+    m.weight[2 * i + 1] = (i / around + 0.5) / rings, m.weight[2 * i] = 1 - m.weight[2 * i + 1];
+  }
+  for (int n = 0; n < 6; n++)
+    sn_fit_set_bone(&m, n / 3, n % 3,
+                    sn_affine_make(sn_rotation_exp(random_vec3(&rng)), sn_vec3_scale(random_vec3(&rng), 0.1)));
+  sn_fit_model_refresh(&ctx, &m);
+  assert_ok(&ctx, sn_fit_pass(&ctx, &m, FIT_KEEP, NULL));
+  sn_vec3 c = {0.1, 0.02, -0.03}, psi = {0.15, -0.05, 0.02};
+  for (int f = 0; f < 3; f++) {
+    sn_mat3 r = sn_rig_rotation_about(&m, 1, f, c, psi);
+    double least = energy_about(&m, f, r, c, psi);
+    for (int trial = 0; trial < 20; trial++) {
+      sn_mat3 other = sn_mat3_mul(sn_rotation_exp(sn_vec3_scale(random_vec3(&rng), 0.02)), r);
+      assert_true(energy_about(&m, f, other, c, psi) > least);
+    }
+  }
+  sn_mesh_free(&rest), sn_frames_free(&frames), sn_arena_free(&memory);
+}
+
 static const char *const solvers[] = {"own", "published", "schaefer", "aguiar", "hasler"};
 
 // On a chain that all can meet, and on a generated elbow, where nobody can: joints hold, weights are weights, ours is better
@@ -215,8 +268,12 @@ static void test_threads_and_memory(void **state) {
 int main(void) {
   sn_lab_add_solvers();
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_parts_of_a_chain), cmocka_unit_test(test_spectral_clusters),  cmocka_unit_test(test_rigs),
-    cmocka_unit_test(test_refusals),         cmocka_unit_test(test_threads_and_memory),
+    cmocka_unit_test(test_parts_of_a_chain),
+    cmocka_unit_test(test_spectral_clusters),
+    cmocka_unit_test(test_rigs),
+    cmocka_unit_test(test_rotation_about_a_joint),
+    cmocka_unit_test(test_refusals),
+    cmocka_unit_test(test_threads_and_memory),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

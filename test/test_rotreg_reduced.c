@@ -11,12 +11,12 @@
 
 // ---- the reduced form ---------------------------------------------------------------------------------------------------------
 
-static double distance_to_full(sn_context *ctx, const sn_examples *e, const sn_frames *full, int bones) {
-  char text[64];
-  snprintf(text, sizeof text, "rotreg:published=1,bones=%d", bones);
+// rms distance of a model to `full` at all frames.
+static double distance_to(sn_context *ctx, const sn_examples *e, const char *text, const char *keys,
+                          const sn_frames *full) {
   sn_model model;
   sn_rt_model rt;
-  train_model(ctx, text, e, "every:4", &model, &rt);
+  train_model(ctx, text, e, keys, &model, &rt);
   double sum = 0;
   float(*positions)[3] = malloc((size_t)e->rest.vertex_count * sizeof *positions);
   for (int f = 0; f < e->frames.frame_count; f++) {
@@ -29,6 +29,12 @@ static double distance_to_full(sn_context *ctx, const sn_examples *e, const sn_f
   free(positions);
   sn_model_free(&model);
   return sqrt(sum / e->frames.frame_count / e->rest.vertex_count);
+}
+
+static double distance_to_full(sn_context *ctx, const sn_examples *e, const sn_frames *full, int bones) {
+  char text[64];
+  snprintf(text, sizeof text, "rotreg:published=1,bones=%d", bones);
+  return distance_to(ctx, e, text, "every:4", full);
 }
 
 static void test_reduced_approaches_full(void **state) {
@@ -202,7 +208,9 @@ static void test_c_against_dense_least_squares(void **state) {
   assert_ok(&ctx, sn_topology_build(&ctx, &e.rest, &topology));
   assert_ok(&ctx, sn_cluster_triangles(&ctx, &memory, &e, &keys, &tree));
   const sn_rotreg_data data = {&e, &topology, &keys, NULL, &skin, false};
-  assert_ok(&ctx, sn_rotreg_bones_fit(&ctx, &memory, &data, &(sn_rotreg_cut){&tree, 5, 3}, &bones));
+  bones = (sn_rotreg_bones){.group_of = SN_NEW(&ctx, &memory, int, e.rest.triangle_count)};
+  assert_ok(&ctx, sn_cluster_cut(&ctx, &tree, 5, bones.group_of, &bones.bone_count));
+  assert_ok(&ctx, sn_rotreg_bones_fit(&ctx, &memory, &data, 3, &bones));
   assert_ok(&ctx, sn_rotreg_key_gradients_fit(&ctx, &memory, &data, &bones, &gradients));
   int n = e.rest.vertex_count, triangles = e.rest.triangle_count;
   assert_ok(&ctx, sn_skin_new(&ctx, n, 2, &skin));
@@ -267,6 +275,39 @@ static void test_clusters_are_the_rigid_parts(void **state) {
     free(group);
     sn_keys_free(&keys), sn_arena_free(&memory), sn_examples_free(&e);
   }
+}
+
+// By hand, points 0, 1, 2, 6, 7. h = 2.5: from 0 the mean of 0, 1, 2; from 5 that of 6, 7. h = 4.5: from 2 that of 0, 1, 2, 6, which is
+// 4.75 from 7.
+static void test_mean_shift_by_hand(void **state) {
+  (void)state;
+  const double points[5] = {0, 1, 2, 6, 7};
+  const sn_rotreg_points z = {5, 1, points};
+  const double cases[3][3] = {{2.5, 0, 1}, {2.5, 5, 6.5}, {4.5, 2, 2.25}};
+  for (int n = 0; n < 3; n++) {
+    double x = cases[n][1], room;
+    sn_rotreg_shift(&z, cases[n][0], &x, &room);
+    assert_near(x, cases[n][2], 1e-12);
+  }
+}
+
+// Halves that rotate apart are the two groups of mean shift, and `start=meanshift` learns them exactly.
+static void test_mean_shift_finds_rigid_parts(void **state) {
+  (void)state;
+  sn_context ctx = sn_context_default();
+  const double amounts[] = {0, 0.7, 1.4};
+  sn_examples e;
+  make_tube(&ctx, (tube){10, 9, true}, rigid_halves, amounts, 3, &e);
+  sn_keys keys = keys_of(&ctx, "all", 3, NULL);
+  const sn_rotreg_data data = {.examples = &e, .keys = &keys};
+  int *group = malloc((size_t)e.rest.triangle_count * sizeof *group), count;
+  assert_ok(&ctx, sn_rotreg_mean_shift(&ctx, &data, 5, group, &count));
+  assert_int_equal(count, 2);
+  for (int t = 0; t < e.rest.triangle_count; t++)
+    assert_int_equal(group[t], e.rest.positions[e.rest.triangles[t][0]][0] < 0 ? 0 : 1);
+  free(group);
+  assert_below(distance_to(&ctx, &e, "rotreg:published=1,start=meanshift", "all", &e.frames), 1e-4);
+  sn_keys_free(&keys), sn_examples_free(&e);
 }
 
 // The triangles of a tube that twists, and every fourth of them once more, by itself: twice as many parts as groups are asked for.
@@ -381,7 +422,9 @@ static void test_published_coefficients(void **state) {
   assert_ok(&ctx, sn_topology_build(&ctx, &e.rest, &topology));
   assert_ok(&ctx, sn_cluster_triangles(&ctx, &memory, &e, &keys, &tree));
   const sn_rotreg_data data = {&e, &topology, &keys, NULL, NULL, true};
-  assert_ok(&ctx, sn_rotreg_bones_fit(&ctx, &memory, &data, &(sn_rotreg_cut){&tree, 5, 3}, &bones));
+  bones = (sn_rotreg_bones){.group_of = SN_NEW(&ctx, &memory, int, e.rest.triangle_count)};
+  assert_ok(&ctx, sn_cluster_cut(&ctx, &tree, 5, bones.group_of, &bones.bone_count));
+  assert_ok(&ctx, sn_rotreg_bones_fit(&ctx, &memory, &data, 3, &bones));
   assert_ok(&ctx, sn_rotreg_key_gradients_fit(&ctx, &memory, &data, &bones, &k));
   double farthest = 0;
   for (int t = 0; t < e.rest.triangle_count; t++) {
@@ -518,6 +561,7 @@ static void test_degenerate_input(void **state) {
     check_finite_model(&ctx, &e, "rotreg:bones=8,joints=1,influences=1", "0,3");
     spoil(&e);
     check_finite_model(&ctx, &e, "rotreg:bones=8", "all");
+    check_finite_model(&ctx, &e, "rotreg:bones=8,start=meanshift", "all");
     assert_below(test_error(&ctx, "rotreg:full=1,published=1", &e, "0,1,3"), 5);
     assert_below(test_error(&ctx, "rotreg:full=1,published=1", &e, "1"), 50);
     sn_examples_free(&e);
@@ -676,6 +720,8 @@ int main(void) {
     cmocka_unit_test(test_runtime_against_formulas),
     cmocka_unit_test(test_c_against_dense_least_squares),
     cmocka_unit_test(test_clusters_are_the_rigid_parts),
+    cmocka_unit_test(test_mean_shift_by_hand),
+    cmocka_unit_test(test_mean_shift_finds_rigid_parts),
     cmocka_unit_test(test_published_join),
     cmocka_unit_test(test_published_coefficients),
     cmocka_unit_test(test_published_fixed_set),

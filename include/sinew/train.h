@@ -76,6 +76,7 @@ typedef struct sn_psd_options {
 } sn_psd_options;
 
 typedef enum sn_rotreg_shade { SN_ROTREG_RECOMPUTE, SN_ROTREG_TRANSFORM } sn_rotreg_shade;
+typedef enum sn_rotreg_start { SN_ROTREG_CLUSTERS, SN_ROTREG_MEANSHIFT } sn_rotreg_start;
 
 typedef struct sn_rotreg_options {
   int bones;             // proxy bones; 0: the default, or as `error` asks
@@ -83,6 +84,7 @@ typedef struct sn_rotreg_options {
   int most_joints;       // most joints of a predictor
   int influences;        // most proxy bones of a vertex
   sn_rotreg_shade shade; // normals from the deformed triangles, or by the blended matrix
+  sn_rotreg_start start; // of the proxy bones
   bool psd;              // corrections on top
   bool full;             // the unreduced form, which has no model
   bool published;        // as printed, without what Sinew adds

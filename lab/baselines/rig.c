@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The methods that Le and Deng 2014 compare with: rigid parts, weights, joints, each found once and in this order. What
-// differs is how parts and weights are found; joints and the motion with them are those of our own solver.
+// The methods that Le and Deng 2014 compare with: rigid parts, weights, joints, each found once and in this order (their slide:
+// "single-pass framework"). The tree of all of them is the minimum spanning tree of the joint values (their slide "Skeletal
+// topology reconstruction"), joints are closed once. How parts and weights are found is each method's own.
 #include <math.h>
 #include <string.h>
 
@@ -13,7 +14,7 @@
 static const double diffusion = 4;
 // Of weights fitted to the frames (Hasler and others): Le and Deng's omega.
 static const double smoothness = 1e-4;
-enum { joint_steps = 20, rounds = 2 };
+enum { rounds = 2 };
 
 typedef struct baseline_job {
   sn_context *ctx;
@@ -56,17 +57,47 @@ static sn_status fit_parts(const baseline_job *job, int count, int *of) {
   return status;
 }
 
-// The tree of the parts, their motion with exact joints. Needs weights that overlap.
+sn_mat3 sn_rig_rotation_about(const fit_model *m, int j, int f, sn_vec3 c, sn_vec3 psi) {
+  double uu[4][4], centre[3] = {c.x, c.y, c.z}, held[3] = {psi.x, psi.y, psi.z};
+  sn_affine t = sn_fit_bone(m, j, f);
+  sn_mat3 h; // sum_i w_ij (u_i - c) (q_i - w_ij psi)^T
+  fit_unpack(fit_pair(m, j, j), uu);
+  for (int r = 0; r < 3; r++) {
+    double qu[4]; // sum_i w_ij q_i u~_i^T: the residual, and the bone itself
+    for (int d = 0; d < 4; d++) {
+      qu[d] = m->moment[(size_t)(4 * j + d) * 3 * (size_t)m->p->f + (size_t)(3 * f + r)] - held[r] * uu[3][d];
+      for (int e = 0; e < 4; e++) qu[d] += t.m[r][e] * uu[e][d];
+    }
+    for (int d = 0; d < 3; d++) h.m[d][r] = qu[d] - centre[d] * qu[3];
+  }
+  return sn_mat3_kabsch(h);
+}
+
+// T_j = psi - R_j C_jk with psi = [R_k | T_k] C_jk, from the root outwards: errors of a parent go on to its children.
+static void close_joints(fit_model *m, const rig_tree *tree, int f) {
+  for (int q = 0; q < tree->bones; q++) {
+    int j = tree->order[q], k = tree->parent[j];
+    if (k < 0) continue;
+    sn_vec3 c = {tree->joint[j][0], tree->joint[j][1], tree->joint[j][2]},
+            psi = sn_affine_apply(sn_fit_bone(m, k, f), c);
+    sn_mat3 r = sn_rig_rotation_about(m, j, f, c, psi);
+    sn_fit_set_bone(m, j, f, sn_affine_make(r, sn_vec3_sub(psi, sn_mat3_apply(r, c))));
+  }
+}
+
+// The tree of the parts, once, and their motion with exact joints. Needs weights that overlap.
 static sn_status join(const baseline_job *job) {
   sn_status status = sn_fit_pass(job->ctx, job->m, FIT_KEEP, NULL);
-  if (status == SN_OK) status = sn_rig_tree_build(job->ctx, job->m, job->tree);
-  if (status == SN_OK) status = sn_rig_tree_fit(job->ctx, job->m, job->tree, joint_steps, NULL);
+  if (status == SN_OK) status = sn_published_topology(job->ctx, job->m, job->tree);
+  for (int f = 0; status == SN_OK && f < job->p->f; f++) close_joints(job->m, job->tree, f);
+  if (status == SN_OK) sn_fit_model_refresh(job->ctx, job->m);
   return status == SN_OK ? sn_fit_pass(job->ctx, job->m, FIT_KEEP, NULL) : status;
 }
 
 // ---- Schaefer and Yuksel 2007 ---------------------------------------------------------------------------------------------
 
-// Weights by non-negative least squares, the bones once more for those weights, joints, and the weights for those.
+// Weights by non-negative least squares, the bones once more for those weights, joints about which the bones are fitted again, and
+// the weights for those.
 static sn_status schaefer(const baseline_job *job, int count, int *of) {
   sn_context *ctx = job->ctx;
   sn_status status = sn_rig_merged_segments(ctx, job->p, job->topology, count, of);

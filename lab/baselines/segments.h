@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Rigid parts of a moving mesh, as the methods that Le and Deng compare with find them: of[i] is the part of vertex i, from 0.
+// Rigid parts of a moving mesh, as the methods that Le and Deng compare with find them: of[i] is the part of vertex i, from 0. And
+// how they rotate once they are joined.
 #ifndef SINEW_LAB_BASELINES_SEGMENTS_H
 #define SINEW_LAB_BASELINES_SEGMENTS_H
 
@@ -19,5 +20,9 @@ sn_status sn_rig_rotation_segments(sn_context *ctx, const fit_problem *p, const 
 // Normalised spectral clustering of n things with these distances (n x n), each seen at the scale of its own neighbourhood
 // (Zelnik-Manor and Perona 2004).
 sn_status sn_rig_spectral(sn_context *ctx, int n, const double *distances, int count, int *of);
+
+// The rotation of bone j about c, which frame f has at psi, that fits its vertices best: q_i is what the other bones leave of vertex i.
+// Needs the moments of m.
+sn_mat3 sn_rig_rotation_about(const fit_model *m, int j, int f, sn_vec3 c, sn_vec3 psi);
 
 #endif

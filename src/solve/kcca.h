@@ -10,7 +10,7 @@
 
 #include "sinew/base.h"
 
-enum { SN_KCCA_OUTPUTS = 12 }; // most columns of X
+enum { SN_KCCA_OUTPUTS = 13 }; // most columns of X
 
 // The centred kernel matrix. One basis serves any number of outputs.
 typedef struct sn_kcca_basis {

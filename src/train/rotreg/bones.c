@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Proxy bones: weights and matrices in alternation, from a cut of the cluster tree.
+// Proxy bones: weights and matrices in alternation, from groups of triangles.
 #include "train/rotreg/reduced.h"
 
 #include <string.h>
@@ -250,24 +250,20 @@ static void measure_range(void *user, int64_t begin, int64_t end, int worker) {
   }
 }
 
-sn_status sn_rotreg_bones_fit(sn_context *ctx, sn_arena *memory, const sn_rotreg_data *data, const sn_rotreg_cut *cut,
+sn_status sn_rotreg_bones_fit(sn_context *ctx, sn_arena *memory, const sn_rotreg_data *data, int influences,
                               sn_rotreg_bones *out) {
   int n = data->examples->rest.vertex_count;
-  *out = (sn_rotreg_bones){.pose_count = data->keys->count};
-  out->group_of = SN_NEW(ctx, memory, int, cut->tree->leaf_count);
-  if (!out->group_of) return ctx->error.status;
-  sn_status status = sn_cluster_cut(ctx, cut->tree, cut->count, out->group_of, &out->bone_count);
-  if (status != SN_OK) return status;
   size_t bones = (size_t)out->bone_count;
   out->adjacent = SN_NEW(ctx, memory, bool, bones *bones);
   out->centre = SN_NEW(ctx, memory, sn_vec3, bones);
   out->matrix = SN_NEW(ctx, memory, sn_affine, bones * (size_t)data->keys->count);
   out->error = SN_NEW(ctx, memory, double, n);
-  bones_job job = {ctx, data->examples, data->topology, data->keys, out, cut->influences, .work = NULL};
+  bones_job job = {ctx, data->examples, data->topology, data->keys, out, influences, .work = NULL};
   job.work_size = most_candidates * 3 * (size_t)data->keys->count;
   job.work = SN_NEW(ctx, memory, double, (size_t)sn_threads(ctx) * job.work_size);
   if (!out->adjacent || !out->centre || !out->matrix || !out->error || !job.work) return ctx->error.status;
-  status = sn_skin_new(ctx, n, cut->influences, &out->skin);
+  out->pose_count = data->keys->count;
+  sn_status status = sn_skin_new(ctx, n, influences, &out->skin);
   if (status == SN_OK) find_adjacent(&job), status = start_matrices(&job);
   for (int round = 0; status == SN_OK && round < sn_rotreg_rounds; round++) {
     status = solve_weights(&job);

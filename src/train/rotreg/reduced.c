@@ -27,10 +27,17 @@ static int bone_count(const reduced_job *job) { return job->out->bones.bone_coun
 
 // ---- proxy bones (5.1) ----------------------------------------------------------------------------------------------
 
+// From the groups of a cut of the tree, or of mean shift.
 static sn_status fit_bones(reduced_job *job, const sn_cluster_tree *tree, int count) {
-  sn_skin_free(&job->out->bones.skin);
-  const sn_rotreg_cut cut = {tree, count, job->options->influences};
-  return sn_rotreg_bones_fit(job->ctx, job->memory, &job->t.data, &cut, &job->out->bones);
+  sn_context *ctx = job->ctx;
+  sn_rotreg_bones *b = &job->out->bones;
+  sn_skin_free(&b->skin);
+  *b = (sn_rotreg_bones){.group_of = SN_NEW(ctx, job->memory, int, job->examples->rest.triangle_count)};
+  if (!b->group_of) return ctx->error.status;
+  sn_status status = tree ? sn_cluster_cut(ctx, tree, count, b->group_of, &b->bone_count)
+                          : sn_rotreg_mean_shift(ctx, &job->t.data, count, b->group_of, &b->bone_count);
+  if (status != SN_OK) return status;
+  return sn_rotreg_bones_fit(ctx, job->memory, &job->t.data, job->options->influences, b);
 }
 
 // The fewest bones that stay below the error, by bisection of their logarithm.
@@ -53,14 +60,14 @@ static sn_status bones_for_error(reduced_job *job, const sn_cluster_tree *tree, 
 
 static sn_status make_bones(reduced_job *job) {
   const sn_examples *e = job->examples;
-  sn_cluster_tree tree;
+  sn_cluster_tree all, *tree = job->options->mean_shift ? NULL : &all;
   int room = SN_RT_MAX_JOINTS - e->skeleton.joint_count;
   int most = e->rest.triangle_count < room ? e->rest.triangle_count : room, count = job->options->bones;
-  sn_status status = sn_cluster_triangles(job->ctx, job->memory, e, job->keys, &tree);
+  sn_status status = tree ? sn_cluster_triangles(job->ctx, job->memory, e, job->keys, tree) : SN_OK;
   if (status != SN_OK) return status;
-  if (job->options->error > 0) return bones_for_error(job, &tree, most);
+  if (job->options->error > 0) return bones_for_error(job, tree, most);
   if (count == 0) count = sn_rotreg_default_bones;
-  return fit_bones(job, &tree, count < most ? count : most);
+  return fit_bones(job, tree, count < most ? count : most);
 }
 
 // ---- the prior ------------------------------------------------------------------------------------------------------

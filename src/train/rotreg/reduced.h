@@ -29,15 +29,20 @@ typedef struct sn_rotreg_bones {
   double *error;     // per vertex: mean squared distance in the training poses
 } sn_rotreg_bones;
 
-// Where the tree is cut into bones.
-typedef struct sn_rotreg_cut {
-  const sn_cluster_tree *tree;
-  int count, influences;
-} sn_rotreg_cut;
-
-// Weights and matrices in alternation, from the groups of the cut.
-sn_status sn_rotreg_bones_fit(sn_context *ctx, sn_arena *memory, const sn_rotreg_data *data, const sn_rotreg_cut *cut,
+// Weights and matrices in alternation, from out->group_of and out->bone_count, which are set.
+sn_status sn_rotreg_bones_fit(sn_context *ctx, sn_arena *memory, const sn_rotreg_data *data, int influences,
                               sn_rotreg_bones *out);
+
+// Points of one space. sn_rotreg_shift takes x to the mean of the points within h of it until that stays (James and Twigg 2005: mean
+// shift, flat kernel). `mean`: room for one point. There is a point within h.
+typedef struct sn_rotreg_points {
+  int count, numbers;
+  const double *points; // [point][number]
+} sn_rotreg_points;
+void sn_rotreg_shift(const sn_rotreg_points *z, double h, double *x, double *mean);
+
+// Groups of triangles by mean shift of their rotations in all poses, at most `most`, as sn_cluster_cut has them.
+sn_status sn_rotreg_mean_shift(sn_context *ctx, const sn_rotreg_data *data, int most, int *group_of, int *groups);
 
 // ---- key gradients (5.2) -------------------------------------------------------------------------------------------
 
@@ -184,6 +189,7 @@ typedef struct sn_rotreg_reduced_options {
   double
     error; // largest rms distance that the proxy bones may leave in the training poses, in percent of the diagonal
   int influences;
+  bool mean_shift; // groups to start from: by mean shift instead of E_A->B
   sn_rotreg_fit_options fit;
   const sn_torque_loads *loads; // torques of the training poses, or NULL
 } sn_rotreg_reduced_options;

@@ -80,6 +80,7 @@ sn_status sn_rotreg_train(sn_context *ctx, const sn_rotreg_task *task, const sn_
   sn_rotreg_fit_options fit = sn_rotreg_fit_options_of(o);
   sn_rotreg_reduced_options form = {
     .bones = o->bones, .error = o->error, .influences = o->influences, .fit = fit, .loads = task->loads};
+  form.mean_shift = o->start == SN_ROTREG_MEANSHIFT;
   sn_arena memory = sn_arena_new(ctx);
   sn_rotreg_reduced reduced = {0};
   sn_rotreg_scene scene = {0};
@@ -127,6 +128,8 @@ const sn_option sn_rotreg_option_table[] = {
    "most joints of a predictor"},
   {"influences", SN_OPTION_INT, FIELD(influences), "4", 1, 8, NULL, SN_OPTION_ADVANCED,
    "most proxy bones of a vertex"},
+  {"start", SN_OPTION_CHOICE, FIELD(start), "clusters", 0, 0, "clusters|meanshift", SN_OPTION_ADVANCED,
+   "groups that proxy bones start from: joined by their error (5.1), or mean shift (James and Twigg 2005)"},
   {"shade", SN_OPTION_CHOICE, FIELD(shade), "recompute", 0, 0, "recompute|transform", SN_OPTION_COMMON,
    "normals from the deformed triangles, or by the blended matrix (smaller and faster)"},
   {"psd", SN_OPTION_SWITCH, FIELD(psd), "0", 0, 1, NULL, SN_OPTION_COMMON,

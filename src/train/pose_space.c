@@ -56,7 +56,7 @@ static bool is_above(const int *parents, int joint, int other) {
   return other == joint;
 }
 
-// A joint that shares no skin with its parent gets the one that shares skin with it and stays nearest; joined[]: which
+// A joint that shares no skin with its parent gets the one that shares skin with it and stays nearer; joined[]: which
 // share skin with their parents then.
 static sn_status choose_parents(sn_context *ctx, sn_arena *memory, const sn_examples *e, const sn_keys *keys,
                                 int *parents, bool *joined) {
@@ -67,7 +67,7 @@ static sn_status choose_parents(sn_context *ctx, sn_arena *memory, const sn_exam
     int joint = e->skeleton.order[n];
     if (parents[joint] < 0) continue;
     joined[joint] = sn_near_beside(&near, joint, parents[joint]);
-    double least = joined[joint] ? 0 : INFINITY;
+    double least = joined[joint] ? 0 : sum_gaps(e, keys, joint, parents[joint]);
     for (int k = 0; least > 0 && k < near.beside[joint].count; k++) {
       int other = near.beside[joint].joints[k];
       if (is_above(parents, joint, other)) continue;

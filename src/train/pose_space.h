@@ -21,7 +21,7 @@ static const double sn_least_turn = 1e-3, sn_same_pose = 1e-3;
 static const double sn_hardly_any = 1e-2;
 
 // One local rotation per joint, relative to its parent; parents first. A joint that shares no skin with its parent is
-// relative to the one that shares skin with it and stays nearest: feet that inverse kinematics moves are children of
+// relative to the one that shares skin with it and stays nearer: feet that inverse kinematics moves are children of
 // the root. `memory` owns the result.
 sn_status sn_turns_make(sn_context *ctx, sn_arena *memory, const sn_examples *examples, const sn_keys *keys,
                         sn_turn **out);

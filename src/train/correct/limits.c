@@ -7,14 +7,6 @@
 
 static double square3(const float *d) { return (double)d[0] * d[0] + (double)d[1] * d[1] + (double)d[2] * d[2]; }
 
-// Times the longest displacement in training.
-static const double most_of_farthest = 3;
-
-// Beyond the training poses no vertex goes farther from its skin than this, `farthest` being what it does there.
-static double longest_correction(const sn_corrector *c, double farthest) {
-  return fmax(most_of_farthest * farthest, c->options->threshold / 100 * c->residuals.diagonal);
-}
-
 void sn_corrections_at(const sn_corrections *c, int pose_count, int pose, int vertex, float out[6]) {
   for (int k = 0; k < 6; k++) out[k] = 0;
   for (int n = 0; n < sn_basis_number(&c->groups, c->basis_count, vertex); n++) {
@@ -27,12 +19,12 @@ void sn_corrections_at(const sn_corrections *c, int pose_count, int pose, int ve
 typedef struct limit_job {
   const sn_corrector *c;
   const sn_corrections *out;
-  const sn_poser *at; // after the blend: the palette of a pose, and the longest displacement of every vertex up to it
+  const sn_poser *at; // after the blend: the palette of a pose
   int pose;
-  double *longest;
+  double *longest; // how far every vertex goes in training
 } limit_job;
 
-static void limit_range(void *user, int64_t begin, int64_t end, int worker) {
+static void before_range(void *user, int64_t begin, int64_t end, int worker) {
   (void)worker;
   const limit_job *job = user;
   const sn_residuals *m = &job->c->residuals;
@@ -46,8 +38,8 @@ static void limit_range(void *user, int64_t begin, int64_t end, int worker) {
     }
     double squashed = before > 0 ? fmin(m->farthest[i] / sqrt(before), 1) : 1;
     longest = sqrt(longest);
-    job->out->limits[i] =
-      (float)fmax(longest_correction(job->c, squashed * longest), longest / (double)SN_RT_FREE_PART);
+    job->longest[i] = squashed * longest;
+    job->out->limits[i] = (float)(longest / (double)SN_RT_FREE_PART);
   }
 }
 
@@ -64,21 +56,15 @@ static void after_range(void *user, int64_t begin, int64_t end, int worker) {
 }
 
 // Proxy bones may stretch a displacement to any length, so that only what becomes of it can be limited.
-static sn_status limit_after_blend(sn_corrector *c, sn_corrections *out) {
-  sn_residuals *m = &c->residuals;
-  sn_arena scratch = sn_arena_new(c->ctx);
+static sn_status measure_after_blend(sn_corrector *c, sn_arena *memory, limit_job *job) {
   sn_poser at = {0};
-  double *longest = SN_NEW(c->ctx, &scratch, double, m->vertex_count);
-  sn_status status = longest ? sn_poser_new(c, &scratch, &at) : c->ctx->error.status;
+  sn_status status = sn_poser_new(c, memory, &at);
+  job->at = &at;
   for (int k = 0; status == SN_OK && k < c->keys->count; k++) {
-    limit_job job = {c, out, &at, c->pose_of[k], longest};
+    job->pose = c->pose_of[k];
     sn_poser_set(c, &at, c->keys->frames[k]);
-    sn_parallel_for(c->ctx, m->vertex_count, 64, after_range, &job);
+    sn_parallel_for(c->ctx, c->residuals.vertex_count, 64, after_range, job);
   }
-  for (int i = 0; status == SN_OK && i < m->vertex_count; i++)
-    out->limits[i] = (float)longest_correction(c, longest[i]);
-  out->limit_after = true;
-  sn_arena_free(&scratch);
   return status;
 }
 
@@ -86,13 +72,23 @@ static bool has_proxy_bones(const sn_rt_model *model) {
   return model->info.blend == SN_RT_BLEND_LINEAR && model->info.palette_count != model->info.joint_count;
 }
 
+// Beyond the training poses a vertex goes as far from its skin as the farthest of all vertices did in training, or
+// twice as far as it did itself.
 sn_status sn_corrections_limit(sn_corrector *c, sn_corrections *out) {
+  int count = c->residuals.vertex_count;
+  double farthest = c->options->threshold / 100 * c->residuals.diagonal;
   if (c->residuals.joint_count == 0)
     return SN_OK; // values are kept within their range, and so are sums of polynomials in them
-  out->limits = SN_NEW(c->ctx, &c->memory, float, c->residuals.vertex_count);
-  if (!out->limits) return c->ctx->error.status;
-  if (c->options->order == SN_ORDER_INVERSE && has_proxy_bones(&c->model)) return limit_after_blend(c, out);
-  limit_job job = {.c = c, .out = out};
-  sn_parallel_for(c->ctx, c->residuals.vertex_count, 64, limit_range, &job);
-  return SN_OK;
+  sn_arena scratch = sn_arena_new(c->ctx);
+  limit_job job = {.c = c, .out = out, .longest = SN_NEW(c->ctx, &scratch, double, count)};
+  out->limits = SN_NEW(c->ctx, &c->memory, float, count);
+  out->limit_after = c->options->order == SN_ORDER_INVERSE && has_proxy_bones(&c->model);
+  sn_status status = out->limits && job.longest ? SN_OK : c->ctx->error.status;
+  if (status == SN_OK && out->limit_after) status = measure_after_blend(c, &scratch, &job);
+  if (status == SN_OK && !out->limit_after) sn_parallel_for(c->ctx, count, 64, before_range, &job);
+  for (int i = 0; status == SN_OK && i < count; i++) farthest = fmax(farthest, job.longest[i]);
+  for (int i = 0; status == SN_OK && i < count; i++)
+    out->limits[i] = fmaxf(out->limits[i], (float)fmax(farthest, 2 * job.longest[i]));
+  sn_arena_free(&scratch);
+  return status;
 }

@@ -117,8 +117,8 @@ static void alpha_solves_its_equation(void **state) {
   assert_ok(&ctx, sn_regression_solve(&r));
   static double k[poses][poses];
   for (int i = 0; i < vertices; i++) {
-    double lambda = sn_ridges[2] * covariance(d, i % joints, k);
-    assert_near(sn_ridges[2] * r.unit[r.set_of[i]], lambda, 1e-9 * lambda);
+    double lambda = sn_ridge(2) * covariance(d, i % joints, k);
+    assert_near(sn_ridge(2) * r.unit[r.set_of[i]], lambda, 1e-9 * lambda);
     for (int p = 0; p < poses; p++)
       for (int c = 0; c < 6; c++) {
         double sum = lambda * (double)r.alpha[p * vertices + i][c];
@@ -175,7 +175,7 @@ static void held_out_errors_are_refits(void **state) {
   for (int ridge = 1; ridge < SN_RIDGE_COUNT; ridge += 2) {
     double sum = 0;
     for (int f = 0; f < r.folds.fold_count; f++)
-      for (int i = 0; i < vertices; i++) sum += refit(&r, d, i, f, sn_ridges[ridge], false);
+      for (int i = 0; i < vertices; i++) sum += refit(&r, d, i, f, sn_ridge(ridge), false);
     assert_near(sum, r.scores[ridge], 1e-6 * sum);
   }
   sn_arena_free(&memory), sn_skin_free(&d->weights), free(d);
@@ -197,7 +197,7 @@ static void models_have_no_translations(void **state) {
   double sums[2] = {0, 0};
   for (int model = 0; model < 2; model++)
     for (int f = 0; f < r.folds.fold_count; f++)
-      for (int i = 0; i < vertices; i++) sums[model] += refit(&r, d, i, f, sn_ridges[ridge], model);
+      for (int i = 0; i < vertices; i++) sums[model] += refit(&r, d, i, f, sn_ridge(ridge), model);
   assert_false(r.undecided);
   assert_near(r.scores[ridge], sums[0], 1e-6 * sums[0]);
   assert_near(r.score, sums[1], 1e-6 * sums[1]);
@@ -205,7 +205,7 @@ static void models_have_no_translations(void **state) {
   bool held[poses] = {false};
   double squared, sum = 0;
   for (int p = 0; p < poses; p++) held[p] = r.folds.fold_of[p] == 1;
-  for (int i = 0; i < vertices; i++) sum += refit(&r, d, i, 1, sn_ridges[ridge], false);
+  for (int i = 0; i < vertices; i++) sum += refit(&r, d, i, 1, sn_ridge(ridge), false);
   r.as_model = false;
   assert_ok(&ctx, sn_regression_held_out(&r, held, &squared));
   assert_near(squared, sum, 1e-6 * sum);
@@ -236,7 +236,7 @@ static void fields_keep_the_prediction(void **state) {
         sn_corrections_at(&out, poses, p, i, given);
         for (int c = 0; c < 3; c++) {
           double predicted = (double)d->deltas[p * vertices + i][c] -
-                             sn_ridges[r.ridges.of[0]] * r.unit[r.set_of[i]] * (double)r.alpha[p * vertices + i][c];
+                             sn_ridge(r.ridges.of[0]) * r.unit[r.set_of[i]] * (double)r.alpha[p * vertices + i][c];
           lost += (given[c] - predicted) * (given[c] - predicted);
         }
       }

@@ -16,8 +16,6 @@
 // Frames whose pairs are compared at a time: of a longer clip so many, evenly spread, or twice the number to choose, in
 // parts. Vertices at which shapes are compared.
 enum { most_frames = 200, most_samples = 1000, most_sweeps = 8 };
-// Width of a joint's Gaussian, radians; noise relative to the mean of the kernel's diagonal: those of corrections.
-static const double width = 2, noise = 1e-3;
 
 typedef struct chooser {
   sn_context *ctx;
@@ -75,6 +73,7 @@ static sn_status find_error(const chooser *c) {
 // Adds a Gaussian of `dims` numbers of every frame's row, zero in the rest pose (the last row).
 static void add_gaussian(const chooser *c, const double *rows, int stride, int dims) {
   int frames = c->among->count;
+  const double wide = 2 * sn_usual_width * sn_usual_width;
   const double *rest = rows + (size_t)frames * (size_t)stride;
   for (int f = 0; f < frames; f++)
     for (int g = 0; g < frames; g++) {
@@ -83,7 +82,7 @@ static void add_gaussian(const chooser *c, const double *rows, int stride, int d
         double x = rows[f * stride + n] - rest[n], y = rows[g * stride + n] - rest[n];
         d2 += (x - y) * (x - y), x2 += x * x, y2 += y * y;
       }
-      c->kernel[f * frames + g] += exp(-d2 / (2 * width * width)) - exp(-(x2 + y2) / (2 * width * width));
+      c->kernel[f * frames + g] += exp(-d2 / wide) - exp(-(x2 + y2) / wide);
     }
 }
 
@@ -148,7 +147,7 @@ static int best_frame(const chooser *c, double r) {
 static sn_status choose(const chooser *c, int wanted, int *out) {
   int n = c->among->count;
   double r = 1e-300;
-  for (int f = 0; f < n; f++) r += noise * c->kernel[f * n + f] / n;
+  for (int f = 0; f < n; f++) r += sn_usual_ridge * c->kernel[f * n + f] / n;
   for (int k = 0; k < wanted; k++) move(c, best_frame(c, r), r);
   bool better = wanted < n;
   for (int sweep = 0; better && sweep < most_sweeps; sweep++) {

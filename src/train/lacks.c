@@ -47,7 +47,7 @@ static double describe(const range *r, const char *name, bool others, sn_lack *o
   char *text = out->advice;
   size_t size = sizeof out->advice;
   out->trained = r->trained, out->reached = r->reached;
-  if (r->outside > least_outside && r->reached > r->trained) {
+  if (r->outside > least_outside && r->reached > r->trained + least_outside) {
     snprintf(text, size, "add poses of %s beyond %.0f degrees: other frames reach %.0f", name, r->trained,
              r->reached);
   } else if (r->outside > least_outside) {

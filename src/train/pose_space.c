@@ -184,7 +184,7 @@ static void make_normalised(int count, const double *vectors, const double *mean
     if (out->numbers[d] > largest) largest = out->numbers[d];
   }
   for (int d = 0; d < out->dims; d++) {
-    out->numbers[d] = out->numbers[d] > sn_same_pose * largest && largest > 0 ? 1 / out->numbers[d] : 0;
+    out->numbers[d] = out->numbers[d] > sn_least_turn * largest && largest > 0 ? 1 / out->numbers[d] : 0;
   }
 }
 

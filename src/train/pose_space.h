@@ -16,7 +16,10 @@ typedef struct sn_turn {
 } sn_turn;
 
 // A joint that turns less, in radians, does not turn; and poses nearer than this part of the largest distance are one.
-static const double sn_least_turn = 1e-3, sn_same_pose = 1e-3;
+static const double sn_least_turn = 1e-3;
+// Of functions of rotations: the width of a joint's Gaussian, radians; the ridge where the data cannot decide, relative
+// to the mean diagonal of their covariance.
+static const double sn_usual_width = 2, sn_usual_ridge = 1e-3;
 // In the published pose spaces, rotations, distances and spreads below this part of the largest count as none.
 static const double sn_hardly_any = 1e-2;
 

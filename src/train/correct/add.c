@@ -203,18 +203,18 @@ static sn_status gather_points(adder *a) {
     largest = fmax(largest, sqrt(sn_squared_distance(dims, pose, at)));
   }
   for (; a->count < news; a->count++) {
-    int same = find_point(a, a->points + a->count * dims, sn_same_pose * largest);
+    int same = find_point(a, a->points + a->count * dims, sn_least_turn * largest);
     if (same < a->count)
       return sn_fail(a->ctx, SN_BAD_INPUT, "frames %d and %d are one pose: sculpt it once", a->keys->frames[same],
                      a->keys->frames[a->count]);
   }
-  if (find_point(a, pose, sn_same_pose * largest) == a->count)
+  if (find_point(a, pose, sn_least_turn * largest) == a->count)
     memcpy(a->points + a->count++ * dims, pose, (size_t)dims * sizeof *pose);
   for (uint32_t n = 0; n < fields; n++) {
     const sn_rt_field *f = field_of_poses(a, n);
     for (uint32_t c = 0; f && c < f->centre_count; c++) {
       centre_pose(a, f, c, vector, pose);
-      if (find_point(a, pose, sn_same_pose * largest) == a->count)
+      if (find_point(a, pose, sn_least_turn * largest) == a->count)
         memcpy(a->points + a->count++ * dims, pose, (size_t)dims * sizeof *pose);
     }
   }

@@ -112,7 +112,7 @@ void sn_poses_merge(sn_corrector *c) {
   for (int p = 1; p < m->pose_count; p++) {
     const float(*deltas)[6] = (const float(*)[6])(m->deltas + (size_t)p * n);
     int same = 0;
-    while (same < kept && pose_distance(m, p, same, c->joints, c->joint_count) > sn_same_pose * largest) same++;
+    while (same < kept && pose_distance(m, p, same, c->joints, c->joint_count) > sn_least_turn * largest) same++;
     if (same == kept) {
       move_pose(m, (size_t)p, (size_t)kept);
       if (c->sigmas) c->sigmas[kept] = c->sigmas[p];

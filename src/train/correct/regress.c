@@ -10,9 +10,8 @@
 #include "solve/lapack.h"
 #include "train/near.h"
 
-// Relative to the mean diagonal of the relevant joints' covariance.
-const double sn_ridges[SN_RIDGE_COUNT] = {1e-5, 1e-4, 1e-3, 1e-2, 1e-1};
-enum { usual_ridge = 2 }; // where the data cannot decide
+enum { usual_ridge = SN_RIDGE_COUNT / 2 };
+double sn_ridge(int k) { return sn_usual_ridge * pow(10, k - usual_ridge); }
 
 // Prior variance of joints that are not relevant (METHODS.md: a constant, within one clip false correlations hold).
 static const double far_variance = 0.001;
@@ -189,7 +188,7 @@ static int clip_at(const sn_regression *r, int pose) {
   return clip < SN_MOST_CLIPS ? clip : SN_MOST_CLIPS - 1;
 }
 
-double sn_regression_ridge(const sn_regression *r, int pose) { return sn_ridges[r->ridges.of[clip_at(r, pose)]]; }
+double sn_regression_ridge(const sn_regression *r, int pose) { return sn_ridge(r->ridges.of[clip_at(r, pose)]); }
 
 // s->inverse: K + lambda, which is inverted.
 static sn_status score_ridge(sn_context *ctx, const sn_folds *folds, const set_system *s, double *sum) {
@@ -232,7 +231,7 @@ static sn_status score_set(sn_context *ctx, sn_arena *memory, void *user, int in
   for (int k = 0; status == SN_OK && unit > 0 && k < c->count; k++) {
     memcpy(s.inverse, kernel, poses * poses * sizeof *kernel);
     for (size_t p = 0; p < poses; p++)
-      s.inverse[p * poses + p] += sn_ridges[c->settings[k].of[clip_at(r, (int)p)]] * unit;
+      s.inverse[p * poses + p] += sn_ridge(c->settings[k].of[clip_at(r, (int)p)]) * unit;
     status = score_ridge(ctx, &r->folds, &s, scores + k);
   }
   return status;

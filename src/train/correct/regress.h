@@ -17,7 +17,8 @@ typedef struct sn_vertex_set {
 } sn_vertex_set;
 
 enum { SN_RIDGE_COUNT = 5 };
-extern const double sn_ridges[SN_RIDGE_COUNT];
+// Powers of ten about the usual one, relative to the mean diagonal of the relevant joints' covariance.
+double sn_ridge(int k);
 
 typedef struct sn_regression {
   sn_context *ctx;

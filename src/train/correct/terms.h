@@ -38,9 +38,6 @@ sn_status sn_terms_make(sn_context *ctx, sn_arena *memory, const sn_residuals *m
 // The joint that a joint's rotation is relative to; -1: none.
 int sn_terms_parent(const sn_residuals *m, int joint);
 
-// Of all Gaussians, in radians.
-double sn_terms_width(void);
-
 // From weights of the features to weights of the terms (count numbers).
 void sn_terms_mix(const sn_terms *terms, const double *weights, double *mix);
 

@@ -78,7 +78,7 @@ static void encode_group(encoder *e, const sn_terms *t) {
   rest_of(e->m, t->a, to->rest[0]);
   if (t->kind == SN_RT_TERMS_PAIR) to->b = control_index(e->m, t->b), rest_of(e->m, t->b, to->rest[1]);
   if (t->kind != SN_RT_TERMS_GAUSS) return;
-  to->first = (uint32_t)e->used.mix, to->width = (float)sn_terms_width();
+  to->first = (uint32_t)e->used.mix, to->width = (float)sn_usual_width;
   for (int k = 0; k < 3 * t->count; k++) e->mix[e->used.mix++] = (float)t->centres[k];
 }
 

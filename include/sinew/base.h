@@ -96,6 +96,8 @@ bool sn_stopped(const sn_context *ctx);
 
 // The word of `words` (ended by NULL) that `word` was probably meant to be, or NULL.
 const char *sn_suggest(const char *word, const char *const *words);
+// Fails with "unknown WHAT 'WORD'; did you mean ...?", or with the words there are.
+sn_status sn_fail_unknown(sn_context *ctx, const char *what, const char *word, const char *const *words);
 
 // Seconds of a clock that only goes forward.
 double sn_seconds(void);

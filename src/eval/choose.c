@@ -40,7 +40,6 @@ static const struct {
   {"rotreg:bones=20,shade=transform", where_limited},
   {"rotreg:shade=transform", where_limited},
   {"psd", on_values},
-  {"helpers", on_values | where_limited},
   {"affine", on_controls},
   {"affine:bones=25", on_controls | where_limited},
   {"affine:bones=50", on_controls | where_limited},

@@ -17,7 +17,7 @@ static const double far_behind = 1.5;
 
 // ---- candidates -----------------------------------------------------------------------------------------------------
 
-// When a candidate is tried: on_values and on_controls without a skeleton, the others with one.
+// When a candidate is tried: on_values without a skeleton, on_controls with control points.
 enum { usual = 0, with_skin = 1, with_torques = 2, where_limited = 4, on_values = 8, on_controls = 16 };
 
 static const struct {
@@ -59,9 +59,8 @@ typedef struct chooser {
 static sn_status list_candidates(chooser *c) {
   const sn_examples *e = c->examples;
   const sn_limits *limits = c->limits;
-  int driven = e->control_count + e->controls_wanted > 0 ? on_controls
-               : e->skeleton.joint_count > 0             ? usual
-                                                         : on_values;
+  int driven = e->skeleton.joint_count > 0 ? usual : on_values;
+  if (e->control_count > 0 || e->controls_wanted > 0) driven = on_controls;
   int has = driven | (e->skin.vertex_count > 0 ? with_skin : 0) | (e->torques.joint_count > 0 ? with_torques : 0) |
             (limits->bytes > 0 || limits->time > 0 || limits->error > 0 ? where_limited : 0);
   if (driven == on_values && e->values.count == 0)

@@ -82,7 +82,7 @@ for (let k = 32; k < moved.length; k += 12) moved.writeFloatLE(moved.readFloatLE
 for (let k = 32 + size; k < still.length; k += size) still.copy(still, k, 32, 32 + size);
 fs.writeFileSync('moved.pc2', moved), fs.writeFileSync('still.pc2', still);"
 expect 1 "export both from the same place" "$SINEW" train --method lbs --rest set/rest.obj --frames moved.pc2 --skeleton set/skeleton.glb -o x.sinew
-expect 1 "move otherwise than the poses" "$SINEW" train --method lbs --rest set/rest.obj --frames still.pc2 --skeleton set/skeleton.glb -o x.sinew
+expect 1 "do not follow the poses" "$SINEW" train --method lbs --rest set/rest.obj --frames still.pc2 --skeleton set/skeleton.glb -o x.sinew
 
 # eval, rig, --match and --pose.
 "$SINEW" train --method lbs --rest set/rest.obj --frames set/frames.pc2 --skeleton set/skeleton.glb -o m.sinew --quiet

@@ -40,7 +40,7 @@ holds 'r[0].candidates.find(c => c.chosen).ratio_lbs <= 2.5' fast.json
 
 expect 1 "no method stays within the limits" "$SINEW" train --method auto --max-bytes 100 "${a[@]}" -o no.sinew
 expect 1 "no method reaches an error of 1e-06 %" "$SINEW" train --method auto --max-bytes 60000 --error 1e-6 "${a[@]}" -o no.sinew
-expect 1 "needs --skeleton FILE, or --controls" "$SINEW" train --method auto --rest own/rest.obj --frames own/frames.pc2 -o no.sinew
+expect 1 "what drives the skin? Give --skeleton" "$SINEW" train --method auto --rest own/rest.obj --frames own/frames.pc2 -o no.sinew
 [ ! -e no.sinew ] || fail "a refused training wrote a model"
 
 # Control points and no skeleton.

@@ -21,7 +21,7 @@ expect 1 'first "bad"' "$SINEW" batch jobs.json --jobs 2 --json report.json
 check test -s arm.pc2 -a -s bar/rest.obj -a -s report.json
 check grep -q '"not run": 1' report.json
 check grep -q 'needs \\"bad\\", which failed' report.json
-check grep -q 'there is no set' jobs.json.log/bad.txt
+check grep -q 'unknown set' jobs.json.log/bad.txt
 expect 1 '4 up to date, 1 failed, 1 not run' "$SINEW" batch jobs.json
 
 # What changed runs again, with what is made from it; the rest does not.

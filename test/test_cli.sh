@@ -19,7 +19,7 @@ expect 2 "did you mean --frames?" "$SINEW" train --frame x
 expect 2 "needs a value" "$SINEW" train --rest
 expect 2 "needs a value" "$SINEW" train --json -o x.sinew
 expect 2 "train: -o MODEL.sinew is missing: model to write" "$SINEW" train --rest a --frames b
-expect 2 "a.obj belongs to no option" "$SINEW" rig a.obj -o x.glb
+expect 2 "a.obj has no option before it" "$SINEW" rig a.obj -o x.glb
 expect 2 "--method rotreg:bones=" "$SINEW" train --bones 20 -o x.sinew
 expect 2 "options follow a colon" "$SINEW" train --method psd,blend=dualquat -o x.sinew
 expect 2 "ends in .html" "$SINEW" view a.sinew -o x.pdf

@@ -33,7 +33,7 @@ a=(--rest own/rest.obj --frames own/frames.pc2 --skeleton own/skeleton.glb)
 "$SINEW" train --method psd --max-time 50 "${a[@]}" -o fast.sinew --json fast.json --quiet || fail "--max-time"
 holds 'r[0].rates.every(x => x.ratio_lbs > 0) && r[0].rates.find(x => x.chosen).ratio_lbs <= 50' fast.json
 expect 1 "the smallest model takes" "$SINEW" train --method psd --max-time 0.01 "${a[@]}" -o no.sinew
-expect 1 "more than the limits allow" "$SINEW" train --method lbs --max-bytes 100 "${a[@]}" -o no.sinew
+expect 1 "more than the limits; give larger ones" "$SINEW" train --method lbs --max-bytes 100 "${a[@]}" -o no.sinew
 expect 1 "--error needs corrections" "$SINEW" train --method lbs --error 1 "${a[@]}" -o no.sinew
 [ ! -e no.sinew ] || fail "a refused training wrote a model"
 

@@ -345,7 +345,7 @@ await test('keys, play and words', () => withPage('arm.html', desktop, async pag
   await page.keyboard.press(']');
   await page.keyboard.press('x');
   assert.ok((await state(page)).edited);
-  assert.match(await page.textContent('#caption'), /pose of your own/);
+  assert.match(await page.textContent('#caption'), /your pose/);
   await page.keyboard.press('Control+z');
   assert.ok(!(await state(page)).edited);
   await page.keyboard.press(' ');
@@ -418,7 +418,10 @@ const misplaced = page => page.evaluate(() => {
     if (e.scrollWidth > e.clientWidth + 1) out.push(`${name(e)} is cut off`);
   for (const e of all('#panel table, #panel section, #panel label, #panel button, #plot')) if (box(e).right > panel.right + 1 || box(e).left < panel.left - 1) out.push(`${name(e)} leaves the panel`);
   for (const e of all('header, footer, #below, #legend, #stats, header button')) if (box(e).right > innerWidth + 1 || box(e).bottom > innerHeight + 1) out.push(`${name(e)} leaves the window`);
-  for (const e of all('#plot text')) if (box(e).left < box(document.getElementById('plot')).left - 1) out.push(`${e.textContent} in the plot is cut off`);
+  for (const e of all('#plot text')) {
+    if (box(e).left < box(document.getElementById('plot')).left - 1) out.push(`${e.textContent} in the plot is cut off`);
+    if (box(e).height > 20) out.push(`${e.textContent} in the plot is too large`);
+  }
   const apart = (list, what) => list.forEach((a, k) => list.slice(k + 1).forEach(b => meet(box(a), box(b)) && out.push(`${what}: ${name(a)} over ${name(b)}`)));
   apart([document.getElementById('scene'), ...all('#legend, #stats')], 'under the stage');
   apart(all('header > *'), 'header');

@@ -189,7 +189,7 @@ export class Panel {
   // Sliders that turn the chosen joint about its own axes: the same as the rings, for keyboards and small screens.
   turns() {
     this.turned = [0, 0, 0];
-    this.turnSliders = ['Turn x', 'Turn y', 'Turn z'].map((name, axis) => {
+    this.turnSliders = ['Rotate x', 'Rotate y', 'Rotate z'].map((name, axis) => {
       const slider = this.slider(name, -180, 180, 1, value => {
         const { viewer } = this, { joint } = viewer.state, by = value - this.turned[axis];
         this.turned[axis] = value;
@@ -284,7 +284,7 @@ export class Panel {
     this.keptPoses();
     this.table(), this.legend(), this.labels(), this.say();
     const rows = viewer.entries.filter(e => e.row.frame_rms_pct_diag).map(e => ({ name: e.name, number: e.number, values: e.row.frame_rms_pct_diag }));
-    const drawn = `${viewer.setNumber} ${state.chosen} ${rows.length} ${rows.map(r => r.values.length)}`;
+    const drawn = `${viewer.setNumber} ${state.chosen} ${rows.length} ${rows.map(r => r.values.length)} ${$('plot').clientWidth}`;
     if (this.drawn !== drawn) this.plot.draw(rows, set.frame_count, set.training, state.chosen), this.drawn = drawn;
     this.plot.setFrame(state.frame);
   }
@@ -375,14 +375,14 @@ export class Panel {
   say() {
     const { viewer } = this, { state, set, chosen } = viewer, parts = [];
     const kind = set.training ? (set.training.includes(state.frame) ? 'a training frame' : 'a test frame') : '';
-    const when = state.edited ? `a pose of your own, from frame ${state.frame}` : `frame ${state.frame}${kind ? `, ${kind}` : ''}`;
+    const when = state.edited ? `your pose, from frame ${state.frame}` : `frame ${state.frame}${kind ? `, ${kind}` : ''}`;
     if (state.view === 'truth' || !chosen) parts.push(viewer.truth ? `The example mesh of ${when}.` : 'There is no model to show.');
     else if (state.view === 'crowd') parts.push(`${state.crowd} characters of <b>${escape(chosen.name)}</b>, each at another moment.`);
     else if (state.view === 'all') parts.push(`All models in ${when}.`);
     else parts.push(`<b>${escape(chosen.name)}</b> (${slots(chosen.model.info)}) in ${when}${{ side: ', beside the example mesh', overlay: ', with the example mesh over it in orange' }[state.view] ?? ''}.`);
     const error = chosen && !['truth', 'all', 'crowd'].includes(state.view) ? viewer.frameError(chosen) : undefined;
     if (error !== undefined && error !== null) parts.push(`It is ${percent(error)} % of the diagonal off (rms).`);
-    if (state.edited && viewer.truth) parts.push('There is no truth for a pose of your own: no errors are shown.');
+    if (state.edited && viewer.truth) parts.push('Your pose has no truth: no errors are shown.');
     else if (state.colour === 'error') parts.push('Colours: distance of every vertex to the example mesh.');
     if (fields[state.colour] && chosen) parts.push(`Colours: ${escape(fields[state.colour].label(chosen, state))}.`);
     if (state.colour === 'normals') parts.push('Colours: directions of the normals.');

@@ -2,7 +2,7 @@
 // Error over the frames: one line per model, training frames marked, the current frame as a cursor that can be dragged.
 import { lineColour, lineDash } from './colours.js';
 
-const width = 412, height = 150, left = 46, right = 6, top = 18, bottom = 20;
+const height = 150, left = 46, right = 6, top = 18, bottom = 20;
 
 // The smallest of 1, 2, 5 times a power of ten that is not below x.
 export function roundUp(x) {
@@ -21,7 +21,7 @@ export class Plot {
     const svg = this.element.querySelector('svg');
     if (!svg) return;
     if (start && event.isTrusted) svg.setPointerCapture(event.pointerId);
-    const box = svg.getBoundingClientRect(), x = (event.clientX - box.left) / box.width * width;
+    const box = svg.getBoundingClientRect(), { width } = svg.viewBox.baseVal, x = (event.clientX - box.left) / box.width * width;
     this.onFrame(Math.round((x - left) / (width - left - right) * (this.frames - 1)));
   }
 
@@ -30,6 +30,7 @@ export class Plot {
     this.frames = frames;
     this.element.innerHTML = '';
     if (!rows.length || frames < 2) return;
+    const width = Math.max(this.element.clientWidth, 300); // letters keep their size
     const most = roundUp(Math.max(...rows.flatMap(r => r.values.filter(Number.isFinite)), 1e-6));
     const x = f => left + f / (frames - 1) * (width - left - right), y = v => height - bottom - v / most * (height - top - bottom);
     const label = v => v && v < 0.001 ? v.toExponential() : Number(v.toPrecision(2));

@@ -49,7 +49,9 @@ export class Viewer {
 
   async openSet(number) {
     const set = await readSet(this.texts[number]);
-    await decodeLook(set); // until here the old set is in use, by the times in the table too
+    await decodeLook(set);
+    const packed = await Promise.all(set.models.map(row => unpack(row.bytes).catch(error => error)));
+    // Until here the old set is in use, by the times in the table too.
     this.crowd.close(), this.state.view = 'model'; // the page goes on playing meanwhile
     for (const entry of this.entries) this.dropFigure(entry), entry.model?.dispose();
     if (this.truth) this.stage.figures.remove(this.truth.group), this.truth.dispose();
@@ -64,13 +66,10 @@ export class Viewer {
     this.truth = !set.truth ? null : this.gpu ? new GpuFigure(this.shared.gpu, null, false, truthColour) : new TruthFigure(this.shared, set, truthColour);
     if (this.truth) this.stage.figures.add(this.truth.group);
     this.pose = new Pose(set.parents, set.rest);
-    for (const row of set.models) {
-      try {
-        this.addModel(row.name, await unpack(row.bytes), row);
-      } catch (error) {
-        this.fail(row.name, `its bytes cannot be unpacked (${error.message})`);
-      }
-    }
+    set.models.forEach((row, k) => {
+      if (packed[k] instanceof Error) this.fail(row.name, `its bytes cannot be unpacked (${packed[k].message})`);
+      else this.addModel(row.name, packed[k], row);
+    });
     Object.assign(this.state, { chosen: this.best(), frame: 0, bone: 0, joint: -1, control: -1, edited: false });
     this.state.scale = this.defaultScale();
     this.state.view = ['all', 'side', 'model'].find(v => this.viewChoices().includes(v));

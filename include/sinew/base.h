@@ -94,8 +94,9 @@ bool sn_progress_reading(sn_context *ctx, const char *path, double done);
 // them: an operation fails at the next thing that it needs, frees what it has, and nobody sees its half-made numbers.
 bool sn_stopped(const sn_context *ctx);
 
-// The word of `words` (ended by NULL) that `word` was probably meant to be, or NULL.
+// The word of `words` (ended by NULL) that `word` was probably meant to be, or NULL; and a failure that names it, or them all.
 const char *sn_suggest(const char *word, const char *const *words);
+sn_status sn_fail_unknown(sn_context *ctx, const char *what, const char *word, const char *const *words);
 
 // Seconds of a clock that only goes forward.
 double sn_seconds(void);

@@ -78,7 +78,7 @@ const cli_command sn_cli_stats = {
   .details =
     "FILE.csv has a first line with the names of two factors, and one of two forms:\n"
     "  f_r,f_s,value      a row per observation: two levels and a number\n"
-    "  f_r,f_s,mean,sd,n  a row per cell; rows with the level `total` state marginals, which are checked\n"
+    "  f_r,f_s,mean,sd,n  a row per cell; rows `total` state marginals, which are checked\n"
     "Every combination of levels needs two values or more. With thousands of values everything is significant: "
     "partial eta squared, the effect's part of the variation, tells what matters.",
   .example =

@@ -22,7 +22,9 @@ static const gen_set sets[] = {
   {{"arm", "arm; muscles swell with angle and torque, nearly linear in torque", 50, 5256, 3, 600},
    NULL,
    sn_figure_arm},
-  {{"leg", "thigh, calf and foot; muscles answer torque with its square", 86, 4000, 3, 300}, NULL, sn_figure_leg},
+  {{"leg", "thigh, calf and foot; muscles swell with the square of the torque", 86, 4000, 3, 300},
+   NULL,
+   sn_figure_leg},
   {{"shoulder", "chest and arm; three degrees of freedom, muscles slide under the skin", 60, 2610, 2, 300},
    NULL,
    sn_figure_shoulder},
@@ -49,15 +51,9 @@ int sn_gen_set_count(void) { return SET_COUNT; }
 const sn_gen_info *sn_gen_set(int index) { return index >= 0 && index < SET_COUNT ? &sets[index].info : NULL; }
 
 static sn_status unknown_set(sn_context *ctx, const char *name) {
-  char text[256] = "";
   const char *names[SET_COUNT + 1] = {NULL};
-  for (int k = 0; k < SET_COUNT; k++) {
-    size_t used = strlen(text);
-    snprintf(text + used, sizeof text - used, "%s%s", k ? ", " : "", names[k] = sets[k].info.name);
-  }
-  const char *meant = sn_suggest(name, names);
-  return sn_fail(ctx, SN_BAD_INPUT, "there is no set '%s'%s%s%s The sets are: %s", name,
-                 meant ? "; did you mean '" : "", meant ? meant : "", meant ? "'?" : ".", text);
+  for (int k = 0; k < SET_COUNT; k++) names[k] = sets[k].info.name;
+  return sn_fail_unknown(ctx, "set", name, names);
 }
 
 static const char *const motions[] = {"own", "rom", "mixed", "extreme", "lift"};

@@ -186,7 +186,7 @@ static void *grown(sn_context *ctx, void *items, int64_t count, int64_t *room, s
   if (out)
     *room = wanted;
   else
-    sn_fail(ctx, SN_NO_MEMORY, "out of memory: a surface of %lld points could not be had", (long long)wanted);
+    sn_fail(ctx, SN_NO_MEMORY, "out of memory: cannot make a surface of %lld points", (long long)wanted);
   return out;
 }
 

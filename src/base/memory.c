@@ -35,12 +35,12 @@ void *sn_arena_alloc(sn_context *ctx, sn_arena *arena, size_t count, size_t size
     return NULL;
   }
   if (__builtin_mul_overflow(count, size, &bytes) || bytes > SIZE_MAX / 2) {
-    sn_fail(ctx, SN_NO_MEMORY, "out of memory: %zu items of %zu bytes are more than can be addressed", count, size);
+    sn_fail(ctx, SN_NO_MEMORY, "out of memory: cannot allocate %zu items of %zu bytes", count, size);
     return NULL;
   }
   sn_block *block = arena->allocator.reallocate(arena->allocator.user, NULL, sizeof *block + bytes + alignment);
   if (!block) {
-    sn_fail(ctx, SN_NO_MEMORY, "out of memory: %zu bytes could not be had", bytes);
+    sn_fail(ctx, SN_NO_MEMORY, "out of memory: cannot allocate %zu bytes", bytes);
     return NULL;
   }
   block->next = arena->blocks;

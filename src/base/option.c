@@ -76,16 +76,13 @@ void sn_options_initial(const sn_option_group *groups, void *out) {
 
 sn_status sn_option_set(sn_context *ctx, const sn_option_group *groups, const char *name, const char *value,
                         void *out) {
-  enum { most = 64 };
-  const char *names[most + 1] = {0};
+  const char *names[65] = {0};
   int count = 0;
   for (sn_option_cursor at = {.group = groups}; sn_option_next(&at);) {
     if (strcmp(at.option->name, name) == 0) return store(ctx, at.option, value, (char *)out + at.offset);
-    if (count < most) names[count++] = at.option->name;
+    if (count < 64) names[count++] = at.option->name;
   }
-  const char *meant = sn_suggest(name, names);
-  return sn_fail(ctx, SN_BAD_INPUT, "unknown option '%s'%s%s%s", name, meant ? "; did you mean " : "",
-                 meant ? meant : "", meant ? "?" : "");
+  return sn_fail_unknown(ctx, "option", name, names);
 }
 
 sn_status sn_options_parse(sn_context *ctx, const sn_option_group *groups, const char *pairs, void *out) {

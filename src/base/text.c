@@ -2,6 +2,7 @@
 // The word that somebody meant: the nearest of a list.
 #include "sinew/base.h"
 
+#include <stdio.h>
 #include <string.h>
 
 // Levenshtein distance, swaps of neighbours counting one; large for long words.
@@ -33,4 +34,13 @@ const char *sn_suggest(const char *word, const char *const *words) {
     if (distance < least) least = distance, best = *words;
   }
   return best;
+}
+
+sn_status sn_fail_unknown(sn_context *ctx, const char *what, const char *word, const char *const *words) {
+  char list[512] = "";
+  const char *meant = sn_suggest(word, words);
+  if (meant) return sn_fail(ctx, SN_BAD_INPUT, "unknown %s '%s'; did you mean %s?", what, word, meant);
+  for (size_t used = 0; *words && used < sizeof list - 100; words++, used = strlen(list))
+    snprintf(list + used, sizeof list - used, "%s%.80s", used > 0 ? ", " : "", *words);
+  return sn_fail(ctx, SN_BAD_INPUT, "unknown %s '%s'; there are %s%s", what, word, list, *words ? ", ..." : "");
 }

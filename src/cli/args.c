@@ -236,7 +236,7 @@ static int parse_words(cli *c, int argc, char **argv) {
   }
   const cli_command *command = c->command;
   if (c->argument_count > command->takes.most)
-    return sn_cli_misuse("%s: %s belongs to no option; usage: sinew %s %s", command->name,
+    return sn_cli_misuse("%s: %s has no option before it; usage: sinew %s %s", command->name,
                          c->arguments[command->takes.most], command->name, command->usage);
   if (c->argument_count < command->takes.least)
     return sn_cli_misuse("usage: sinew %s %s", command->name, command->usage);

@@ -144,9 +144,8 @@ static sn_status read_job(cli *c, batch *b, const char *list, int k, const json_
     int at = 0;
     while (known[at] && strcmp(known[at], key) != 0) at++;
     if (known[at]) continue;
-    const char *meant = sn_suggest(key, known);
-    return sn_fail(&c->ctx, SN_BAD_FILE, "%s: job %d: unknown key \"%s\"%s%s", list, k + 1, key,
-                   meant ? "; did you mean " : "", meant ? meant : "");
+    sn_fail_unknown(&c->ctx, "key", key, known);
+    return sn_fail_prefix(&c->ctx, "%s: job %d: ", list, k + 1);
   }
   sn_status status = read_name(r, json_object_get(json, "name"));
   if (status == SN_OK) status = read_command(r, json_object_get(json, "command"));

@@ -76,8 +76,7 @@ sn_status sn_batch_remember(cli *c, const batch *b, batch_job *job) {
   const char *missing;
   json_object_set_new(job->record, "outputs", describe_files(job->outputs, job->output_count, &missing));
   if (missing) {
-    return sn_fail(&c->ctx, SN_BAD_INPUT, "ended well, but its output %s is not there; are \"outputs\" right?",
-                   missing);
+    return sn_fail(&c->ctx, SN_BAD_INPUT, "succeeded without writing %s; check \"outputs\"", missing);
   }
   sn_context alone = c->ctx; // records appear at once, not with the report
   alone.outputs = NULL;

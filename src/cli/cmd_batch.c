@@ -222,7 +222,7 @@ static int run_list(cli *c, batch *b, const batch_limits *limits) {
   c->report_failure = true;
   for (int k = 0; k < b->job_count; k++) {
     if (b->jobs[k].state != batch_failed) continue;
-    sn_fail(&c->ctx, SN_BAD_INPUT, "%d of %d jobs failed, first \"%s\": %s (%s/ has what they said)", failed, total,
+    sn_fail(&c->ctx, SN_BAD_INPUT, "%d of %d jobs failed, first \"%s\": %s (%s/ has their output)", failed, total,
             b->jobs[k].name, b->jobs[k].message, b->folder);
     return sn_cli_fail(c);
   }

@@ -126,10 +126,8 @@ static int run(cli *c) {
   if (status != exit_done) return status;
   sn_cli_say(
     c,
-    "\nIn %s/: arm/, athlete/ and body/ the example meshes, models/ and motion/ the learned skins, arm.glb one of "
-    "them as an animated\n"
-    "character (for Blender or any glTF viewer), rigged.glb the body with the skeleton that was found, errors.svg\n"
-    "the error of every method over the frames.\n",
+    "\nIn %s/: arm/, athlete/ and body/ are examples, models/ and motion/ learned skins, arm.glb and rigged.glb\n"
+    "characters for any glTF viewer, errors.svg the error of every method over the frames.\n",
     d.folder);
   if (page)
     sn_cli_say(c, "Open %s/index.html in a browser: all of them, live.\n", d.folder);
@@ -140,7 +138,7 @@ static int run(cli *c) {
 
 static const cli_option options[] = {
   {"-o", "DIR", "demo", "folder to write to", cli_output},
-  {"--vertices", "N", NULL, "vertices of the arm; 5256 by default", false},
+  {"--vertices", "N", NULL, "vertices of the arm; 5256 by default", 0},
   {0},
 };
 

@@ -33,7 +33,7 @@ const cli_command sn_cli_pack = {
   .summary = "write a finished model in half the bytes",
   .details = "Rounds rest positions, normals, weights and corrections, as pack=1 does in training: by at most 0.02 % "
              "of the diagonal and 0.3 degrees. With --order blocks evaluation is faster; engines renumber their "
-             "buffers once, by sn_rt_get_order. Sinew's tools answer in the order of the rest file either way.",
+             "buffers once, by sn_rt_get_order. Sinew's tools keep the order of the rest file either way.",
   .example = CLI_EXAMPLE_MODEL "sinew pack arm.sinew -o small.sinew",
   .options = options,
   .takes = {1, 1},

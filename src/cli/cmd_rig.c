@@ -25,7 +25,7 @@ static void say_noise(const cli *c, const sn_rig_noise *noise) {
                noise->frames_pct_diag, noise->rest_pct_diag,
                noise->rest_pct_diag > 0 ? ", which is averaged over the frames" : "");
   for (int k = 0; k < noise->wrong_count; k++)
-    sn_cli_say(c, "  frame %d is plainly wrong and holds the pose before it\n", noise->wrong[k]);
+    sn_cli_say(c, "  frame %d is an outlier: it keeps the pose of the frame before\n", noise->wrong[k]);
 }
 
 // The cross-validated error of numbers of bones, those about the choice in full; the choice is marked.
@@ -64,7 +64,7 @@ static void say_result(const cli *c, const sn_rig_job *job, const sn_rig_done *d
              sn_cli_figure(g->error.rms_pct_diag, 4).text, sn_cli_figure(g->error.max_pct_diag, 3).text,
              g->error.e_rms, g->joint_gap_pct_diag);
   sn_cli_say(
-    c, "  99 of 100 vertices below %s %%, normals off by %.2f degrees, roughness of new poses %.2f %% of an edge\n",
+    c, "  99 %% of vertices below %s %%, normals off by %.2f degrees, roughness of new poses %.2f %% of an edge\n",
     sn_cli_figure(g->visible.p99_pct_diag, 3).text, g->error.normal_deg, g->visible.roughness);
   if (r->bones > 1 && job->options.structure == SN_RIG_TREE) {
     sn_cli_say(c, "  joints inside the body: %.0f %%", g->joints_inside_pct);
@@ -134,7 +134,7 @@ static const cli_option options[] = {
   {"--rest-frame", "N|auto", NULL,
    "use this frame as rest pose; auto: the frame with the least bending to all others", cli_advanced | cli_quality},
   {"--keep-bones", NULL, NULL, "use exactly as many bones as --bones says", cli_quality},
-  {"--plot", "FILE.svg", NULL, "--bones auto: chart of the cross-validated error by number of bones", cli_output},
+  {"--plot", "FILE.svg", NULL, "with --bones auto: chart of cross-validated error by number of bones", cli_output},
   {"--heat", NULL, NULL, "write the error of every vertex as colours (COLOR_0)", cli_output},
   CLI_OPTIONS_FILES,
   CLI_OPTION_MATCH,

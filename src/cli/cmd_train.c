@@ -8,13 +8,13 @@
 
 static void say_scores(const cli *c, const char *name, const sn_metrics *m) {
   if (m->frame_count == 0) {
-    sn_cli_say(c, "  %-8s no frames\n", name);
+    sn_cli_say(c, "  %-8s no frames: --keys or --test-frames give some\n", name);
     return;
   }
-  sn_cli_say(c,
-             "  %-8s %d frames: rms %s %% of the diagonal, largest %s %%, enveloping error %s, normals %s degrees\n",
-             name, m->frame_count, sn_cli_figure(m->rms_pct_diag, 4).text, sn_cli_figure(m->max_pct_diag, 3).text,
-             sn_cli_figure(m->ee, 4).text, sn_cli_figure(m->normal_deg, 2).text);
+  sn_cli_say(
+    c, "  %-8s %d frame%s: rms %s %% of the diagonal, largest %s %%, enveloping error %s, normals %s degrees\n", name,
+    m->frame_count, m->frame_count == 1 ? "" : "s", sn_cli_figure(m->rms_pct_diag, 4).text,
+    sn_cli_figure(m->max_pct_diag, 3).text, sn_cli_figure(m->ee, 4).text, sn_cli_figure(m->normal_deg, 2).text);
 }
 
 // One line: the error on held-out poses, and what was chosen by it.
@@ -22,7 +22,9 @@ static void say_cross_validation(const cli *c, const sn_train_report *report) {
   if (report->cross_validated > 0)
     sn_cli_say(c, "  cross-validated enveloping error %s\n", sn_cli_figure(report->cross_validated, 4).text);
   if (report->learned[0]) sn_cli_say(c, "  %s\n", report->learned);
-  for (int k = 0; k < report->lack_count; k++) sn_cli_say(c, "  %s\n", report->lacks[k].advice);
+  int lacks = report->lack_count < 3 ? report->lack_count : 3;
+  for (int k = 0; k < lacks; k++) sn_cli_say(c, "  %s\n", report->lacks[k].advice);
+  if (report->lack_count > lacks) sn_cli_say(c, "  and %d more (--json)\n", report->lack_count - lacks);
   if (report->candidate_count < 2) return;
   sn_cli_say(c, "  candidates, with their cross-validated errors (* chosen):");
   for (int k = 0; k < report->candidate_count; k++) {
@@ -117,7 +119,7 @@ static int run(cli *c) {
   sn_inputs inputs;
   bool from = sn_cli_given(c, "--from"), choose = !from && strcmp(method, "auto") == 0;
   if (choose && c->ctx.team)
-    return sn_cli_misuse("train: --method auto measures time, in which processes differ: run it alone");
+    return sn_cli_misuse("train: several processes need --method NAME: auto measures times, in which they differ");
   if (choose && sn_cli_given(c, "--plot")) return sn_cli_misuse("train: --plot goes with a method, not with auto");
   if (!from && !choose && sn_method_parse(&c->ctx, method, &spec) != SN_OK)
     return sn_cli_misuse("%s", c->ctx.error.message);
@@ -131,7 +133,7 @@ static int run(cli *c) {
 }
 
 static const cli_option options[] = {
-  {"--method", "SPEC", "lbs", "NAME or NAME:key=value,...; auto chooses by cross-validation", cli_quality},
+  {"--method", "SPEC", "auto", "NAME or NAME:key=value,...; auto chooses one by cross-validation", cli_quality},
   {"-o", "MODEL.sinew", NULL, "model to write", cli_output | cli_needed},
   {"--max-bytes", "N", NULL, "largest size of the model", cli_quality},
   {"--max-time", "X", NULL, "longest evaluation, in times of linear blend skinning", cli_quality},
@@ -150,7 +152,7 @@ static const cli_option options[] = {
 
 const cli_command sn_cli_train = {
   .name = "train",
-  .usage = "--method SPEC --rest FILE --frames FILE --skeleton FILE -o MODEL.sinew",
+  .usage = "[--method SPEC] --rest FILE --frames FILE --skeleton FILE -o MODEL.sinew",
   .summary = "learn a model from examples",
   .details = "lbs, dqs and cor with weights=given or weights=skeleton need no frames.",
   .example = "sinew gen arm -o arm\n"

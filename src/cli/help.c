@@ -24,12 +24,14 @@ static void print_wrapped(const char *text, int length, int column) {
   putchar('\n');
 }
 
-// Every line of a text, behind its own indentation.
+// Lines of a text; indented ones as they are.
 static void print_text(const char *text) {
   while (*text) {
-    int indent = (int)strspn(text, " "), length = (int)strcspn(text, "\n");
-    printf("%*s", indent, "");
-    print_wrapped(text + indent, length - indent, indent);
+    int length = (int)strcspn(text, "\n");
+    if (*text == ' ')
+      printf("%.*s\n", length, text);
+    else
+      print_wrapped(text, length, 0);
     text += length + (text[length] == '\n');
   }
 }

@@ -37,7 +37,7 @@ static sn_status share(sn_context *ctx, int owner, void *bytes, size_t size) {
   for (size_t at = 0; at < size; at += most) {
     int count = (int)(size - at < most ? size - at : most);
     if (MPI_Bcast((char *)bytes + at, count, MPI_BYTE, owner, MPI_COMM_WORLD) != MPI_SUCCESS)
-      return sn_fail(ctx, SN_IO, "rank %d: what rank %d has could not be had", team.rank, owner);
+      return sn_fail(ctx, SN_IO, "rank %d: cannot receive the data of rank %d", team.rank, owner);
   }
   return SN_OK;
 }

@@ -17,16 +17,13 @@ static const double far_behind = 1.5;
 
 // ---- candidates -----------------------------------------------------------------------------------------------------
 
-// When a candidate is tried.
-enum { usual = 0, with_skin = 1, with_torques = 2, where_limited = 4 };
+// When a candidate is tried: on_values without a skeleton, on_controls with control points.
+enum { usual = 0, with_skin = 1, with_torques = 2, where_limited = 4, on_values = 8, on_controls = 16 };
 
-typedef struct offer {
+static const struct {
   const char *spec;
   int needs;
-} offer;
-
-// Of a skeleton.
-static const offer offers[] = {
+} offers[] = {
   {"lbs:weights=given", with_skin},
   {"dqs:weights=given", with_skin},
   {"lbs", usual},
@@ -42,15 +39,10 @@ static const offer offers[] = {
   {"eigenskin:blend=dualquat,components=2", where_limited},
   {"rotreg:bones=20,shade=transform", where_limited},
   {"rotreg:shade=transform", where_limited},
-  {0},
-};
-
-// Of control points.
-static const offer control_offers[] = {
-  {"affine", usual},
-  {"affine:bones=25", where_limited},
-  {"affine:bones=50", where_limited},
-  {0},
+  {"psd", on_values},
+  {"affine", on_controls},
+  {"affine:bones=25", on_controls | where_limited},
+  {"affine:bones=50", on_controls | where_limited},
 };
 
 typedef struct chooser {
@@ -67,18 +59,19 @@ typedef struct chooser {
 static sn_status list_candidates(chooser *c) {
   const sn_examples *e = c->examples;
   const sn_limits *limits = c->limits;
-  bool joints = e->skeleton.joint_count > 0, limited = limits->bytes > 0 || limits->time > 0 || limits->error > 0;
-  if (!joints && e->control_count == 0 && e->controls_wanted == 0)
-    return sn_fail(c->ctx, SN_BAD_INPUT, "method auto needs `skeleton` FILE, or `controls`");
+  int driven = e->skeleton.joint_count > 0 ? usual : on_values;
+  if (e->control_count > 0 || e->controls_wanted > 0) driven = on_controls;
+  int has = driven | (e->skin.vertex_count > 0 ? with_skin : 0) | (e->torques.joint_count > 0 ? with_torques : 0) |
+            (limits->bytes > 0 || limits->time > 0 || limits->error > 0 ? where_limited : 0);
+  if (driven == on_values && e->values.count == 0)
+    return sn_fail(c->ctx, SN_BAD_INPUT, "what drives the skin? Give `skeleton`, `values` or `controls`");
   c->out->candidates = SN_NEW(c->ctx, c->memory, sn_candidate, most_candidates);
   if (!c->out->candidates) return c->ctx->error.status;
-  for (const offer *o = joints ? offers : control_offers; o->spec; o++) {
-    if ((o->needs & with_skin) && e->skin.vertex_count == 0) continue;
-    if ((o->needs & with_torques) && e->torques.joint_count == 0) continue;
-    if ((o->needs & where_limited) && !limited) continue;
+  for (size_t k = 0; k < sizeof offers / sizeof *offers; k++) {
+    if ((offers[k].needs & ~has) || (offers[k].needs & driven) != driven) continue;
     sn_candidate *candidate = &c->out->candidates[c->out->count++];
     *candidate = (sn_candidate){.ratio = NAN};
-    sn_status status = sn_method_parse(c->ctx, o->spec, &candidate->spec);
+    sn_status status = sn_method_parse(c->ctx, offers[k].spec, &candidate->spec);
     if (status != SN_OK) return status;
   }
   return SN_OK;
@@ -126,11 +119,11 @@ static sn_status try_fold(const chooser *c, const sn_fold *fold, sn_candidate *c
   return status;
 }
 
-// A method that these examples do not suit is refused, not an error.
+// A method that these examples do not suit is refused, not an error. Of the message "SPEC: why; what to do": why.
 static sn_status refuse_failed(sn_context *ctx, sn_candidate *candidate, sn_status status) {
   if (status != SN_BAD_INPUT && status != SN_NOT_CONVERGED && status != SN_UNSUPPORTED) return status;
-  snprintf(candidate->refused, sizeof candidate->refused, "%.*s", (int)sizeof candidate->refused - 1,
-           ctx->error.message);
+  const char *colon = strstr(ctx->error.message, ": "), *why = colon ? colon + 2 : ctx->error.message;
+  snprintf(candidate->refused, sizeof candidate->refused, "%.*s", (int)strcspn(why, ";"), why);
   ctx->error = (sn_error){0};
   return SN_OK;
 }
@@ -166,8 +159,8 @@ static double least_error(const chooser *c, int folds) {
 
 static sn_status try_all(chooser *c) {
   sn_status status = SN_OK;
-  for (int f = 0; f < c->folds.fold_count; f++) {
-    double most = f > 0 ? far_behind * fmax(least_error(c, f), c->limits->error) : INFINITY;
+  for (int f = 0; f < c->folds.fold_count; f++) { // the first alone may be the rest pose, where all are exact
+    double most = f > 1 ? far_behind * fmax(least_error(c, f), c->limits->error) : INFINITY;
     for (int n = 0; status == SN_OK && n < c->out->count; n++) {
       const sn_candidate *candidate = &c->out->candidates[n];
       bool behind = candidate->folds < f || candidate->held_out.rms_pct_diag > most;

@@ -276,11 +276,10 @@ static sn_status check_motion(fit_job *job) {
   if (job->status != SN_OK || l.count < fewest_frames || l.poses < least) return job->status;
   double correlation = l.together / sqrt(fmax(l.frames, least) * l.poses); // frames that stand still: 0
   if (correlation < unrelated) {
-    return sn_fail(
-      job->ctx, SN_BAD_INPUT,
-      "%s: the frames move otherwise than the poses of the skeleton file (correlation %.2f): they are of "
-      "another clip or take; give the file or `clip` that belongs to them",
-      job->path, correlation);
+    return sn_fail(job->ctx, SN_BAD_INPUT,
+                   "%s: the frames do not follow the poses of the skeleton file (correlation %.2f): they are of "
+                   "another clip or take; give the file or `clip` that belongs to them",
+                   job->path, correlation);
   }
   if (correlation < doubtful) {
     sn_examples_note(job->ctx, job->examples,

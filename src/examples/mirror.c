@@ -4,7 +4,7 @@
 
 sn_status sn_examples_mirror_keys(sn_context *ctx, char axis, sn_examples *examples, sn_keys *keys) {
   if (axis < 'x' || axis > 'z')
-    return sn_fail(ctx, SN_BAD_INPUT, "`mirror` %c: choose x, y or z, the axis that the mirror stands across", axis);
+    return sn_fail(ctx, SN_BAD_INPUT, "`mirror` %c: choose x, y or z, the axis normal to the mirror plane", axis);
   int count = examples->frames.frame_count;
   if (count == 0) return sn_fail(ctx, SN_BAD_INPUT, "`mirror`: there are no frames to mirror");
   sn_status status = sn_examples_mirror(ctx, axis - 'x', examples);

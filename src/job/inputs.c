@@ -156,7 +156,8 @@ sn_status sn_inputs_sculpt(sn_context *ctx, const sn_inputs *in, sn_examples *ex
   sn_status status = SN_OK;
   if (in->poses.count > 0) status = sn_examples_sculpt(ctx, &in->load, in->poses.texts, in->poses.count, examples);
   if (status != SN_OK || examples->frames.frame_count > 0) return status;
-  return sn_fail(ctx, SN_BAD_INPUT, "example frames are needed: `frames` FILE");
+  return sn_fail(ctx, SN_BAD_INPUT,
+                 "example frames are needed: `frames` FILE; only method lbs:weights=given works without");
 }
 
 sn_status sn_inputs_retarget(sn_context *ctx, const sn_inputs *in, const sn_rt_model *model, sn_examples *examples) {
@@ -177,6 +178,8 @@ sn_status sn_open_model(sn_context *ctx, const char *path, sn_opened *out) {
   if (status != SN_OK) return status;
   status = sn_model_open(ctx, path, out->file.bytes, out->file.size, &out->model);
   if (status != SN_OK) sn_opened_close(out);
+  if (status == SN_BAD_INPUT && sn_is_scene(path))
+    return sn_fail(ctx, status, "%s is no model but a character; `sinew train` makes a model of it", path);
   return status;
 }
 

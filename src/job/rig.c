@@ -19,11 +19,11 @@ typedef struct rigging {
 
 // ---- input -------------------------------------------------------------------------------------------------------------
 
-static const char *suggest_joint(rigging *r, const char *name) {
+static sn_status unknown_joint(rigging *r, const char *name) {
   const sn_skeleton *skeleton = &r->job->examples->skeleton;
   const char **names = SN_NEW(r->ctx, &r->out->memory, const char *, skeleton->joint_count + 1);
   for (int j = 0; names && j < skeleton->joint_count; j++) names[j] = skeleton->names[j];
-  return names ? sn_suggest(name, names) : NULL;
+  return names ? sn_fail_unknown(r->ctx, "joint of `lock`", name, names) : r->ctx->error.status;
 }
 
 static sn_status lock_joints(rigging *r) {
@@ -34,11 +34,7 @@ static sn_status lock_joints(rigging *r) {
   if (!copy || !r->locked) return r->ctx->error.status;
   for (char *name = strtok(copy, ","); name; name = strtok(NULL, ",")) {
     int j = sn_skeleton_find(skeleton, name);
-    if (j < 0) {
-      const char *meant = suggest_joint(r, name);
-      return sn_fail(r->ctx, SN_BAD_INPUT, "`lock`: the skeleton has no joint called '%s'%s%s%s", name,
-                     meant ? "; did you mean '" : "", meant ? meant : "", meant ? "'?" : "");
-    }
+    if (j < 0) return unknown_joint(r, name);
     r->locked[j] = true;
   }
   r->job->options.locked = r->locked;
@@ -136,7 +132,7 @@ static sn_status set_given(sn_context *ctx, const sn_rig_job *job, sn_rig_option
   const char *solve = job->inputs->solve;
   o->keep_bones = job->inputs->keep_bones;
   if (o->bone_type == SN_RIG_AFFINE && o->structure != SN_RIG_FREE)
-    return sn_fail(ctx, SN_BAD_INPUT, "affine bones have no joints to turn about; add `joints` none");
+    return sn_fail(ctx, SN_BAD_INPUT, "affine bones have no joints to rotate about; add `joints` none");
   if (!solve) return SN_OK;
   o->given = strcmp(solve, "weights") == 0  ? SN_RIG_MOTION
              : strcmp(solve, "motion") == 0 ? SN_RIG_WEIGHTS
@@ -165,7 +161,7 @@ static sn_status prepare(rigging *r) {
     status = sn_fail(r->ctx, SN_BAD_INPUT, "the rest mesh has no triangles: give `rest` a mesh with faces");
   if (status == SN_OK && sn_points_diagonal((const float(*)[3])e->rest.positions, e->rest.vertex_count) == 0)
     status = sn_fail(r->ctx, SN_BAD_INPUT,
-                     "rig: all vertices of the rest mesh are at one place; bring a distant mesh to the origin");
+                     "rig: all vertices of the rest mesh are at one place; move a far mesh to the origin");
   bool file = given && r->job->inputs->skeletons.count > 0;
   if (status == SN_OK && r->job->inputs->keep_weights && !file)
     status = sn_fail(r->ctx, SN_BAD_INPUT, "`keep-weights` needs the file of a skeleton: `skeleton` FILE");

@@ -15,13 +15,14 @@ static sn_status measure(sn_context *ctx, const sn_train_job *job, sn_train_resu
   if (job->measure && data->examples->frames.frame_count > 0)
     status = sn_assess(ctx, &model, data->examples, &frames, &out->scores);
   if (status == SN_OK && out->scores.all.frame_count > 0 && !isfinite(out->scores.all.rms))
-    status = sn_fail(ctx, SN_BAD_INPUT, "what the model gives is not finite on its own frames");
+    status = sn_fail(ctx, SN_BAD_INPUT, "the model is not finite on its training frames: is a vertex damaged?");
   const sn_metrics *m = &out->scores.train;
+  bool poor = m->rms_pct_diag > SN_POOR_RMS || m->max_pct_diag > SN_POOR_LARGEST, bare = !model.info.triangle_count;
   char *note = out->report.note, *end = note + strlen(note);
-  if (m->rms_pct_diag > SN_POOR_RMS || m->max_pct_diag > SN_POOR_LARGEST)
-    snprintf(end, sizeof out->report.note - (size_t)(end - note),
-             "%sa poor fit: a frame is damaged, or too much for the method",
-             end > note && end[-1] != ' ' ? "; " : "");
+  if (poor || bare)
+    snprintf(end, sizeof out->report.note - (size_t)(end - note), "%s%s%s", *note && end[-1] != ' ' ? "; " : "",
+             poor ? "a poor fit: a frame is damaged, or too much for the method. " : "",
+             bare ? "The rest mesh has no faces: the page will not draw it." : "");
   return status;
 }
 
@@ -30,14 +31,14 @@ static sn_status check_limits(sn_context *ctx, const sn_limits *l, const sn_exam
   sn_rt_model model;
   double ratio;
   if (l->error > 0 || l->curve)
-    return sn_fail(ctx, SN_BAD_INPUT, "%s needs corrections, and the model has none: psd and eigenskin have some",
+    return sn_fail(ctx, SN_BAD_INPUT, "%s needs corrections, and this method has none: choose psd or eigenskin",
                    l->curve ? "--plot" : "--error");
   sn_status status = sn_model_open(ctx, "model", m->bytes, m->size, &model);
   if (status == SN_OK) status = sn_assess_ratio(ctx, &model, examples, &ratio);
   if (status != SN_OK || (!(l->bytes > 0 && (double)m->size > l->bytes) && !(l->time > 0 && ratio > l->time)))
     return status;
-  return sn_fail(ctx, SN_BAD_INPUT, "the model has %zu bytes and takes %.2f times lbs, more than the limits allow",
-                 m->size, ratio);
+  return sn_fail(ctx, SN_BAD_INPUT, "%zu bytes, %.2f times lbs: more than the limits; give larger ones", m->size,
+                 ratio);
 }
 
 // A method without corrections needs no frames; a model that poses are added to has its own mesh and joints.
@@ -63,7 +64,7 @@ static sn_status prepare(sn_context *ctx, sn_train_job *job) {
   }
   if (status != SN_OK || !mirror) return status;
   if (strlen(mirror) == 1) return sn_examples_mirror_keys(ctx, mirror[0], examples, &data->keys);
-  return sn_fail(ctx, SN_BAD_INPUT, "`mirror` %s: choose x, y or z, the axis that the mirror stands across", mirror);
+  return sn_fail(ctx, SN_BAD_INPUT, "`mirror` %s: choose x, y or z, the axis normal to the mirror plane", mirror);
 }
 
 static sn_status train_model(sn_context *ctx, const sn_train_job *job, sn_train_result *out) {

@@ -46,7 +46,8 @@ static sn_status check_given(sn_context *ctx, const sn_mesh *rest, const sn_fram
     return sn_fail(ctx, SN_BAD_INPUT, "weights can only be kept where the skeleton file has a skin");
   }
   if ((o->given == SN_RIG_WEIGHTS || o->kept) && (o->skin->influences < 1 || o->skin->influences > 8)) {
-    return sn_fail(ctx, SN_BAD_INPUT, "the given skin has %d influences; 1 to 8 are possible", o->skin->influences);
+    return sn_fail(ctx, SN_BAD_INPUT, "the skeleton file has %d influences per vertex; 1 to 8 are possible",
+                   o->skin->influences);
   }
   if (o->helpers < 0 || o->helpers > 1000 || (o->helpers > 0 && o->given == SN_RIG_WEIGHTS)) {
     return sn_fail(ctx, SN_BAD_INPUT, "helpers: %d; helpers need weights that are solved", o->helpers);
@@ -60,7 +61,7 @@ static sn_status check_given(sn_context *ctx, const sn_mesh *rest, const sn_fram
   if (o->given != SN_RIG_WEIGHTS && !o->kept) return SN_OK;
   for (size_t e = 0; e < (size_t)o->skin->vertex_count * (size_t)o->skin->influences; e++) {
     if (o->skin->joints[e] >= o->skeleton->joint_count) {
-      return sn_fail(ctx, SN_BAD_INPUT, "the given skin uses joint %d of %d", o->skin->joints[e],
+      return sn_fail(ctx, SN_BAD_INPUT, "the skeleton file's weights name joint %d of %d", o->skin->joints[e],
                      o->skeleton->joint_count);
     }
   }

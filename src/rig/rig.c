@@ -10,28 +10,25 @@
 #define FIELD(name) offsetof(sn_rig_options, name)
 static const sn_option option_table[] = {
   {"bones", SN_OPTION_INT, FIELD(bones), "auto", 1, 1000, "auto", SN_OPTION_COMMON,
-   "the most to use (insist with keep-bones); auto finds the parts that move on their own"},
+   "most bones to use (`keep-bones`: exactly so many); auto: by cross-validation"},
   {"error", SN_OPTION_REAL, FIELD(error_pct), "none", 1e-6, 100, "none", SN_OPTION_COMMON,
-   "for bones auto: more bones where they are needed for this rms error, in percent of the diagonal"},
+   "with `bones` auto: add bones until the rms error is at most X % of the diagonal"},
   {"most", SN_OPTION_INT, FIELD(most_bones), "64", 1, 1000, NULL, SN_OPTION_COMMON,
-   "for bones auto: never more bones than this"},
+   "with `bones` auto: most bones to use"},
   {"influences", SN_OPTION_INT, FIELD(influences), "4", 1, 8, NULL, SN_OPTION_COMMON,
-   "most bones of a vertex (some viewers read only four)"},
+   "most bones per vertex; some viewers read only four"},
   {"joints", SN_OPTION_CHOICE, FIELD(structure), "tree", 0, 0, "tree|none", SN_OPTION_COMMON,
-   "a connected skeleton, of which only the root moves, or free bones"},
+   "tree: a connected skeleton, only its root translates; none: free bones"},
   {"bone-type", SN_OPTION_CHOICE, FIELD(bone_type), "rigid", 0, 0, "rigid|affine", SN_OPTION_ADVANCED,
-   "affine goes with joints none"},
+   "affine needs `joints` none"},
   {"smooth", SN_OPTION_REAL, FIELD(omega), "auto", 0, 1e6, "none|auto", SN_OPTION_ADVANCED,
-   "smoothness of the weights (rigidness Laplacian, Le and Deng's omega); auto follows the error, and is 0.0001 for "
-   "free bones and given skeletons"},
+   "smoothness of the weights (omega of Le and Deng); auto: by the error, 0.0001 for free bones and given skeletons"},
   {"iterations", SN_OPTION_INT, FIELD(iterations), "0", 0, 100000, NULL, SN_OPTION_ADVANCED,
-   "rounds over all the data at the end; 0: no more than pays"},
+   "iterations over all the data at the end; 0: until the error stops falling"},
   {"symmetry", SN_OPTION_CHOICE, FIELD(symmetry), "auto", 0, 0, "auto|x|y|z|none", SN_OPTION_COMMON,
-   "a symmetric rest mesh gets a symmetric skeleton, names ending in .L and .R; auto: where it costs hardly any "
-   "error"},
+   "mirror the skeleton of a symmetric mesh, names ending in .L and .R; auto: where the error hardly grows"},
   {"solver", SN_OPTION_CHOICE, FIELD(solver), "own", 0, 0, "own|published|schaefer|aguiar|hasler", SN_OPTION_ADVANCED,
-   "our own, or a method to measure against: Le and Deng 2014 as published, Schaefer and Yuksel 2007, de Aguiar "
-   "2008, "
+   "own, or a method to compare with: Le and Deng 2014 as published, Schaefer and Yuksel 2007, de Aguiar 2008, "
    "Hasler 2010"},
   {"helpers", SN_OPTION_INT, FIELD(helpers), "0", 0, 1000, NULL, SN_OPTION_ADVANCED,
    "free bones to add to a given skeleton"},

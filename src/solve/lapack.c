@@ -38,7 +38,7 @@ sn_status sn_lapack_room(sn_context *ctx) {
   void *room = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (room == MAP_FAILED)
     return sn_fail(ctx, SN_NO_MEMORY,
-                   "out of memory: %zu MB of addresses for the buffers of %d threads could not be had", size >> 20,
+                   "out of memory: cannot reserve %zu MB of addresses for the buffers of %d threads", size >> 20,
                    sn_threads(ctx));
   munmap(room, size);
   return SN_OK;

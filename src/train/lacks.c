@@ -54,7 +54,7 @@ static double describe(const range *r, const char *name, bool others, sn_lack *o
     snprintf(text, size, "add poses of %s in other directions: other frames are %.0f degrees outside its range", name,
              r->outside);
   } else if (!others && r->trained < 1) {
-    snprintf(text, size, "add poses of %s: it never turns in training", name);
+    snprintf(text, size, "add poses of %s: it never rotates in training", name);
     return 1; // without other frames, joints are compared by their skin alone
   } else {
     return 0;

@@ -57,14 +57,7 @@ static sn_status find_method(sn_context *ctx, const char *name, const sn_method 
       return SN_OK;
     }
   }
-  const char *meant = sn_suggest(name, names);
-  if (meant) return sn_fail(ctx, SN_BAD_INPUT, "unknown method '%s'; did you mean %s?", name, meant);
-  char list[256] = "";
-  for (int k = 0; names[k]; k++) {
-    size_t used = strlen(list);
-    snprintf(list + used, sizeof list - used, "%s%s", k ? ", " : "", names[k]);
-  }
-  return sn_fail(ctx, SN_BAD_INPUT, "unknown method '%s'; there are %s; options follow a colon", name, list);
+  return sn_fail_unknown(ctx, "method", name, names);
 }
 
 sn_status sn_method_parse(sn_context *ctx, const char *text, sn_method_spec *out) {

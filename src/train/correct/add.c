@@ -151,7 +151,7 @@ static sn_status choose_controls(adder *a) {
   a->dims = sn_controls_dims(&a->m, a->controls, a->control_count);
   if (a->control_count > 0) return SN_OK;
   return sn_fail(a->ctx, SN_BAD_INPUT,
-                 "nothing turns and no value changes at the poses to be added: they are the rest pose");
+                 "no joint rotates and no value changes at the poses to be added: they are the rest pose");
 }
 
 // ---- poses of the model -----------------------------------------------------------------------------------------

@@ -19,6 +19,8 @@ enum { rounds = 3 };
 // Weight of the point above a vertex: decides what blended positions leave open. With 1 the error of the cylinder is three
 // times as large.
 static const double normal_share = 0.02;
+// Of a step of the bones, relative to the mean diagonal: what the points hardly determine changes little from round to round.
+static const double step_ridge = 1e-2;
 
 typedef struct fit_job {
   const sn_examples *examples;
@@ -93,13 +95,15 @@ static void place_centres(const sn_mesh *rest, sn_control_bones *bones, double *
 
 // ---- affine bones ---------------------------------------------------------------------------------------------------
 
+static sn_vec3 rest_point(const fit_job *job, int i, bool above) {
+  return sn_vec3_mad(sn_vec3_from(job->examples->rest.positions[i]), sn_vec3_from(job->rest_normals[i]),
+                     above ? job->height : 0);
+}
+
 // (p - centre) / height, 1
-static void local_point(const fit_job *job, int bone, int i, bool above, double out[4]) {
-  const float *p = job->examples->rest.positions[i], *n = job->rest_normals[i];
-  sn_vec3 c = job->bones->centres[bone];
-  double h = above ? job->height : 0, centre[3] = {c.x, c.y, c.z};
-  for (int r = 0; r < 3; r++) out[r] = ((double)p[r] + h * (double)n[r] - centre[r]) / job->height;
-  out[3] = 1;
+static void local_point(const fit_job *job, int bone, sn_vec3 p, double out[4]) {
+  sn_vec3 d = sn_vec3_scale(sn_vec3_sub(p, job->bones->centres[bone]), 1 / job->height);
+  out[0] = d.x, out[1] = d.y, out[2] = d.z, out[3] = 1;
 }
 
 static void target(const fit_job *job, int f, int i, bool above, double out[3]) {
@@ -117,7 +121,7 @@ static int vertex_bones(const fit_job *job, int i, bool above, int bone[8], doub
     size_t at = (size_t)i * (size_t)skin->influences + (size_t)k;
     if (!(skin->weights[at] > 0)) break;
     bone[count] = skin->joints[at], weight[count] = (double)skin->weights[at];
-    local_point(job, bone[count], i, above, local[count]);
+    local_point(job, bone[count], rest_point(job, i, above), local[count]);
     count++;
   }
   return count;
@@ -146,14 +150,19 @@ static void add_targets(void *user, int64_t begin, int64_t end, int worker) {
       for (int p = 0; p < 4 * count; p++) local[p / 4][p % 4] *= weight[p / 4];
       for (int64_t f = begin; f < end; f++) {
         target(job, (int)f, i, above, y);
+        sn_vec3 p = rest_point(job, i, above);
+        for (int k = 0; k < count; k++) {
+          sn_vec3 moved =
+            sn_affine_apply(job->bones->motions[(size_t)f * (size_t)job->bones->bones + (size_t)bone[k]], p);
+          y[0] -= weight[k] * moved.x, y[1] -= weight[k] * moved.y, y[2] -= weight[k] * moved.z;
+        }
         sn_bone_system_target(&job->system, &(sn_bone_row){count, bone, local, share}, 3 * (int)f, y);
       }
     }
 }
 
-// Refits all bones for fixed weights. The second points leave nothing open but to bones of a point or two: the ridge is
-// only against rounding.
-static sn_status fit_affine(sn_context *ctx, fit_job *job) {
+// T_b for fixed weights: a step from the present ones. The first is free, but for rounding.
+static sn_status fit_affine(sn_context *ctx, fit_job *job, double ridge) {
   sn_control_bones *bones = job->bones;
   size_t columns = 3 * (size_t)job->keys->count;
   sn_arena scratch = sn_arena_new(ctx);
@@ -161,7 +170,7 @@ static sn_status fit_affine(sn_context *ctx, fit_job *job) {
   if (status == SN_OK) {
     add_vertices(job);
     sn_parallel_for(ctx, job->keys->count, 8, add_targets, job);
-    status = sn_bone_system_solve(ctx, &job->system, 1e-10, 1e-10);
+    status = sn_bone_system_solve(ctx, &job->system, ridge, ridge);
   }
   for (int f = 0; status == SN_OK && f < job->keys->count; f++)
     for (int b = 0; b < bones->bones; b++) {
@@ -170,8 +179,9 @@ static sn_status fit_affine(sn_context *ctx, fit_job *job) {
       for (int r = 0; r < 3; r++)
         for (int c = 0; c < 3; c++) m.m[r][c] = x[(size_t)c * columns + (size_t)r] / job->height;
       sn_vec3 place = {x[3 * columns], x[3 * columns + 1], x[3 * columns + 2]};
-      bones->motions[(size_t)f * (size_t)bones->bones + (size_t)b] =
-        sn_affine_make(m, sn_vec3_sub(place, sn_mat3_apply(m, bones->centres[b])));
+      sn_affine *to = &bones->motions[(size_t)f * (size_t)bones->bones + (size_t)b];
+      sn_affine step = sn_affine_make(m, sn_vec3_sub(place, sn_mat3_apply(m, bones->centres[b])));
+      for (int n = 0; n < 12; n++) to->m[n / 4][n % 4] += step.m[n / 4][n % 4];
     }
   sn_arena_free(&scratch);
   return status;
@@ -280,13 +290,16 @@ static sn_status solve_weights(sn_context *ctx, const fit_job *job, const sn_aff
 static void drop_unused(sn_control_bones *bones, double *number) {
   sn_skin *skin = &bones->skin;
   size_t entries = (size_t)skin->vertex_count * (size_t)skin->influences;
-  int kept = 0;
+  int kept = 0, before = bones->bones;
   for (int b = 0; b < bones->bones; b++) number[b] = -1;
   for (size_t e = 0; e < entries; e++)
     if (skin->weights[e] > 0) number[skin->joints[e]] = 0;
   for (int b = 0; b < bones->bones; b++)
     if (number[b] >= 0) number[b] = kept++;
   for (size_t e = 0; e < entries; e++) skin->joints[e] = skin->weights[e] > 0 ? (uint16_t)number[skin->joints[e]] : 0;
+  sn_affine *to = bones->motions;
+  for (int n = 0; n < bones->frames * before; n++)
+    if (number[n % before] >= 0) *to++ = bones->motions[n];
   bones->bones = kept;
 }
 
@@ -320,7 +333,7 @@ static sn_status alternate(sn_context *ctx, fit_job *job, const sn_affine_option
     if (round > 0) status = solve_weights(ctx, job, options);
     if (status == SN_OK) drop_unused(job->bones, total);
     if (status == SN_OK) place_centres(&job->examples->rest, job->bones, total);
-    if (status == SN_OK) status = fit_affine(ctx, job);
+    if (status == SN_OK) status = fit_affine(ctx, job, round ? step_ridge : 1e-10);
     if (status == SN_OK && !options->stretch) status = fit_rigid(ctx, job);
   }
   return status;
@@ -335,6 +348,7 @@ sn_status sn_control_bones_make(sn_context *ctx, const sn_examples *examples, co
     out->motions = SN_NEW(ctx, &out->memory, sn_affine, (size_t)out->bones * (size_t)keys->count);
     out->centres = SN_NEW(ctx, &out->memory, sn_vec3, out->bones);
     if (!out->motions || !out->centres) status = ctx->error.status;
+    for (int n = 0; out->motions && n < out->bones * keys->count; n++) out->motions[n] = sn_affine_identity();
   }
   fit_job job = {.examples = examples, .keys = keys, .bones = out};
   if (status == SN_OK) status = alternate(ctx, &job, options, &scratch);

@@ -83,20 +83,13 @@ static void correlate(const sn_kcca_basis *basis, const sn_affine_options *optio
   sn_kcca_solve(basis, &x, rounding * values, options->kappa, &s->kcca);
 }
 
-// H_q and H_w (3.2): the regression of all numbers on the reduced ones, Q_r = X G: H = (Q_r^T Q_r)^-1 Q_r^T X.
+// H_q and H_w (3.2): the regression of all numbers on the reduced ones, Q_r = X G, with the floor of the analysis as its ridge. As
+// G^T (X^T X + floor I) G = I, it is Q_r^T X itself.
 static void regress_h(int outputs, int m, bone_space *s) {
-  const sn_kcca *k = &s->kcca;
-  double own[SN_KCCA_OUTPUTS][SN_KCCA_OUTPUTS] = {{0}}, trace = 0;
   memset(s->h, 0, sizeof s->h);
-  for (int p = 0; p < k->components; p++) {
+  for (int p = 0; p < s->kcca.components; p++)
     for (int l = 0; l < m; l++)
-      for (int o = 0; o < outputs; o++) s->h[p][o] += k->g[p][l] * s->gram[l * outputs + o];
-    for (int q = 0; q < k->components; q++)
-      for (int l = 0; l < m; l++) own[p][q] += s->h[p][l] * k->g[q][l];
-    trace += own[p][p];
-  }
-  for (int p = 0; p < k->components; p++) own[p][p] += 1e-12 * trace + 1e-300;
-  sn_spd_solve(k->components, SN_KCCA_OUTPUTS, own[0], SN_CONTROL_OUTPUTS, s->h[0]);
+      for (int o = 0; o < outputs; o++) s->h[p][o] += s->kcca.g[p][l] * s->gram[l * outputs + o];
 }
 
 // M = [H_q; H_w] B_c F_c^T (3.2), outputs rows of frames + 1: d = mean + M (xi - mean of the kernel). B_c is the regression of the

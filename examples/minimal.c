@@ -34,8 +34,9 @@ int main(int argc, char **argv) {
 
   float(*joints)[12] = malloc((info->joint_count + 1) * sizeof *joints);
   float *rest = malloc(12 * (size_t)info->vertex_count + 1), *posed = malloc(12 * (size_t)info->vertex_count + 1);
-  void *scratch = malloc(sn_rt_scratch_size(&model));
-  sn_rt_input input = {.joints = (const float(*)[12])joints};
+  size_t room = sn_rt_scratch_size(&model);
+  void *scratch = malloc(room);
+  sn_rt_input input = {.joints = (const float(*)[12])joints, .joint_count = info->joint_count, .scratch_size = room};
   for (int bent = -1; bent < (int)info->joint_count; bent++) { // -1: the rest pose
     for (uint32_t j = 0; j < info->joint_count; j++) {
       float angle = (int)j == bent ? 0.5f : 0, c = cosf(angle), s = sinf(angle);

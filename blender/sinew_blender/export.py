@@ -23,13 +23,15 @@ def skin_weights(model, vertices):
 
 
 def clips_of(context, armature):
-    """The actions that the exporter writes: the active one, those of tracks, and all that move bones of the only armature."""
+    """The actions that the exporter writes, with their names: those of tracks, the active one, and all that move bones of the only
+    armature."""
     data = armature.animation_data
-    found = ([data.action] if data else []) + [strip.action for track in (data.nla_tracks if data else ()) for strip in track.strips]
+    named = {strip.action: track.name for track in (data.nla_tracks if data else ()) for strip in track.strips}
+    found = [*named, data.action if data else None]
     if sum(obj.type == "ARMATURE" for obj in context.scene.objects) == 1:
         found += [action for action in bpy.data.actions if action.id_root == "OBJECT" and any(
             curve.data_path.split('"')[0] == "pose.bones[" and curve.data_path.split('"')[1] in armature.data.bones for curve in action.fcurves)]
-    return list(dict.fromkeys(action for action in found if action))
+    return {action: named.get(action, action.name) for action in found if action}
 
 
 def with_helpers(context, skin, armature):
@@ -52,7 +54,7 @@ def with_helpers(context, skin, armature):
     for track in list(tracks):
         tracks.remove(track)
     try:
-        for clip in clips:
+        for clip, name in clips.items():
             data.action, data.use_nla = clip, False
             first, last = (int(round(x)) for x in clip.frame_range)
             moves, worlds = [], []
@@ -65,7 +67,7 @@ def with_helpers(context, skin, armature):
             bake.key_helpers(copy, changed[-1], names, list(range(first, last + 1)),
                              bake.in_armature(np.array(moves), np.array(worlds), skin.world))
             track = tracks.new()  # a clip of the file each, named after its track
-            track.name = clip.name
+            track.name = name
             track.strips.new(clip.name, first, changed[-1])
     finally:
         data.action, data.use_nla = action, nla
@@ -99,7 +101,8 @@ class SINEW_OT_export(Job, bpy.types.Operator, ExportHelper):
         player.show(context.scene, context.evaluated_depsgraph_get())
         skin, parts = player.skin_of(obj), player.parts_of(obj)
         model, armature, names, actions = skin.model, obj[player.ARMATURE], list(skin.model.names), []
-        rest = model.mesh.positions[skin.vertices] @ scene.Y_UP[:3, :3].astype(np.float32)
+        text = player.text_of(obj)
+        rest = np.array(text.get(player.REST, ()), np.int32).view(np.float32).reshape(-1, 3)
         if len(rest) != sum(len(part.data.vertices) for part in parts):
             raise Failure(f"{obj.name} has other vertices than its model: use Learn Skin again")
         weights = skin_weights(model, skin.vertices)
@@ -107,10 +110,11 @@ class SINEW_OT_export(Job, bpy.types.Operator, ExportHelper):
         try:
             self.prepare(parts, meshes, rest)
             yield "comparing vertices", 0.1
-            if not np.array_equal(gltf.read(context, armature, meshes)[2], np.array(player.text_of(obj)[player.SOURCE])):
+            mesh, _, source = gltf.read(context, armature, meshes, [part.name for part in parts])
+            if not (np.array_equal(source, np.array(text[player.SOURCE])) and np.array_equal(mesh.triangles, model.mesh.triangles)):
                 raise Failure(f"{obj.name} has other seams or materials than when it was learned: use Learn Skin again")
+            yield "writing", 0.5  # from here on in one step: what is linked for the exporter is never drawn
             if model.info["drive"] == "helpers":
-                yield "keying helpers", 0.3
                 armature, made, actions = with_helpers(context, skin, armature)
                 names += made
             with gltf.Parts(context, armature, meshes) as objects:
@@ -121,7 +125,6 @@ class SINEW_OT_export(Job, bpy.types.Operator, ExportHelper):
                         last = first + len(each.data.vertices)
                         bake.add_weights(each, names, weights[0][first:last], weights[1][first:last])
                         first = last
-                yield "writing", 0.6
                 gltf.write(context, self.filepath, armature, objects, export_all_influences=bool(actions),
                            export_anim_single_armature=not actions)
         finally:

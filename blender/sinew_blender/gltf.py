@@ -88,9 +88,9 @@ def _marks(path):
     return np.concatenate(found)
 
 
-def read(context, armature, meshes):
+def read(context, armature, meshes, names):
     """(mesh, skeleton, source): what Sinew reads of the file that these meshes would be, in the armature's rest pose, and Blender's
-    vertex of each vertex of the file."""
+    vertex of each vertex of the file. `names`: of their objects, for messages."""
     folder = tempfile.TemporaryDirectory(prefix="sinew-")
     pose = armature.data.pose_position
     try:
@@ -107,15 +107,19 @@ def read(context, armature, meshes):
             if MARK in marked.uv_layers:
                 marked.uv_layers.remove(marked.uv_layers[MARK])
         folder.cleanup()
-    if len(np.unique(source)) != count:
-        raise Failure(f"{count - len(np.unique(source))} vertices have no face, and glTF no place for them: Mesh > Clean Up > Delete Loose")
+    loose = np.setdiff1d(np.arange(count), source)
+    if len(loose):
+        last = np.cumsum([len(mesh.vertices) for mesh in meshes])
+        name = names[np.searchsorted(last, loose[0], "right")]
+        raise Failure(f"{len(loose)} vertices have no face, the first of them in {name}, and glTF has no place for them: "
+                      "Mesh > Clean Up > Delete Loose")
     return mesh, skeleton, source
 
 
-def check(armature, meshes, mesh, skeleton, source):
+def check(armature, meshes, mesh, skeleton, source, name):
     """What was read is what Blender has."""
     if not mesh.diagonal > 0:
-        raise Failure(f"{meshes[0].name} has no size in the rest pose: all its vertices are in one place")
+        raise Failure(f"{name} has no size in the rest pose: all its vertices are in one place")
     unknown = [name for name in skeleton.names if name not in armature.data.bones]
     if unknown:
         raise Failure(f"Blender's exporter adds a joint, {unknown[0]}: give every vertex a weight of a bone")

@@ -62,8 +62,9 @@ class SINEW_OT_learn(Job, bpy.types.Operator):
         settings = context.scene.sinew
         method, every = settings.method, settings.keys  # a thread must not ask Blender
         weighted = all([fill_groups(mesh, armature) for mesh in meshes])
-        mesh, skeleton, source = gltf.read(context, armature, meshes)
-        gltf.check(armature, meshes, mesh, skeleton, source)
+        names = [obj.name for obj in objects]
+        mesh, skeleton, source = gltf.read(context, armature, meshes, names)
+        gltf.check(armature, meshes, mesh, skeleton, source, names[0])
         world = scene.matrix(armature.matrix_world)
         pose = scene.Pose(armature, skeleton.names)
         back = np.linalg.inv(pose.rest(world))

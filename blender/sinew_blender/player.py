@@ -15,7 +15,7 @@ from . import scene
 from .module import sinew
 
 MODEL, ARMATURE, FIRST = "sinew_model", "sinew_armature", "sinew_first"  # of objects; MODEL of texts too
-SOURCE, WORLD, KEY = "sinew_vertices", "sinew_world", "sinew_key"  # of texts
+SOURCE, WORLD, REST, KEY = "sinew_vertices", "sinew_world", "sinew_rest", "sinew_key"  # of texts
 _skins = {}  # the key of a text: what shows its model
 _told = set()  # messages, each printed once
 
@@ -55,10 +55,11 @@ class Skin:
 
 
 def attach(objects, model, armature, source, world):
-    """Objects that show a model together: source[k] is the vertex that vertex k of the model is, of all objects one after the other;
-    the armature is at `world` in the model's rest pose."""
+    """Objects in the rest pose that show a model together: source[k] is the vertex that vertex k of the model is, of all objects one
+    after the other; the armature is at `world` in that pose."""
     text, first = _store(objects, bytes(model)), 0
     text[SOURCE] = np.asarray(source, np.int32)
+    text[REST] = scene.positions_of([obj.data for obj in objects]).ravel().view(np.int32)  # every bit: exporters sort by normals
     text[WORLD] = np.asarray(world, np.float64).ravel()
     for obj in objects:
         obj[ARMATURE], obj[FIRST] = armature, first
@@ -76,7 +77,7 @@ def _store(objects, data):
     for obj in objects:
         obj[MODEL] = text
     if isinstance(before, bpy.types.Text):
-        for name in (SOURCE, WORLD):
+        for name in (SOURCE, WORLD, REST):
             if name in before:
                 text[name] = before[name]
         if before.users == 0:

@@ -428,7 +428,8 @@ def seamed(obj, colours):
         material = bpy.data.materials.new(colour)
         obj.data.materials.append(material)
     for face in obj.data.polygons:
-        face.material_index, face.use_smooth = face.index % len(colours), True
+        # Corners of flat faces have normals that differ by rounding alone, and the exporter sorts by them.
+        face.material_index, face.use_smooth = face.index % len(colours), len(colours) > 1
 
 
 def new_character():

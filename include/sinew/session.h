@@ -17,6 +17,7 @@ extern "C" {
 // ---- examples, rigs, training -----------------------------------------------------------------------------------------
 
 typedef struct sn_session sn_session;
+typedef struct sn_evaluator sn_evaluator; // an opened model, below
 
 sn_session *sn_session_new(void); // NULL: no memory
 void sn_session_free(sn_session *session);
@@ -30,8 +31,9 @@ const char *sn_session_report(const sn_session *session);  // JSON of the last s
 
 // Options by the command line's names without their dashes, before the call that they are for: files of examples ("rest",
 // "frames", "skeleton", "test-frames", ...; those that may be repeated there may be here), "scale", "axes", "offset" and "fps" of
-// those and of single files, and "keys", "mirror", "max-bytes", "max-time", "error", "solve", "lock", "rest-frame", "keep-bones",
-// "keep-weights", "heat" and "unordered" (the last four are switches: any text sets them).
+// those and of single files, and "keys", "mirror", "max-bytes", "max-time", "error", "models", "solve", "lock", "rest-frame",
+// "keep-bones", "keep-weights", "heat", "unordered" and "curve", the points of train's --plot (the last five are switches: any
+// text sets them).
 sn_status sn_session_option(sn_session *session, const char *name, const char *text);
 // Reads the files of examples as the command line does. `still`: no motion is needed.
 sn_status sn_session_load_files(sn_session *session, bool still);
@@ -76,7 +78,7 @@ sn_status sn_session_give_controls(sn_session *session, int count, const int *ve
 // After all of them: seams are welded, everything is checked.
 sn_status sn_session_load_given(sn_session *session);
 
-// The frames of "keys": array "keys".
+// The frames of "keys" among `frame_count`, or, where that is negative, of the examples: array "keys".
 sn_status sn_session_keys(sn_session *session, int frame_count);
 // A finished model that the files of "pose" are added to, instead of training one.
 void sn_session_from(sn_session *session, const void *model, size_t size);
@@ -89,14 +91,15 @@ sn_status sn_session_write_rig(sn_session *session, const char *path, double fps
 // One row for each method; report as of `sinew compare`.
 sn_status sn_session_compare(sn_session *session, int methods, const char *const *specs, bool loocv);
 // The model's error over all frames of the examples: arrays "vertex_rms" and "frame_rms"; the report has the figures under "all".
-sn_status sn_session_errors(sn_session *session, const void *model, size_t size);
+sn_status sn_session_errors(sn_session *session, const sn_evaluator *model);
 
-// Files as `sinew eval`, `info`, `convert` and `pack` read and write them; reports as theirs. Array "model" of pack: `order` may
-// be NULL.
-sn_status sn_session_eval(sn_session *session, const void *model, size_t size, const char *path);
+// Files as `sinew eval`, `info`, `convert`, `pack` and `export` read and write them; reports as theirs. Array "model" of pack:
+// `order` may be NULL. export has its character from "skeleton".
+sn_status sn_session_eval(sn_session *session, const sn_evaluator *model, const char *path);
 sn_status sn_session_info(sn_session *session, const char *path);
 sn_status sn_session_convert(sn_session *session, const char *from, const char *to);
 sn_status sn_session_pack(sn_session *session, const void *model, size_t size, const char *order);
+sn_status sn_session_export(sn_session *session, const sn_evaluator *model, const char *tool, const char *path);
 // A line chart as SVG: struct sn_plot is that of sinew/eval.h.
 struct sn_plot;
 sn_status sn_session_plot(sn_session *session, const char *path, const struct sn_plot *plot);
@@ -124,10 +127,8 @@ void sn_session_text_free(char *text);
 // ---- evaluation ----------------------------------------------------------------------------------------------------------
 
 // A model opened by the runtime. Vertices are in the order of the rest file, also where the model was renumbered. Its bytes
-// stay the caller's. Any number of threads may use it, each with separate scratch memory.
-typedef struct sn_evaluator sn_evaluator;
-
-// NULL, with the reason in `message`, where the bytes are no model.
+// stay the caller's. Any number of threads may use it, each with separate scratch memory. NULL, with the reason in `message`,
+// where the bytes are no model.
 sn_evaluator *sn_evaluator_new(const void *bytes, size_t size, char *message, size_t message_size);
 void sn_evaluator_free(sn_evaluator *evaluator);
 size_t sn_evaluator_scratch(const sn_evaluator *evaluator); // bytes
@@ -157,9 +158,8 @@ int sn_evaluator_weights(const sn_evaluator *evaluator, uint16_t *joints, float 
                          char *message);
 // As sn_rt_bind without `space`.
 int sn_evaluator_bind(const sn_evaluator *evaluator, const float *bind, float *to_rest, char *message);
-// The motion of the session's skeleton, which need not be the model's, for the model's: arrays "poses", ... `map` (may be NULL)
-// is a file with two names on every line, a joint of the model and one of the skeleton.
-sn_status sn_session_retarget(sn_session *session, const sn_evaluator *evaluator, const char *map);
+// The motion of the session's skeleton, which need not be the model's, for the model's, by its names or "map": arrays "poses", ...
+sn_status sn_session_retarget(sn_session *session, const sn_evaluator *evaluator);
 sn_status sn_session_read_model_mesh(sn_session *session, const sn_evaluator *evaluator);
 // Joint-to-world matrices in the rest pose, joint_count x 12: arrays "skeleton...".
 sn_status sn_session_read_model_skeleton(sn_session *session, const sn_evaluator *evaluator);

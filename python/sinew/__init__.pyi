@@ -120,6 +120,7 @@ class Model:
         rest: Optional[Rest] = ...,
         torques: Union[Path, npt.ArrayLike, None] = ...,
         values: Values = ...,
+        controls: Union[str, Sequence[int], None] = ...,
         clip: Names = ...,
         fps: float = ...,
         object: Names = ...,
@@ -130,6 +131,7 @@ class Model:
         offset: Adjust = ...,
         threads: int = ...,
     ) -> Report: ...
+    def export(self, path: Path, skeleton: Path, to: str) -> Report: ...
     def evaluate(
         self,
         path: Path,
@@ -204,7 +206,9 @@ def load_skeleton(
     offset: Adjust = ...,
 ) -> Skeleton: ...
 def methods() -> Dict[str, Dict[str, Any]]: ...
-def keys(spec: str, count: int, seed: int = ...) -> npt.NDArray[np.int32]: ...
+def keys(
+    spec: Keys, of: Union[int, Skeleton, Path], seed: int = ..., *, clip: Union[str, int, None] = ..., fps: float = ...
+) -> npt.NDArray[np.int32]: ...
 def rig(
     rest: Rest,
     frames: Clips,
@@ -245,6 +249,7 @@ def train(
     max_bytes: float = ...,
     max_time: float = ...,
     max_error: float = ...,
+    curve: bool = ...,
     test_frames: Optional[Clips] = ...,
     test_skeleton: Skeletons = ...,
     clip: Names = ...,
@@ -273,6 +278,7 @@ def compare(
     values: Values = ...,
     controls: Union[str, Sequence[int], None] = ...,
     pose: Poses = ...,
+    models: Optional[Path] = ...,
     test_frames: Optional[Clips] = ...,
     test_skeleton: Skeletons = ...,
     clip: Names = ...,
@@ -286,23 +292,8 @@ def compare(
     seed: int = ...,
     progress: Progress = ...,
 ) -> Report: ...
-def vertex_errors(
-    model: Model,
-    rest: Rest,
-    frames: Clips,
-    skeleton: Skeletons = ...,
-    *,
-    torques: Union[Path, npt.ArrayLike, None] = ...,
-    controls: Union[str, Sequence[int], None] = ...,
-    clip: Names = ...,
-    fps: float = ...,
-    object: Names = ...,
-    match: Optional[Path] = ...,
-    scale: Adjust = ...,
-    axes: Adjust = ...,
-    offset: Adjust = ...,
-    threads: int = ...,
-) -> Doubles: ...
+def vertex_errors(model: Model, rest: Rest, frames: Clips, skeleton: Skeletons = ..., **options: Any) -> Doubles: ...
+
 class Chart:
     def save(self, path: Path) -> None: ...
 

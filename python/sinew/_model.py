@@ -118,16 +118,24 @@ class Model:
         session.do(lib.sn_session_pack, session.keep(self._bytes), len(self._bytes), None if order is None else text(order))
         return Model(session.view("model"), self.report)
 
-    def error(self, frames, skeleton=None, *, rest=None, torques=None, values=None, clip=None, fps=0, object=None, match=None,
-              map=None, scale=None, axes=None, offset=None, threads=0):
+    def export(self, path, skeleton, to):
+        """Writes the character with its driven helpers or shapes for another tool, as `sinew export` does: `to` is "blender", "godot",
+        "babylon", "three" or "json", `skeleton` the character's file. The report is returned."""
+        session = Session()
+        session.set(skeleton=skeleton)
+        session.do(lib.sn_session_export, self._handle, text(to), path_text(path))
+        return session.report()
+
+    def error(self, frames, skeleton=None, *, rest=None, torques=None, values=None, controls=None, clip=None, fps=0, object=None,
+              match=None, map=None, scale=None, axes=None, offset=None, threads=0):
         """How far the model is from frames: the figures of docs/reference/metrics.md ("rms_pct_diag", "max_pct_diag", "ee", ...),
         and root mean squared distances in file units, "frame_rms" of every frame and "vertex_rms" of every vertex. Arguments are
         as of `train`; `rest` is the model's own mesh unless it is given."""
         session = Session(threads)
-        give_examples(session, self.mesh if rest is None else rest, frames, skeleton, torques, None, None, None, clip, fps, object,
-                      match, scale=scale, axes=axes, offset=offset, values=values)
+        give_examples(session, self.mesh if rest is None else rest, frames, skeleton, torques, controls, None, None, clip, fps,
+                      object, match, scale=scale, axes=axes, offset=offset, values=values)
         session.set(map=map)
-        session.do(lib.sn_session_errors, session.keep(self._bytes), len(self._bytes))
+        session.do(lib.sn_session_errors, self._handle)
         vertex_rms, source = session.array("vertex_rms"), session.array("source")
         return {**session.report()["all"], "frame_rms": session.array("frame_rms"),
                 "vertex_rms": vertex_rms if source is None else vertex_rms[source]}
@@ -141,7 +149,7 @@ class Model:
         session.set(skeleton=skeleton, values=values, controls=controls, torque=torques, rest=rest, frames=frames, clip=clip,
                     fps=rate_text(fps), object=object, match=match, map=map, scale=scale, axes=axes, offset=offset,
                     unordered=unordered)
-        session.do(lib.sn_session_eval, session.keep(self._bytes), len(self._bytes), path_text(path))
+        session.do(lib.sn_session_eval, self._handle, path_text(path))
         return session.report()
 
     def _session(self):
@@ -179,7 +187,8 @@ class Model:
         two names on every line, a joint of the model and one of the skeleton."""
         session = self._session()
         give_skeleton(session, [skeleton], None, None)
-        session.do(lib.sn_session_retarget, self._handle, None if map is None else path_text(map))
+        session.set(map=map)
+        session.do(lib.sn_session_retarget, self._handle)
         return skeleton_of(session)
 
     def joints(self, skeleton):

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ._arrays import DOUBLE, MOST, checked, checked_rate, path_text, text, whole
-from ._data import give_examples, keys_text, rate_text, skeleton_of
+from ._arrays import DOUBLE, MOST, checked, checked_rate, is_path, path_text, text, whole
+from ._data import Skeleton, give_examples, give_skeleton, keys_text, load_skeleton, rate_text, skeleton_of
 from ._library import Line, Plot, lib, take_text
 from ._model import Model
 from ._session import Error, Session, listed
@@ -37,11 +37,17 @@ def methods():
     return out
 
 
-def keys(spec, count, seed=1):
-    """The frames of a spec as the command line's --keys has it ("every:4", "0,5,10-20", "random:8"), of `count`."""
+def keys(spec, of, seed=1, *, clip=None, fps=0):
+    """The frames of a spec as the command line's --keys has it ("every:4", "0,5,10-20", "random:8", "auto:8"). `of` is their number,
+    or a Skeleton or file with a clip, which "auto:N" chooses poses from: those to sculpt or simulate."""
     session = Session(seed=seed)
-    session.set(keys=spec)
-    session.check(lib.sn_session_keys(session.handle, whole(count, MOST, "count")))
+    session.set(keys=keys_text(spec))
+    if is_path(of):
+        of = load_skeleton(of, clip, fps)
+    if isinstance(of, Skeleton):
+        give_skeleton(session, [of], None, None)
+    count = -1 if isinstance(of, Skeleton) else whole(of, MOST, "of")
+    session.do(lib.sn_session_keys, count)
     return session.array("keys")
 
 
@@ -94,7 +100,7 @@ def rig(rest, frames, bones="auto", *, skeleton=None, solve="weights", lock=None
 
 
 def train(method, rest=None, frames=None, skeleton=None, keys="all", *, torques=None, values=None, controls=None, pose=None,
-          mirror=None, max_bytes=0, max_time=0, max_error=0, test_frames=None, test_skeleton=None, clip=None, fps=0, object=None,
+          mirror=None, max_bytes=0, max_time=0, max_error=0, curve=False, test_frames=None, test_skeleton=None, clip=None, fps=0, object=None,
           match=None, map=None, scale=None, axes=None, offset=None, measure=True, threads=0, seed=1, progress=None, **options):
     """Learns a model; its `report` says how good it is on the frames of `keys` and on the others.
 
@@ -106,7 +112,7 @@ def train(method, rest=None, frames=None, skeleton=None, keys="all", *, torques=
     tested on. measure=False does not measure. `values` is {name: a number for every frame} or a .csv; `pose` {frame: file of a
     sculpted mesh}, where everything is a file; `mirror` ("x", "y" or "z") adds every training frame's mirror image. The method
     "auto" is the best within max_bytes, max_time (times linear blend skinning) and max_error (percent of the diagonal; 0: no
-    limit). With a Model instead of a method, the meshes of `pose` are added to it, and `map` names the joints of another
+    limit). curve=True adds sizes and errors of smaller and larger models to the report, under "rates". With a Model instead of a method, the meshes of `pose` are added to it, and `map` names the joints of another
     skeleton. `scale`, `axes` and `offset` adjust files that disagree, as on the command line: 0.01 for all of them,
     "frames=0.01" for one kind, a list for several. `progress` is True for a bar, or a function of (task, done) that returns
     False to stop.
@@ -116,7 +122,7 @@ def train(method, rest=None, frames=None, skeleton=None, keys="all", *, torques=
     give_examples(session, rest, frames, skeleton, torques, controls, test_frames, test_skeleton, clip, fps, object, match,
                   frames is None and pose is None, scale, axes, offset, values, pose)
     session.set(map=map, mirror=mirror, keys=keys_text(keys), max_bytes=max_bytes or None, max_time=max_time or None,
-                error=max_error or None)
+                error=max_error or None, curve=curve)
     if added:
         lib.sn_session_from(session.handle, session.keep(method._bytes), len(method._bytes))
     session.do(lib.sn_session_train, b"" if added else text(_spec(method, options)), measure)
@@ -124,28 +130,22 @@ def train(method, rest=None, frames=None, skeleton=None, keys="all", *, torques=
 
 
 def compare(methods, rest, frames=None, skeleton=None, keys="all", *, loocv=False, torques=None, values=None, controls=None,
-            pose=None, test_frames=None, test_skeleton=None, clip=None, fps=0, object=None, match=None, scale=None, axes=None,
-            offset=None, threads=0, seed=1, progress=None):
+            pose=None, models=None, test_frames=None, test_skeleton=None, clip=None, fps=0, object=None, match=None, scale=None,
+            axes=None, offset=None, threads=0, seed=1, progress=None):
     """Trains and tests several methods: the report of `sinew compare`, rows under "methods". loocv=True tests by leaving
-    out each training frame in turn. Arguments are as of `train`."""
+    out each training frame in turn; `models` is a folder that they are written to. Other arguments are as of `train`."""
     session = Session(threads, seed, progress)
     give_examples(session, rest, frames, skeleton, torques, controls, test_frames, test_skeleton, clip, fps, object, match,
                   scale=scale, axes=axes, offset=offset, values=values, pose=pose)
-    session.set(keys=keys_text(keys))
+    session.set(keys=keys_text(keys), models=models)
     specs = [text(spec) for spec in listed(methods)]
     session.do(lib.sn_session_compare, len(specs), (ctypes.c_char_p * len(specs))(*specs), loocv)
     return session.report()
 
 
-def vertex_errors(model, rest, frames, skeleton=None, *, torques=None, controls=None, clip=None, fps=0, object=None,
-                  match=None, scale=None, axes=None, offset=None, threads=0):
-    """Root mean squared distance of every vertex between a model and frames, in file units."""
-    session = Session(threads)
-    give_examples(session, rest, frames, skeleton, torques, controls, None, None, clip, fps, object, match,
-                  scale=scale, axes=axes, offset=offset)
-    session.do(lib.sn_session_errors, session.keep(model._bytes), len(model._bytes))
-    errors, source = session.array("vertex_rms"), session.array("source")
-    return errors if source is None else errors[source]
+def vertex_errors(model, rest, frames, skeleton=None, **options):
+    """Root mean squared distance of every vertex between a model and frames, in file units; options are those of Model.error."""
+    return model.error(frames, skeleton, rest=rest, **options)["vertex_rms"]
 
 
 def info(path):

@@ -233,7 +233,9 @@ def test_messages_are_the_librarys(arm, tmp_path):
     assert error.value.status == "SN_BAD_FILE"
     with pytest.raises(sinew.Error):
         sinew.keys("every:x", 10)
-    assert list(sinew.keys("every:4", 10)) == [0, 4, 8]
+    assert list(sinew.keys("every:4", 10)) == [0, 4, 8] and list(sinew.keys([1, 3], 10)) == [1, 3]
+    with pytest.raises(sinew.Error):
+        sinew.keys("auto:3", 10)  # no poses
     with pytest.raises(sinew.Error, match="no joint"):
         model = sinew.train("lbs", *files(arm))
         model.joints(sinew.Skeleton(["other"], [-1], np.eye(3, 4)[None]))
@@ -384,3 +386,34 @@ def test_charts(tmp_path):
     assert chart._repr_svg_() == text and all(word in text for word in ("falls", "rises", "numbers", "<svg"))
     with pytest.raises(sinew.Error, match="nothing to plot"):
         sinew.plot({}).save(tmp_path / "no.svg")
+
+
+def test_poses_to_sculpt(arm, tool):
+    """keys("auto:N") of a clip, as `sinew info --keys auto:N` chooses them."""
+    told = subprocess.run([tool, "info", arm / "skeleton.glb", "--keys", "auto:4"], check=True, capture_output=True, text=True).stdout
+    chosen = [int(frame) for frame in told.split("frames chosen: ")[1].split()[0].split(",")]
+    assert list(sinew.keys("auto:4", arm / "skeleton.glb")) == chosen == list(sinew.keys("auto:4", sinew.load(arm / "skeleton.glb")))
+
+
+def test_compare_keeps_models(arm, tmp_path):
+    sinew.compare(["lbs", "psd:pack=1"], *files(arm), keys="every:4", models=tmp_path / "models")
+    assert bytes(sinew.load(tmp_path / "models/lbs.sinew")) == bytes(sinew.train("lbs", *files(arm), keys="every:4"))
+    assert len(list((tmp_path / "models").iterdir())) == 2
+
+
+def test_curve(arm):
+    rates = sinew.train("psd", *files(arm), keys="every:4", curve=True).report["rates"]
+    assert len(rates) > 1
+    assert "<svg" in sinew.plot({"psd": ([row["bytes"] for row in rates], [row["rms_pct_diag"] for row in rates])})._repr_svg_()
+
+
+def test_export(arm, tmp_path):
+    character = arm / "skeleton.glb"
+    model = sinew.train("helpers", character, arm / "frames.pc2", character)
+    report = model.export(tmp_path / "table.json", character, "json")
+    table = json.loads((tmp_path / "table.json").read_text())
+    assert report["helpers"] == len(table["helpers"]) > 0 and report["drivers"] == len(table["drivers"])
+    model.packed("blocks").export(tmp_path / "arm.glb", character, "three")
+    assert len(sinew.load(tmp_path / "arm.glb")) == len(model.names) + report["helpers"]
+    with pytest.raises(sinew.Error, match="choose json"):
+        model.export(tmp_path / "arm.ma", character, "maya")

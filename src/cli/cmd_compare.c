@@ -69,22 +69,6 @@ static sn_status measure_vertices(comparison *job, const sn_rt_model *model, con
   return status;
 }
 
-// --models: the model as a file that is called after its spec.
-static sn_status keep_model(cli *c, const char *folder, const sn_method_spec *spec, const sn_rt_model *model) {
-  sn_arena scratch = sn_arena_new(&c->ctx);
-  size_t size = strlen(folder) + sizeof spec->text + sizeof "/.sinew";
-  char *path = SN_NEW(&c->ctx, &scratch, char, size), name[sizeof spec->text];
-  sn_spec_name(spec->text, name, sizeof name);
-  sn_status status = path ? sn_make_folder(&c->ctx, folder) : c->ctx.error.status;
-  if (status == SN_OK) {
-    snprintf(path, size, "%s/%s.sinew", folder, name);
-    status = sn_model_write(
-      &c->ctx, path, &(sn_model){.bytes = (uint8_t *)(uintptr_t)sn_rt_get_bytes(model), .size = model->info.bytes});
-  }
-  sn_arena_free(&scratch);
-  return status;
-}
-
 static sn_status with_model(void *user, sn_compare_row *row, const sn_rt_model *model) {
   comparison *job = user;
   cli *c = job->c;
@@ -94,8 +78,7 @@ static sn_status with_model(void *user, sn_compare_row *row, const sn_rt_model *
     more->clamped = sn_report_clamped(job->job.data.inputs, row->spec.text, model, &job->examples);
   if (status == SN_OK && plot_corrections(c))
     status = sn_correct_trace_make(&c->ctx, model, &job->examples, &more->trace);
-  const char *folder = sn_cli_text(c, "--models");
-  return status == SN_OK && folder ? keep_model(c, folder, &row->spec, model) : status;
+  return status;
 }
 
 static sn_status finished(void *user, sn_compare_row *row) {

@@ -26,8 +26,7 @@ static int run(cli *c) {
                  "note: %s does not have the model's mesh, so the character has no materials and no clips: train "
                  "with --rest of that file to keep them\n",
                  job.skeleton);
-    c->result = json_pack("{si si si sb}", "helpers", done.helpers, "shapes", done.shapes, "drivers", done.drivers,
-                          "materials", done.has_materials);
+    c->result = sn_report_export(&done);
   }
   sn_opened_close(&opened);
   return status == SN_OK ? exit_done : sn_cli_fail(c);

@@ -236,3 +236,8 @@ sn_status sn_export(sn_context *ctx, const sn_export_job *job, sn_export_result 
   sn_gltf_free(base);
   return status;
 }
+
+json_t *sn_report_export(const sn_export_result *r) {
+  return json_pack("{si si si sb}", "helpers", r->helpers, "shapes", r->shapes, "drivers", r->drivers, "materials",
+                   r->has_materials);
+}

@@ -84,5 +84,6 @@ typedef struct sn_export_result {
 } sn_export_result;
 
 sn_status sn_export(sn_context *ctx, const sn_export_job *job, sn_export_result *out);
+json_t *sn_report_export(const sn_export_result *result);
 
 #endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Several methods on the same examples.
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "job/job.h"
@@ -22,6 +23,17 @@ static sn_status time_row(comparison *c, const sn_rt_model *model, sn_compare_ro
                                &row->ratio);
 }
 
+// The model as a file that is called after its spec.
+static sn_status write_model(comparison *c, const sn_method_spec *spec, const sn_model *model) {
+  const char *folder = c->job->data.inputs->models;
+  char path[4096], name[sizeof spec->text];
+  sn_spec_name(spec->text, name, sizeof name);
+  if (snprintf(path, sizeof path, "%s/%s.sinew", folder, name) >= (int)sizeof path)
+    return sn_fail(c->ctx, SN_BAD_INPUT, "%s: the name is too long", folder);
+  sn_status status = sn_make_folder(c->ctx, folder);
+  return status == SN_OK ? sn_model_write(c->ctx, path, model) : status;
+}
+
 static sn_status compare_model(comparison *c, sn_compare_row *row) {
   const sn_compare_job *job = c->job;
   const sn_training *data = &job->data;
@@ -39,6 +51,7 @@ static sn_status compare_model(comparison *c, sn_compare_row *row) {
   row->bytes = (double)bytes.size, row->flops = status == SN_OK ? (double)model.info.flops : 0;
   row->seconds = report.seconds;
   if (status == SN_OK && job->with_model) status = job->with_model(data->user, row, &model);
+  if (status == SN_OK && data->inputs->models) status = write_model(c, &row->spec, &bytes);
   if (!keep) sn_model_free(&bytes);
   return status;
 }

@@ -41,6 +41,7 @@ static const named_input named_inputs[] = {
   INPUT("solve", text, solve),
   INPUT("lock", text, lock),
   INPUT("rest-frame", text, rest_frame),
+  INPUT("models", text, models),
   INPUT("frames", many_texts, frames),
   INPUT("skeleton", many_texts, skeletons),
   INPUT("test-frames", many_texts, test_frames),
@@ -56,6 +57,7 @@ static const named_input named_inputs[] = {
   INPUT("keep-weights", switched, keep_weights),
   INPUT("heat", switched, heat),
   INPUT("unordered", switched, unordered),
+  INPUT("curve", switched, limits.curve),
   {0},
 };
 

@@ -28,6 +28,7 @@ typedef struct sn_inputs {
   const char *solve;      // rigging with the examples' skeleton: "weights", "motion" or "both"; NULL: it is not used
   const char *lock;       // rigging: joints that keep their motion, by name; NULL: none
   const char *rest_frame; // rigging: frame that is the rest pose, or "auto"; NULL: the rest mesh is
+  const char *models;     // comparing: folder that models are written to; NULL: none
   bool keep_weights;      // rigging: of the skeleton's file where vertex colours are white
   bool keep_bones, heat;  // rigging: exactly `bones`; the error of every vertex is written as its colour
   bool unordered;         // evaluation: every frame by itself

@@ -5,28 +5,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-struct sn_evaluator {
-  sn_rt_model model;
-  sn_model as_file; // empty unless the model was renumbered
-  size_t size;      // of the model as given
-};
-
-static sn_status put_back(sn_evaluator *e, char *message, size_t message_size) {
-  sn_context ctx = sn_context_default();
-  sn_rt_model renumbered = e->model;
-  sn_status status = sn_model_open_as_file(&ctx, "model", &renumbered, &e->as_file, &e->model);
-  if (status != SN_OK) snprintf(message, message_size, "%s", ctx.error.message);
-  return status;
-}
-
 sn_evaluator *sn_evaluator_new(const void *bytes, size_t size, char *message, size_t message_size) {
   sn_rt_error error;
+  sn_context ctx = sn_context_default();
   sn_evaluator *e = calloc(1, sizeof *e);
   if (!e) return snprintf(message, message_size, "no memory"), NULL;
   e->size = size;
   bool good = sn_rt_open(bytes, size, &e->model, &error) == SN_RT_OK;
   if (!good) snprintf(message, message_size, "%s", error.message);
-  if (good && sn_rt_get_order(&e->model, NULL)) good = put_back(e, message, message_size) == SN_OK;
+  if (good && sn_rt_get_order(&e->model, NULL)) {
+    sn_rt_model renumbered = e->model;
+    good = sn_model_open_as_file(&ctx, "model", &renumbered, &e->as_file, &e->model) == SN_OK;
+    if (!good) snprintf(message, message_size, "%s", ctx.error.message);
+  }
   if (good) return e;
   sn_evaluator_free(e);
   return NULL;
@@ -68,9 +59,7 @@ char *sn_evaluator_describe(const sn_evaluator *e) {
                 info->torque_count, info->palette_count, info->max_influences, info->tangents, (json_int_t)e->size,
                 (json_int_t)info->flops, sn_rt_path_name(sn_rt_get_path(&e->model)), describe_joints(&e->model),
                 describe_values(&e->model));
-  char *text = json_dumps(out, 0);
-  json_decref(out);
-  return text;
+  return sn_session_text(out);
 }
 
 static int answer(sn_rt_status status, const sn_rt_error *error, char *message) {
@@ -133,8 +122,7 @@ int sn_evaluator_bind(const sn_evaluator *e, const float *bind, float *to_rest, 
                 message);
 }
 
-sn_status sn_session_retarget(sn_session *s, const sn_evaluator *e, const char *map) {
-  s->inputs.map = map;
+sn_status sn_session_retarget(sn_session *s, const sn_evaluator *e) {
   return sn_inputs_retarget(&s->ctx, &s->inputs, &e->model, &s->examples);
 }
 

@@ -30,8 +30,15 @@ struct sn_session {
   double *vertex_rms, *frame_rms; // of sn_session_errors
 };
 
+struct sn_evaluator {
+  sn_rt_model model;
+  sn_model as_file; // empty unless the model was renumbered
+  size_t size;      // of the model as given
+};
+
 // What a call returns: SN_STOPPED where it was stopped, whatever its half-made numbers led to.
 sn_status sn_session_end(sn_session *s, sn_status status);
+char *sn_session_text(json_t *root); // takes it
 // Takes `result`, tells it with the counts of the input as the session's report.
 sn_status sn_session_tell(sn_session *s, const char *command, json_t *result);
 

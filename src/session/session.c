@@ -60,7 +60,7 @@ sn_status sn_session_end(sn_session *s, sn_status status) {
   return sn_stopped(&s->ctx) ? sn_fail(&s->ctx, SN_STOPPED, "stopped") : status;
 }
 
-static char *json_text(json_t *root) {
+char *sn_session_text(json_t *root) {
   char *text = json_dumps(root, JSON_INDENT(2) | JSON_REAL_PRECISION(17));
   json_decref(root);
   return text;
@@ -71,7 +71,7 @@ sn_status sn_session_tell(sn_session *s, const char *command, json_t *result) {
   sn_report_add(root, "command:s version:s input:o result:o", command, SN_VERSION, sn_report_examples(&s->examples),
                 result);
   free(s->report);
-  s->report = json_text(root);
+  s->report = sn_session_text(root);
   return s->report ? SN_OK : sn_fail(&s->ctx, SN_NO_MEMORY, "no memory for the report");
 }
 
@@ -245,7 +245,6 @@ bool sn_session_get(const sn_session *s, const char *name, sn_session_array *out
     {"triangles", e->rest.triangles, 'i', {e->rest.triangle_count, 3, -1}},
     {"normals", s->normals, 'f', {e->rest.vertex_count, 3, -1}},
     {"frames", e->frames.positions, 'f', {e->frames.frame_count, e->frames.vertex_count, 3, -1}},
-    {"clips", e->clip_start, 'i', {e->clip_count + 1, -1}},
     {"source", e->source, 'i', {e->source_count, -1}},
     {"parents", skeleton->parents, 'i', {skeleton->joint_count, -1}},
     {"rest", skeleton->rest, 'd', {skeleton->joint_count, 3, 4, -1}},
@@ -277,4 +276,4 @@ double sn_session_rate(const sn_session *s) { return s->examples.frames.rate; }
 bool sn_session_is_split(const sn_session *s) { return s->split; }
 void sn_session_text_free(char *text) { free(text); }
 
-char *sn_session_describe_methods(void) { return json_text(sn_report_methods()); }
+char *sn_session_describe_methods(void) { return sn_session_text(sn_report_methods()); }

@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: MIT
 // What a session does: its options and examples as jobs, and their reports.
+#include "export/export.h"
 #include "session/internal.h"
 
 #include <string.h>
 
 sn_status sn_session_keys(sn_session *s, int frame_count) {
+  sn_keys others = {0};
+  const sn_inputs *in = &s->inputs;
   sn_keys_free(&s->keys);
-  return sn_keys_parse(&s->ctx, s->inputs.keys, frame_count, s->inputs.seed, &s->keys, NULL);
+  sn_status status = frame_count < 0 ? sn_train_keys(&s->ctx, &s->examples, in->keys, in->seed, &s->keys, &others)
+                                     : sn_keys_parse(&s->ctx, in->keys, frame_count, in->seed, &s->keys, NULL);
+  sn_keys_free(&others);
+  return status;
 }
 
 // ---- training ----------------------------------------------------------------------------------------------------------
@@ -70,8 +76,7 @@ static sn_status tell_row(void *list, sn_compare_row *row) {
 }
 
 sn_status sn_session_compare(sn_session *s, int methods, const char *const *specs, bool loocv) {
-  sn_arena scratch = sn_arena_new(&s->ctx);
-  sn_compare_row *rows = SN_NEW(&s->ctx, &scratch, sn_compare_row, methods);
+  sn_compare_row *rows = SN_NEW(&s->ctx, &s->memory, sn_compare_row, methods);
   json_t *list = json_array(), *result = json_pack("{so}", "methods", list);
   sn_compare_job job = {
     .data = {.inputs = &s->inputs, .examples = &s->examples, .user = list}, .loocv = loocv, .finished = tell_row};
@@ -79,19 +84,16 @@ sn_status sn_session_compare(sn_session *s, int methods, const char *const *spec
   for (int m = 0; status == SN_OK && m < methods; m++) status = sn_method_parse(&s->ctx, specs[m], &rows[m].spec);
   if (status == SN_OK) status = sn_job_compare(&s->ctx, &job, rows, methods);
   sn_compare_job_free(&job);
-  sn_arena_free(&scratch);
   status = sn_session_end(s, status);
   if (status == SN_OK) return sn_session_tell(s, "compare", result);
   json_decref(result);
   return status;
 }
 
-sn_status sn_session_errors(sn_session *s, const void *bytes, size_t size) {
-  sn_rt_model model;
+sn_status sn_session_errors(sn_session *s, const sn_evaluator *e) {
   sn_figures figures;
-  sn_status status = sn_model_open(&s->ctx, "model", bytes, size, &model);
-  if (status == SN_OK) status = sn_inputs_retarget(&s->ctx, &s->inputs, &model, &s->examples);
-  if (status == SN_OK) status = sn_assess_all(&s->ctx, &model, &s->examples, &s->examples, &s->memory, &figures);
+  sn_status status = sn_inputs_retarget(&s->ctx, &s->inputs, &e->model, &s->examples);
+  if (status == SN_OK) status = sn_assess_all(&s->ctx, &e->model, &s->examples, &s->examples, &s->memory, &figures);
   status = sn_session_end(s, status);
   if (status != SN_OK) return status;
   s->vertex_rms = figures.vertex_rms, s->frame_rms = figures.frame_rms;
@@ -100,17 +102,22 @@ sn_status sn_session_errors(sn_session *s, const void *bytes, size_t size) {
 
 // ---- files ---------------------------------------------------------------------------------------------------------------------
 
-sn_status sn_session_eval(sn_session *s, const void *bytes, size_t size, const char *path) {
-  sn_rt_model model;
+sn_status sn_session_eval(sn_session *s, const sn_evaluator *e, const char *path) {
   sn_eval_result result = {0};
-  sn_eval_job job = {.model = &model, .name = "the model", .inputs = &s->inputs, .path = path};
-  sn_status status = sn_model_open(&s->ctx, "model", bytes, size, &model);
-  if (status == SN_OK) status = sn_job_eval(&s->ctx, &job, &result);
+  sn_eval_job job = {.model = &e->model, .name = "the model", .inputs = &s->inputs, .path = path};
+  sn_status status = sn_session_end(s, sn_job_eval(&s->ctx, &job, &result));
   json_t *report = sn_report_eval(&job, &result);
-  status = sn_session_end(s, status);
   if (status == SN_OK) return sn_session_tell(s, "eval", report);
   json_decref(report);
   return status;
+}
+
+sn_status sn_session_export(sn_session *s, const sn_evaluator *e, const char *tool, const char *path) {
+  sn_export_result done;
+  sn_export_job job = {&e->model, "the model", s->inputs.skeletons.texts[0], tool, path};
+  if (s->inputs.skeletons.count != 1) return sn_fail(&s->ctx, SN_BAD_INPUT, "`skeleton` FILE is missing");
+  sn_status status = sn_export(&s->ctx, &job, &done);
+  return status == SN_OK ? sn_session_tell(s, "export", sn_report_export(&done)) : status;
 }
 
 sn_status sn_session_info(sn_session *s, const char *path) {
@@ -142,8 +149,7 @@ sn_status sn_session_write_file(sn_session *s, const char *path, const void *byt
 }
 
 sn_status sn_session_write_frames(sn_session *s, const char *path, double fps) {
-  bool has_mesh = s->examples.rest.triangles; // its faces are written
-  sn_status status = has_mesh ? sn_examples_check(&s->ctx, &s->examples) : SN_OK;
+  sn_status status = s->examples.rest.triangles ? sn_examples_check(&s->ctx, &s->examples) : SN_OK;
   s->examples.frames.rate = fps;
   return status == SN_OK ? sn_frames_write(&s->ctx, path, &s->examples.frames, &s->examples.rest) : status;
 }

@@ -181,7 +181,7 @@ static void consider_shift(fit_job *job) {
   if (!*job->best.words) job->best.error = INFINITY; // nothing else is as good
   bool in_time = job->best.in_time;
   job->best.in_time = better(job, error, "the frames are %.3g frame%s %s than the poses: give `offset` skeleton=%.6g",
-                             fabs(shift), fabs(shift) == 1 ? "" : "s", shift > 0 ? "later" : "earlier",
+                             fabs(shift), fabs(fabs(shift) - 1) < 5e-3 ? "" : "s", shift > 0 ? "later" : "earlier",
                              job->adjust[SN_FILE_SKELETON].offset + shift / job->fps) ||
                       in_time;
 }

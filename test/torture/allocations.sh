@@ -42,7 +42,7 @@ while read -r name words; do
     continue
   fi
   total=$(cat count)
-  [ "$name" != info-fbx ] || total=$((20 * total)) # those of the child that reads it, which nobody counts
+  [ "$name" != info-x ] || total=$((5 * total)) # those of the child that reads it, which nobody counts
   reference=$(digest out)
   # shellcheck disable=SC2086
   attempt 0 $words

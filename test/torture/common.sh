@@ -21,7 +21,16 @@ random_below() { echo $(((RANDOM * 32768 + RANDOM) % $1)); }
 make_inputs() {
   "$SINEW" gen arm -o set --vertices 600 --frames 8 --quiet &&
     "$SINEW" train --method lbs --rest set/rest.obj --frames set/frames.pc2 --skeleton set/skeleton.glb -o m.sinew --quiet &&
-    "$SINEW" convert set/skeleton.glb clip.gltf --quiet && "$SINEW" convert set/skeleton.glb x.fbx --quiet && make_jobs > jobs.json
+    "$SINEW" convert set/skeleton.glb clip.gltf --quiet && "$SINEW" convert set/skeleton.glb x.fbx --quiet && make_jobs > jobs.json &&
+    make_triangle > triangle.x
+}
+
+# A file for libassimp: a skinned triangle.
+make_triangle() {
+  local one='1.0,0.0,0.0,0.0,0.0,1.0,0.0,0.0,0.0,0.0,1.0,0.0,0.0,0.0,0.0,1.0;;'
+  echo 'xof 0303txt 0032'
+  echo "Frame root { FrameTransformMatrix { $one } Mesh skin { 3; 0.0;0.0;0.0;, 1.0;0.0;0.0;, 0.0;1.0;0.0;; 1; 3;0,1,2;;"
+  echo "XSkinMeshHeader { 1; 1; 1; } SkinWeights { \"root\"; 3; 0,1,2; 1.0,1.0,1.0; $one } } }"
 }
 
 make_jobs() {
@@ -61,6 +70,7 @@ commands() {
   echo "rig rig --rest set/rest.obj --frames set/frames.pc2 --bones 3 -o out/x.glb"
   echo "rig-fbx rig --rest set/rest.obj --frames set/frames.pc2 --bones 3 -o out/x.fbx"
   echo "info-fbx info x.fbx"
+  echo "info-x info triangle.x"
   echo "rig-symmetry rig --rest set/rest.obj --frames set/frames.pc2 --rest-frame auto --symmetry auto -o out/x.glb"
   echo "batch batch jobs.json --jobs 2"
   echo "view view m.sinew $set -o out/x.html"

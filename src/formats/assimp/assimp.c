@@ -46,9 +46,13 @@ static int read_and_write(void *data, char *message, size_t size) {
   if (!load_library(&assimp)) return CHILD_MISSING;
   struct aiPropertyStore *options = assimp.create();
   assimp.set(options, AI_CONFIG_IMPORT_NO_SKELETON_MESHES, 1);
+  errno = 0; // the library loses the reason
   const struct aiScene *scene = assimp.import(asked->path, 0, NULL, options);
   if (!scene || !scene->mRootNode) {
-    const char *text = scene ? "it is empty" : assimp.error(), *name = strrchr(asked->path, '/') + 1;
+    const char *text = errno == ENOMEM ? "out of memory"
+                       : scene         ? "it is empty"
+                                       : assimp.error(),
+               *name = strrchr(asked->path, '/') + 1;
     size_t folder = (size_t)(name - asked->path);
     const char *at = memmem(text, strlen(text), asked->path, folder); // our temporary folder: without it
     snprintf(message, size, "%.*s%s", at ? (int)(at - text) : 0, text, at ? at + folder : text);

@@ -63,7 +63,7 @@ static void describe(int status, int fd, sn_child_end *end) {
   said[size > 0 ? size : 0] = '\0';
   char *last = strrchr(said, '\n');
   snprintf(end->message, sizeof end->message, "%.*s", (int)sizeof end->message - 1, last ? last + 1 : said);
-  end->no_memory = strstr(said, "bad_alloc") || strstr(said, "out of memory");
+  end->no_memory = strstr(said, "bad_alloc") || strstr(said, "out of memory") || strstr(said, strerror(ENOMEM));
   end->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
   int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   end->result = code >= CHILD_DONE && code <= CHILD_MISSING ? (sn_child_result)code : CHILD_BROKE;

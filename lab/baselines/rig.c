@@ -58,19 +58,14 @@ static sn_status fit_parts(const baseline_job *job, int count, int *of) {
 }
 
 sn_mat3 sn_rig_rotation_about(const fit_model *m, int j, int f, sn_vec3 c, sn_vec3 psi) {
-  double uu[4][4], centre[3] = {c.x, c.y, c.z}, held[3] = {psi.x, psi.y, psi.z};
+  published_bone b = {.vertices = m->p->n, .lambda = 1e7, .joints = 1, .c = &c, .psi = &psi}; // lambda -> infinity
   sn_affine t = sn_fit_bone(m, j, f);
-  sn_mat3 h; // sum_i w_ij (u_i - c) (q_i - w_ij psi)^T
-  fit_unpack(fit_pair(m, j, j), uu);
-  for (int r = 0; r < 3; r++) {
-    double qu[4]; // sum_i w_ij q_i u~_i^T: the residual, and the bone itself
-    for (int d = 0; d < 4; d++) {
-      qu[d] = m->moment[(size_t)(4 * j + d) * 3 * (size_t)m->p->f + (size_t)(3 * f + r)] - held[r] * uu[3][d];
-      for (int e = 0; e < 4; e++) qu[d] += t.m[r][e] * uu[e][d];
-    }
-    for (int d = 0; d < 3; d++) h.m[d][r] = qu[d] - centre[d] * qu[3];
+  fit_unpack(fit_pair(m, j, j), b.uu);
+  for (int n = 0; n < 12; n++) { // the residual, and the bone itself
+    b.qu[n / 4][n % 4] = m->moment[(size_t)(4 * j + n % 4) * 3 * (size_t)m->p->f + (size_t)(3 * f + n / 4)];
+    for (int e = 0; e < 4; e++) b.qu[n / 4][n % 4] += t.m[n / 4][e] * b.uu[e][n % 4];
   }
-  return sn_mat3_kabsch(h);
+  return sn_affine_linear(sn_published_update(&b));
 }
 
 // T_j = psi - R_j C_jk with psi = [R_k | T_k] C_jk, from the root outwards: errors of a parent go on to its children.

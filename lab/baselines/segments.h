@@ -21,8 +21,7 @@ sn_status sn_rig_rotation_segments(sn_context *ctx, const fit_problem *p, const 
 // (Zelnik-Manor and Perona 2004).
 sn_status sn_rig_spectral(sn_context *ctx, int n, const double *distances, int count, int *of);
 
-// The rotation of bone j about c, which frame f has at psi, that fits its vertices best: q_i is what the other bones leave of vertex i.
-// Needs the moments of m.
+// The rotation of bone j about c, which frame f has at psi, that fits best what the other bones leave. Needs the moments of m.
 sn_mat3 sn_rig_rotation_about(const fit_model *m, int j, int f, sn_vec3 c, sn_vec3 psi);
 
 #endif

@@ -14,7 +14,6 @@
 static const double diffusion = 4;
 // Of weights fitted to the frames (Hasler and others): Le and Deng's omega.
 static const double smoothness = 1e-4;
-enum { rounds = 2 };
 
 typedef struct baseline_job {
   sn_context *ctx;
@@ -68,14 +67,13 @@ sn_mat3 sn_rig_rotation_about(const fit_model *m, int j, int f, sn_vec3 c, sn_ve
   return sn_affine_linear(sn_published_update(&b));
 }
 
-// T_j = psi - R_j C_jk with psi = [R_k | T_k] C_jk, from the root outwards: errors of a parent go on to its children.
-static void close_joints(fit_model *m, const rig_tree *tree, int f) {
+void sn_rig_close_joints(fit_model *m, const rig_tree *tree, int f, bool refit) {
   for (int q = 0; q < tree->bones; q++) {
     int j = tree->order[q], k = tree->parent[j];
     if (k < 0) continue;
     sn_vec3 c = {tree->joint[j][0], tree->joint[j][1], tree->joint[j][2]},
             psi = sn_affine_apply(sn_fit_bone(m, k, f), c);
-    sn_mat3 r = sn_rig_rotation_about(m, j, f, c, psi);
+    sn_mat3 r = refit ? sn_rig_rotation_about(m, j, f, c, psi) : sn_affine_linear(sn_fit_bone(m, j, f));
     sn_fit_set_bone(m, j, f, sn_affine_make(r, sn_vec3_sub(psi, sn_mat3_apply(r, c))));
   }
 }
@@ -84,15 +82,14 @@ static void close_joints(fit_model *m, const rig_tree *tree, int f) {
 static sn_status join(const baseline_job *job) {
   sn_status status = sn_fit_pass(job->ctx, job->m, FIT_KEEP, NULL);
   if (status == SN_OK) status = sn_published_topology(job->ctx, job->m, job->tree);
-  for (int f = 0; status == SN_OK && f < job->p->f; f++) close_joints(job->m, job->tree, f);
+  for (int f = 0; status == SN_OK && f < job->p->f; f++) sn_rig_close_joints(job->m, job->tree, f, true);
   if (status == SN_OK) sn_fit_model_refresh(job->ctx, job->m);
   return status == SN_OK ? sn_fit_pass(job->ctx, job->m, FIT_KEEP, NULL) : status;
 }
 
 // ---- Schaefer and Yuksel 2007 ---------------------------------------------------------------------------------------------
 
-// Weights by non-negative least squares, the bones once more for those weights, joints about which the bones are fitted again, and
-// the weights for those.
+// Weights by non-negative least squares, the bones once more for those weights, joints, and the weights for those.
 static sn_status schaefer(const baseline_job *job, int count, int *of) {
   sn_context *ctx = job->ctx;
   sn_status status = sn_rig_merged_segments(ctx, job->p, job->topology, count, of);
@@ -178,9 +175,9 @@ static sn_status hasler(const baseline_job *job, int count, int *of) {
   if (status == SN_OK) status = diffuse(job, of);
   if (status == SN_OK) status = join(job);
   if (status == SN_OK) status = sn_fit_smooth_build(job->ctx, job->memory, job->rest, job->p, smoothness, &smooth);
-  for (int round = 0; status == SN_OK && round < rounds; round++) {
+  for (int round = 0; status == SN_OK && round < 2; round++) {
     status = sn_fit_pass(job->ctx, job->m, FIT_EXHAUST, &smooth);
-    if (status == SN_OK && round + 1 < rounds) status = join(job);
+    if (status == SN_OK && round == 0) status = join(job);
   }
   return status;
 }

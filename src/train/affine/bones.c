@@ -19,8 +19,6 @@ enum { rounds = 3 };
 // Weight of the point above a vertex: decides what blended positions leave open. With 1 the error of the cylinder is three
 // times as large.
 static const double normal_share = 0.02;
-// Of a step of the bones, relative to the mean diagonal: what the points hardly determine changes little from round to round.
-static const double step_ridge = 1e-2;
 
 typedef struct fit_job {
   const sn_examples *examples;
@@ -152,7 +150,8 @@ static void add_targets(void *user, int64_t begin, int64_t end, int worker) {
     }
 }
 
-// T_b for fixed weights: a step from the present ones. The first is free, but for rounding.
+// T_b for fixed weights: a step from the present ones. After the first, what the points
+// hardly determine changes little.
 static sn_status fit_affine(sn_context *ctx, fit_job *job, double ridge) {
   sn_control_bones *bones = job->bones;
   size_t columns = 3 * (size_t)job->keys->count;
@@ -323,7 +322,7 @@ static sn_status alternate(sn_context *ctx, fit_job *job, const sn_control_optio
     if (round > 0) status = solve_weights(ctx, job, options);
     if (status == SN_OK) drop_unused(job->bones, total);
     if (status == SN_OK) place_centres(&job->examples->rest, job->bones, total);
-    if (status == SN_OK) status = fit_affine(ctx, job, round ? step_ridge : 1e-10);
+    if (status == SN_OK) status = fit_affine(ctx, job, round ? sn_bone_ridge : 1e-10);
     if (status == SN_OK && !options->stretch) status = fit_rigid(ctx, job);
   }
   return status;

@@ -109,7 +109,7 @@ static void gather_moments(const anchor_job *job, int i, sn_moments in[sn_usual_
 static int poses_in(const sn_moments *m) { return m->rows / 3; }
 
 static void solve_ridge(const anchor_job *job, int n, const sn_moments *m, double *x) {
-  sn_moments_solve(m, n, sn_rotreg_ridge * job->unit * job->unit * poses_in(m), x);
+  sn_moments_solve(m, n, sn_bone_ridge * job->unit * job->unit * poses_in(m), x);
 }
 
 // The corrections sum to zero: joint 0 gives what the others get.

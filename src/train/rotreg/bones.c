@@ -222,7 +222,7 @@ static sn_status solve_matrices(const bones_job *job) {
   sn_status status = sn_bone_system_new(job->ctx, &scratch, b->bone_count, 3 * b->pose_count, &refit.system);
   if (status == SN_OK) {
     sn_parallel_for(job->ctx, b->pose_count, 8, add_residuals, &refit);
-    status = sn_bone_system_solve(job->ctx, &refit.system, sn_rotreg_ridge, sn_rotreg_rounding);
+    status = sn_bone_system_solve(job->ctx, &refit.system, sn_bone_ridge, sn_rotreg_rounding);
   }
   for (int k = 0; status == SN_OK && k < b->pose_count; k++)
     for (int n = 0; n < 12 * b->bone_count; n++) {

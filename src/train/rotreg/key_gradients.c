@@ -113,7 +113,7 @@ static void solve_beta(const gradients_job *job, int t) {
       squares += sn_vec3_dot(v, v);
     }
   }
-  for (int m = 0; m < n; m++) a[m][m] += (job->published ? 1e-9 : sn_rotreg_ridge) * squares + 1e-300;
+  for (int m = 0; m < n; m++) a[m][m] += (job->published ? 1e-9 : sn_bone_ridge) * squares + 1e-300;
   sn_spd_solve(n, most, a[0], 1, b);
   beta[0] = 1;
   for (int m = 0; m < n; m++) beta[m + first] = b[m], beta[0] -= first * b[m];
@@ -177,7 +177,7 @@ static sn_status solve_sequences(const gradients_job *job) {
   sn_status status = sn_bone_system_new(job->ctx, &scratch, k->gradient_count, 3 * k->pose_count, &s.system);
   if (status == SN_OK) {
     sn_parallel_for(job->ctx, k->pose_count, 8, add_residuals, &s);
-    status = sn_bone_system_solve(job->ctx, &s.system, job->published ? 1e-9 : sn_rotreg_ridge, 0);
+    status = sn_bone_system_solve(job->ctx, &s.system, job->published ? 1e-9 : sn_bone_ridge, 0);
   }
   for (int n = 0; status == SN_OK && n < k->gradient_count * k->pose_count * 9; n++) {
     int l = n / 9 / k->pose_count, p = n / 9 % k->pose_count, r = n / 3 % 3, c = n % 3;

@@ -147,7 +147,7 @@ static sn_status solve(reduced_job *job) {
                            .skin = &job->t.skin,
                            .edge = (const double(*)[2])job->t.edge,
                            .anchor_weight = job->t.anchor_weight,
-                           .ridge = job->t.fit.published ? sn_rotreg_rounding : sn_rotreg_ridge};
+                           .ridge = job->t.fit.published ? sn_rotreg_rounding : sn_bone_ridge};
   return sn_rotreg_solve_c(job->ctx, job->memory, &r, &job->out->c);
 }
 

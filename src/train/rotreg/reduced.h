@@ -33,8 +33,8 @@ typedef struct sn_rotreg_bones {
 sn_status sn_rotreg_bones_fit(sn_context *ctx, sn_arena *memory, const sn_rotreg_data *data, int influences,
                               sn_rotreg_bones *out);
 
-// sn_rotreg_shift takes x to the mean of the points within h of it until that stays (mean shift with a flat kernel). `mean`: room for
-// one point. There is a point within h.
+// sn_rotreg_shift takes x to the mean of the points within h of it, of which there are some, until that stays (mean shift, flat
+// kernel). `mean`: room for one point.
 typedef struct sn_rotreg_points {
   int count, numbers;
   const double *points; // [point][number]

@@ -131,6 +131,37 @@ static double smallest_stretch(sn_mat3 f) {
   return sn_mat3_determinant(f) > 0 ? fmin(s.x, fmin(s.y, s.z)) : -1;
 }
 
+// W with eigenvalues below the runtime's bound raised to it. Of W + c 1, which is positive, the singular vectors are those of W.
+static sn_mat3 bounded_stretch(sn_mat3 w) {
+  double c = sn_mat3_norm(w);
+  sn_mat3 u, v, out = {0};
+  sn_vec3 s;
+  sn_mat3_svd(sn_mat3_add(w, sn_mat3_scale(sn_mat3_identity(), c)), &u, &s, &v);
+  if (s.z - c >= SN_RT_LEAST_STRETCH) return w;
+  const double values[3] = {s.x - c, s.y - c, s.z - c};
+  for (int k = 0; k < 3; k++) {
+    sn_vec3 axis = sn_mat3_column(v, k);
+    out = sn_mat3_add(out, sn_mat3_scale(sn_mat3_outer(axis, axis), fmax(values[k], SN_RT_LEAST_STRETCH)));
+  }
+  return out;
+}
+
+// F = R W from the numbers of one bone, and its place where that is predicted: what the runtime does, in double precision.
+static sn_mat3 decode(const double *n, const sn_control_options *o, sn_vec3 centre, sn_vec3 *place) {
+  sn_quat q = {n[0], n[1], n[2], n[3]};
+  sn_mat3 r = sn_quat_to_mat3(sn_quat_normalize(q));
+  if (sn_control_dual(o)) {
+    sn_affine rigid = sn_dualquat_to_rigid((sn_dualquat){q, {n[4], n[5], n[6], n[7]}});
+    *place = sn_vec3_add(centre, sn_affine_translation(rigid));
+  } else if (o->places == SN_PLACES_PREDICTED) {
+    const double *moved = n + (o->stretch ? 4 + 6 : 4);
+    *place = sn_vec3_add(centre, sn_vec3_make(moved[0], moved[1], moved[2]));
+  }
+  if (!o->stretch) return r;
+  sn_mat3 w = {{{n[4], n[5], n[6]}, {n[5], n[7], n[8]}, {n[6], n[8], n[9]}}};
+  return sn_mat3_mul(r, bounded_stretch(w));
+}
+
 // The runtime's palette against the formulas in double precision, from the file's own matrices.
 static void test_runtime_formula(void **state) {
   (void)state;
@@ -181,16 +212,15 @@ static void test_runtime_formula(void **state) {
     assert_int_equal(sn_rt_palette(&t.model, &input, scratch, NULL), SN_RT_OK);
     for (int b = 0; b < bones; b++) {
       sn_vec3 centre = sn_vec3_from(centres[b]), place;
-      sn_mat3 f = sn_control_decode(d + b * (int)head->outputs, &options, centre, &place);
+      sn_mat3 f = decode(d + b * (int)head->outputs, &options, centre, &place);
       if (options.places != SN_PLACES_PREDICTED) {
         int first = b / 8 * 8, tall = bones - first < 8 ? bones - first : 8;
         place = (sn_vec3){0, 0, 0};
         for (int n = 0; n < columns; n++) {
           double w = (double)solve[first * columns + n * tall + b - first];
-          sn_vec3 none,
-            x = n < 3 * bones
-                  ? sn_mat3_column(sn_control_decode(d + n / 3 * (int)head->outputs, &options, centre, &none), n % 3)
-                  : sn_vec3_from(controls[n - 3 * bones]);
+          sn_vec3 none, x = n < 3 * bones
+                              ? sn_mat3_column(decode(d + n / 3 * (int)head->outputs, &options, centre, &none), n % 3)
+                              : sn_vec3_from(controls[n - 3 * bones]);
           place = sn_vec3_mad(place, x, w);
         }
       }

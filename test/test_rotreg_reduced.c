@@ -475,7 +475,9 @@ static void test_published_fixed_set(void **state) {
   assert_ok(&ctx, sn_rotreg_anchors_blend(&ctx, &memory, &data, &blend));
   bool *fixed = calloc((size_t)n, sizeof *fixed);
   double *error = calloc((size_t)n, sizeof *error), mean = 0, best[2] = {INFINITY, INFINITY};
-  assert_ok(&ctx, sn_rotreg_hard_set(&ctx, &e, &topology, &keys, &blend, fixed));
+  assert_ok(&ctx, sn_rotreg_hard_set(
+                    &ctx, &(sn_rotreg_data){.examples = &e, .topology = &topology, .keys = &keys, .published = true},
+                    &blend, fixed));
   for (int i = 0; i < n; i++) {
     for (int f = 0; f < 2; f++) {
       sn_affine joint = sn_pose(&e.poses, f)[skin.joints[i]];

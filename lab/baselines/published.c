@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "lab/baselines/published.h"
+#include "lab/baselines/segments.h"
 
 // The slides print no value for these.
 static const double omega_vertices = 1e-4; // omega N (Dem Bones, by the same author), for a mesh of unit size
@@ -92,22 +93,6 @@ static sn_status prune(const published_job *job, int wanted) {
   return status == SN_OK ? lower_energy(job, most_rounds) : status;
 }
 
-// lambda -> infinity: T_j = R_k C_jk + T_k - R_j C_jk, from the root outwards.
-static void close_joints(const published_job *job) {
-  const rig_tree *tree = job->tree;
-  for (int q = 0; q < tree->bones; q++) {
-    int j = tree->order[q], k = tree->parent[j];
-    if (k < 0) continue;
-    sn_vec3 c = {tree->joint[j][0], tree->joint[j][1], tree->joint[j][2]};
-    for (int f = 0; f < job->m->p->f; f++) {
-      sn_mat3 r = sn_affine_linear(sn_fit_bone(job->m, j, f));
-      sn_vec3 psi = sn_affine_apply(sn_fit_bone(job->m, k, f), c);
-      sn_fit_set_bone(job->m, j, f, sn_affine_make(r, sn_vec3_sub(psi, sn_mat3_apply(r, c))));
-    }
-  }
-  sn_fit_model_refresh(job->ctx, job->m);
-}
-
 sn_status sn_published_solve(sn_context *ctx, sn_arena *memory, const fit_problem *p, const rig_plan *plan,
                              fit_model *m, rig_tree *tree) {
   int count = plan->bones > 0 ? (int)(over_complete * plan->bones) : plan->most;
@@ -129,6 +114,7 @@ sn_status sn_published_solve(sn_context *ctx, sn_arena *memory, const fit_proble
     status = lower_energy(&job, most_rounds);
   }
   if (status != SN_OK) return status;
-  close_joints(&job);
+  for (int f = 0; f < p->f; f++) sn_rig_close_joints(m, tree, f, false); // lambda -> infinity
+  sn_fit_model_refresh(ctx, m);
   return sn_fit_pass(ctx, m, FIT_EXHAUST, &smooth);
 }

@@ -14,7 +14,6 @@
 static const double diffusion = 4;
 // Of weights fitted to the frames (Hasler and others): Le and Deng's omega.
 static const double smoothness = 1e-4;
-enum { rounds = 2 };
 
 typedef struct baseline_job {
   sn_context *ctx;
@@ -58,29 +57,23 @@ static sn_status fit_parts(const baseline_job *job, int count, int *of) {
 }
 
 sn_mat3 sn_rig_rotation_about(const fit_model *m, int j, int f, sn_vec3 c, sn_vec3 psi) {
-  double uu[4][4], centre[3] = {c.x, c.y, c.z}, held[3] = {psi.x, psi.y, psi.z};
+  published_bone b = {.vertices = m->p->n, .lambda = 1e7, .joints = 1, .c = &c, .psi = &psi}; // lambda -> infinity
   sn_affine t = sn_fit_bone(m, j, f);
-  sn_mat3 h; // sum_i w_ij (u_i - c) (q_i - w_ij psi)^T
-  fit_unpack(fit_pair(m, j, j), uu);
-  for (int r = 0; r < 3; r++) {
-    double qu[4]; // sum_i w_ij q_i u~_i^T: the residual, and the bone itself
-    for (int d = 0; d < 4; d++) {
-      qu[d] = m->moment[(size_t)(4 * j + d) * 3 * (size_t)m->p->f + (size_t)(3 * f + r)] - held[r] * uu[3][d];
-      for (int e = 0; e < 4; e++) qu[d] += t.m[r][e] * uu[e][d];
-    }
-    for (int d = 0; d < 3; d++) h.m[d][r] = qu[d] - centre[d] * qu[3];
+  fit_unpack(fit_pair(m, j, j), b.uu);
+  for (int n = 0; n < 12; n++) { // the residual, and the bone itself
+    b.qu[n / 4][n % 4] = m->moment[(size_t)(4 * j + n % 4) * 3 * (size_t)m->p->f + (size_t)(3 * f + n / 4)];
+    for (int e = 0; e < 4; e++) b.qu[n / 4][n % 4] += t.m[n / 4][e] * b.uu[e][n % 4];
   }
-  return sn_mat3_kabsch(h);
+  return sn_affine_linear(sn_published_update(&b));
 }
 
-// T_j = psi - R_j C_jk with psi = [R_k | T_k] C_jk, from the root outwards: errors of a parent go on to its children.
-static void close_joints(fit_model *m, const rig_tree *tree, int f) {
+void sn_rig_close_joints(fit_model *m, const rig_tree *tree, int f, bool refit) {
   for (int q = 0; q < tree->bones; q++) {
     int j = tree->order[q], k = tree->parent[j];
     if (k < 0) continue;
     sn_vec3 c = {tree->joint[j][0], tree->joint[j][1], tree->joint[j][2]},
             psi = sn_affine_apply(sn_fit_bone(m, k, f), c);
-    sn_mat3 r = sn_rig_rotation_about(m, j, f, c, psi);
+    sn_mat3 r = refit ? sn_rig_rotation_about(m, j, f, c, psi) : sn_affine_linear(sn_fit_bone(m, j, f));
     sn_fit_set_bone(m, j, f, sn_affine_make(r, sn_vec3_sub(psi, sn_mat3_apply(r, c))));
   }
 }
@@ -89,15 +82,14 @@ static void close_joints(fit_model *m, const rig_tree *tree, int f) {
 static sn_status join(const baseline_job *job) {
   sn_status status = sn_fit_pass(job->ctx, job->m, FIT_KEEP, NULL);
   if (status == SN_OK) status = sn_published_topology(job->ctx, job->m, job->tree);
-  for (int f = 0; status == SN_OK && f < job->p->f; f++) close_joints(job->m, job->tree, f);
+  for (int f = 0; status == SN_OK && f < job->p->f; f++) sn_rig_close_joints(job->m, job->tree, f, true);
   if (status == SN_OK) sn_fit_model_refresh(job->ctx, job->m);
   return status == SN_OK ? sn_fit_pass(job->ctx, job->m, FIT_KEEP, NULL) : status;
 }
 
 // ---- Schaefer and Yuksel 2007 ---------------------------------------------------------------------------------------------
 
-// Weights by non-negative least squares, the bones once more for those weights, joints about which the bones are fitted again, and
-// the weights for those.
+// Weights by non-negative least squares, the bones once more for those weights, joints, and the weights for those.
 static sn_status schaefer(const baseline_job *job, int count, int *of) {
   sn_context *ctx = job->ctx;
   sn_status status = sn_rig_merged_segments(ctx, job->p, job->topology, count, of);
@@ -183,9 +175,9 @@ static sn_status hasler(const baseline_job *job, int count, int *of) {
   if (status == SN_OK) status = diffuse(job, of);
   if (status == SN_OK) status = join(job);
   if (status == SN_OK) status = sn_fit_smooth_build(job->ctx, job->memory, job->rest, job->p, smoothness, &smooth);
-  for (int round = 0; status == SN_OK && round < rounds; round++) {
+  for (int round = 0; status == SN_OK && round < 2; round++) {
     status = sn_fit_pass(job->ctx, job->m, FIT_EXHAUST, &smooth);
-    if (status == SN_OK && round + 1 < rounds) status = join(job);
+    if (status == SN_OK && round == 0) status = join(job);
   }
   return status;
 }

@@ -21,8 +21,9 @@ sn_status sn_rig_rotation_segments(sn_context *ctx, const fit_problem *p, const 
 // (Zelnik-Manor and Perona 2004).
 sn_status sn_rig_spectral(sn_context *ctx, int n, const double *distances, int count, int *of);
 
-// The rotation of bone j about c, which frame f has at psi, that fits its vertices best: q_i is what the other bones leave of vertex i.
-// Needs the moments of m.
+// The rotation of bone j about c, which frame f has at psi, that fits best what the other bones leave. Needs the moments of m.
 sn_mat3 sn_rig_rotation_about(const fit_model *m, int j, int f, sn_vec3 c, sn_vec3 psi);
+// T_j = psi - R_j C_jk with psi = [R_k | T_k] C_jk, from the root outwards. `refit`: rotations are those about the joints.
+void sn_rig_close_joints(fit_model *m, const rig_tree *tree, int f, bool refit);
 
 #endif

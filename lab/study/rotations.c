@@ -182,7 +182,11 @@ static void figure_7(arm *a) {
   bool *near_rigid = room(a, (size_t)n, sizeof *near_rigid), *one = room(a, (size_t)n, sizeof *one);
   study_row rows[2] = {{.spec = "one vertex fixed"}, {.spec = "near-rigid vertices fixed"}};
   sn_frames without, with;
-  study_must(s, sn_rotreg_hard_set(&s->ctx, &a->set, &a->topology, &a->keys, &a->blend, near_rigid));
+  study_must(s,
+             sn_rotreg_hard_set(
+               &s->ctx,
+               &(sn_rotreg_data){.examples = &a->set, .topology = &a->topology, .keys = &a->keys, .published = true},
+               &a->blend, near_rigid));
   one[0] = true; // Poisson's problem needs one
   reconstruct(a, one, &without);
   reconstruct(a, near_rigid, &with);

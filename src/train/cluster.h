@@ -6,6 +6,10 @@
 
 #include "sinew/scene.h"
 
+// Of linear parts that a flat group leaves open, relative to the mean diagonal; in rotreg also of coefficients of other groups
+// than a triangle's own, and of anchors, per pose and in squared diagonals.
+static const double sn_bone_ridge = 1e-2;
+
 typedef struct sn_cluster_tree {
   int leaf_count;  // triangles
   int (*joins)[2]; // leaf_count - 1, in order: the groups that hold these two triangles become one

@@ -38,9 +38,6 @@ sn_status sn_control_encode(sn_context *ctx, const sn_control_bones *bones, cons
 // 1 - |q . q'|; `dual` more numbers after each change sign with it. `space` has 3 * count numbers of room.
 void sn_control_align_signs(double *quaternions, int count, int stride, int dual, double *space);
 
-// F = R W from the numbers of one bone, and its place where that is predicted: what the runtime does, in double precision.
-sn_mat3 sn_control_decode(const double *numbers, const sn_affine_options *options, sn_vec3 centre, sn_vec3 *place);
-
 // ---- prediction (predict.c) -----------------------------------------------------------------------------------------
 
 typedef struct sn_control_data {

@@ -19,8 +19,6 @@ enum { rounds = 3 };
 // Weight of the point above a vertex: decides what blended positions leave open. With 1 the error of the cylinder is three
 // times as large.
 static const double normal_share = 0.02;
-// Of a step of the bones, relative to the mean diagonal: what the points hardly determine changes little from round to round.
-static const double step_ridge = 1e-2;
 
 typedef struct fit_job {
   const sn_examples *examples;
@@ -127,18 +125,7 @@ static int vertex_bones(const fit_job *job, int i, bool above, int bone[8], doub
   return count;
 }
 
-// Every vertex, and the point above it, is an equation of its bones.
-static void add_vertices(const fit_job *job) {
-  for (int i = 0; i < job->examples->rest.vertex_count; i++)
-    for (int above = 0; above < 2; above++) {
-      int bone[8];
-      double weight[8], local[8][4], u[8][4], share = above ? normal_share : 1;
-      int count = vertex_bones(job, i, above, bone, weight, local);
-      for (int p = 0; p < 4 * count; p++) u[p / 4][p % 4] = weight[p / 4] * local[p / 4][p % 4];
-      sn_bone_system_add(&job->system, &(sn_bone_row){count, bone, u, share});
-    }
-}
-
+// Every vertex, and the point above it, is an equation of its bones: what the present ones leave.
 static void add_targets(void *user, int64_t begin, int64_t end, int worker) {
   (void)worker;
   const fit_job *job = user;
@@ -148,6 +135,8 @@ static void add_targets(void *user, int64_t begin, int64_t end, int worker) {
       double weight[8], local[8][4], y[3], share = above ? normal_share : 1;
       int count = vertex_bones(job, i, above, bone, weight, local);
       for (int p = 0; p < 4 * count; p++) local[p / 4][p % 4] *= weight[p / 4];
+      const sn_bone_row equation = {count, bone, local, share};
+      if (begin == 0) sn_bone_system_add(&job->system, &equation); // once
       for (int64_t f = begin; f < end; f++) {
         target(job, (int)f, i, above, y);
         sn_vec3 p = rest_point(job, i, above);
@@ -156,19 +145,19 @@ static void add_targets(void *user, int64_t begin, int64_t end, int worker) {
             sn_affine_apply(job->bones->motions[(size_t)f * (size_t)job->bones->bones + (size_t)bone[k]], p);
           y[0] -= weight[k] * moved.x, y[1] -= weight[k] * moved.y, y[2] -= weight[k] * moved.z;
         }
-        sn_bone_system_target(&job->system, &(sn_bone_row){count, bone, local, share}, 3 * (int)f, y);
+        sn_bone_system_target(&job->system, &equation, 3 * (int)f, y);
       }
     }
 }
 
-// T_b for fixed weights: a step from the present ones. The first is free, but for rounding.
+// T_b for fixed weights: a step from the present ones. After the first, what the points
+// hardly determine changes little.
 static sn_status fit_affine(sn_context *ctx, fit_job *job, double ridge) {
   sn_control_bones *bones = job->bones;
   size_t columns = 3 * (size_t)job->keys->count;
   sn_arena scratch = sn_arena_new(ctx);
   sn_status status = sn_bone_system_new(ctx, &scratch, bones->bones, (int)columns, &job->system);
   if (status == SN_OK) {
-    add_vertices(job);
     sn_parallel_for(ctx, job->keys->count, 8, add_targets, job);
     status = sn_bone_system_solve(ctx, &job->system, ridge, ridge);
   }
@@ -333,7 +322,7 @@ static sn_status alternate(sn_context *ctx, fit_job *job, const sn_affine_option
     if (round > 0) status = solve_weights(ctx, job, options);
     if (status == SN_OK) drop_unused(job->bones, total);
     if (status == SN_OK) place_centres(&job->examples->rest, job->bones, total);
-    if (status == SN_OK) status = fit_affine(ctx, job, round ? step_ridge : 1e-10);
+    if (status == SN_OK) status = fit_affine(ctx, job, round ? sn_bone_ridge : 1e-10);
     if (status == SN_OK && !options->stretch) status = fit_rigid(ctx, job);
   }
   return status;

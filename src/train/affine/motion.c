@@ -82,33 +82,3 @@ sn_status sn_control_encode(sn_context *ctx, const sn_control_bones *bones, cons
   sn_arena_free(&scratch);
   return space ? SN_OK : ctx->error.status;
 }
-
-// W with eigenvalues below the runtime's bound raised to it. Of W + c 1, which is positive, the singular vectors are those of W.
-static sn_mat3 bounded_stretch(sn_mat3 w) {
-  double c = sn_mat3_norm(w);
-  sn_mat3 u, v, out = {0};
-  sn_vec3 s;
-  sn_mat3_svd(sn_mat3_add(w, sn_mat3_scale(sn_mat3_identity(), c)), &u, &s, &v);
-  if (s.z - c >= SN_RT_LEAST_STRETCH) return w;
-  const double values[3] = {s.x - c, s.y - c, s.z - c};
-  for (int k = 0; k < 3; k++) {
-    sn_vec3 axis = sn_mat3_column(v, k);
-    out = sn_mat3_add(out, sn_mat3_scale(sn_mat3_outer(axis, axis), fmax(values[k], SN_RT_LEAST_STRETCH)));
-  }
-  return out;
-}
-
-sn_mat3 sn_control_decode(const double *n, const sn_affine_options *o, sn_vec3 centre, sn_vec3 *place) {
-  sn_quat q = {n[0], n[1], n[2], n[3]};
-  sn_mat3 r = sn_quat_to_mat3(sn_quat_normalize(q));
-  if (sn_control_dual(o)) {
-    sn_affine rigid = sn_dualquat_to_rigid((sn_dualquat){q, {n[4], n[5], n[6], n[7]}});
-    *place = sn_vec3_add(centre, sn_affine_translation(rigid));
-  } else if (o->places == SN_PLACES_PREDICTED) {
-    const double *moved = n + (o->stretch ? 4 + 6 : 4);
-    *place = sn_vec3_add(centre, sn_vec3_make(moved[0], moved[1], moved[2]));
-  }
-  if (!o->stretch) return r;
-  sn_mat3 w = {{{n[4], n[5], n[6]}, {n[5], n[7], n[8]}, {n[6], n[8], n[9]}}};
-  return sn_mat3_mul(r, bounded_stretch(w));
-}

@@ -109,7 +109,7 @@ static void gather_moments(const anchor_job *job, int i, sn_moments in[sn_usual_
 static int poses_in(const sn_moments *m) { return m->rows / 3; }
 
 static void solve_ridge(const anchor_job *job, int n, const sn_moments *m, double *x) {
-  sn_moments_solve(m, n, sn_rotreg_ridge * job->unit * job->unit * poses_in(m), x);
+  sn_moments_solve(m, n, sn_bone_ridge * job->unit * job->unit * poses_in(m), x);
 }
 
 // The corrections sum to zero: joint 0 gives what the others get.
@@ -180,9 +180,13 @@ sn_status sn_rotreg_anchors_fit(sn_context *ctx, sn_arena *memory, const sn_rotr
 // Error of a vertex in F, over the rms of all vertices. Section 4.2 has a threshold without a number.
 static const double threshold = 0.5;
 
-sn_status sn_rotreg_hard_set(sn_context *ctx, const sn_examples *examples, const sn_topology *topology,
-                             const sn_keys *keys, const sn_rotreg_anchors *blend, bool *fixed) {
+sn_status sn_rotreg_hard_set(sn_context *ctx, const sn_rotreg_data *data, const sn_rotreg_anchors *blend,
+                             bool *fixed) {
+  const sn_examples *examples = data->examples;
+  const sn_topology *topology = data->topology;
+  const sn_keys *keys = data->keys;
   int n = examples->rest.vertex_count;
+  double near = sn_rotreg_near_rigid * sn_points_diagonal((const float(*)[3])examples->rest.positions, n);
   sn_arena scratch = sn_arena_new(ctx);
   double *error = SN_NEW(ctx, &scratch, double, n), mean = 0;
   int *best = SN_NEW(ctx, &scratch, int, n); // 1 + the best vertex of a component
@@ -199,7 +203,9 @@ sn_status sn_rotreg_hard_set(sn_context *ctx, const sn_examples *examples, const
     if (*first == 0 || error[i] < error[*first - 1]) *first = i + 1;
   }
   for (int i = 0; ready && i < n; i++)
-    fixed[i] = sqrt(error[i]) <= threshold * sqrt(mean) || best[topology->component[i]] == i + 1;
+    fixed[i] = data->published
+                 ? sqrt(error[i]) <= threshold * sqrt(mean) || best[topology->component[i]] == i + 1
+                 : error[i] < near * near * keys->count || topology->face_start[i] == topology->face_start[i + 1];
   sn_arena_free(&scratch);
   return ready ? SN_OK : ctx->error.status;
 }

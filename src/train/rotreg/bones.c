@@ -206,6 +206,7 @@ static void add_residuals(void *user, int64_t begin, int64_t end, int worker) {
     int bones[SN_SIMPLEX_MAX];
     double row[SN_SIMPLEX_MAX][4];
     const sn_bone_row equation = {row_of(r->job, i, bones, row), bones, row, 1};
+    if (begin == 0) sn_bone_system_add(&r->system, &equation); // once
     for (int64_t k = begin; k < end; k++) {
       sn_vec3 d = sn_vec3_sub(target_of(r->job, (int)k, i), blended(r->job, (int)k, i));
       sn_bone_system_target(&r->system, &equation, 3 * (int)k, (const double[3]){d.x, d.y, d.z});
@@ -219,14 +220,9 @@ static sn_status solve_matrices(const bones_job *job) {
   sn_arena scratch = sn_arena_new(job->ctx);
   refit_job refit = {.job = job};
   sn_status status = sn_bone_system_new(job->ctx, &scratch, b->bone_count, 3 * b->pose_count, &refit.system);
-  for (int i = 0; status == SN_OK && i < job->examples->rest.vertex_count; i++) {
-    int bones[SN_SIMPLEX_MAX];
-    double row[SN_SIMPLEX_MAX][4];
-    sn_bone_system_add(&refit.system, &(sn_bone_row){row_of(job, i, bones, row), bones, row, 1});
-  }
   if (status == SN_OK) {
     sn_parallel_for(job->ctx, b->pose_count, 8, add_residuals, &refit);
-    status = sn_bone_system_solve(job->ctx, &refit.system, sn_rotreg_ridge, sn_rotreg_rounding);
+    status = sn_bone_system_solve(job->ctx, &refit.system, sn_bone_ridge, sn_rotreg_rounding);
   }
   for (int k = 0; status == SN_OK && k < b->pose_count; k++)
     for (int n = 0; n < 12 * b->bone_count; n++) {

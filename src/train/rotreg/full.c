@@ -54,8 +54,7 @@ static sn_status set_published_weights(full_form *f) {
   size_t n = (size_t)f->examples->rest.vertex_count;
   sn_arena scratch = sn_arena_new(f->ctx);
   bool *fixed = SN_NEW(f->ctx, &scratch, bool, n);
-  sn_status status = fixed ? sn_rotreg_hard_set(f->ctx, f->examples, &f->t.topology, f->keys, &f->t.anchors, fixed)
-                           : f->ctx->error.status;
+  sn_status status = fixed ? sn_rotreg_hard_set(f->ctx, &f->t.data, &f->t.anchors, fixed) : f->ctx->error.status;
   for (size_t i = 0; status == SN_OK && i < n; i++) f->t.anchor_weight[i] = fixed[i] ? hard : 0;
   sn_arena_free(&scratch);
   return status;

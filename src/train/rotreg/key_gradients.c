@@ -26,11 +26,6 @@ sn_mat3 sn_rotreg_key_gradients_blend(const sn_rotreg_key_gradients *gradients, 
   return sum;
 }
 
-static sn_vec3 edge(const sn_mesh *mesh, const float (*positions)[3], int t, int j) {
-  const int *corners = mesh->triangles[t];
-  return sn_vec3_sub(sn_vec3_from(positions[corners[j]]), sn_vec3_from(positions[corners[0]]));
-}
-
 static sn_mat3 *gradient_at(const gradients_job *job, int l, int pose) {
   return &job->k->sequence[(size_t)l * (size_t)job->k->pose_count + (size_t)pose];
 }
@@ -39,7 +34,7 @@ static sn_mat3 *gradient_at(const gradients_job *job, int l, int pose) {
 
 static double area_of(const sn_mesh *rest, int t) {
   const float(*p)[3] = (const float(*)[3])rest->positions;
-  return 0.5 * sn_vec3_length(sn_vec3_cross(edge(rest, p, t, 1), edge(rest, p, t, 2)));
+  return 0.5 * sn_vec3_length(sn_vec3_cross(sn_rotreg_edge(rest, p, t, 1), sn_rotreg_edge(rest, p, t, 2)));
 }
 
 // Means are weighted by area, and a group without area keeps the proxy bone's linear part: proxy bones are fitted to be blended and
@@ -74,8 +69,8 @@ static double alone_error(const gradients_job *job, int t, int l) {
   for (int p = 0; p < job->k->pose_count; p++) {
     const float(*frame)[3] = sn_frame(&job->examples->frames, job->keys->frames[p]);
     for (int j = 1; j < 3; j++) {
-      sn_vec3 v = edge(rest, (const float(*)[3])rest->positions, t, j);
-      sn_vec3 d = sn_vec3_sub(sn_mat3_apply(*gradient_at(job, l, p), v), edge(rest, frame, t, j));
+      sn_vec3 v = sn_rotreg_edge(rest, (const float(*)[3])rest->positions, t, j);
+      sn_vec3 d = sn_vec3_sub(sn_mat3_apply(*gradient_at(job, l, p), v), sn_rotreg_edge(rest, frame, t, j));
       sum += sn_vec3_dot(d, d);
     }
   }
@@ -106,10 +101,10 @@ static void solve_beta(const gradients_job *job, int t) {
   for (int p = 0; p < job->k->pose_count; p++) {
     const float(*frame)[3] = sn_frame(&job->examples->frames, job->keys->frames[p]);
     for (int j = 1; j < 3; j++) {
-      sn_vec3 v = edge(rest, (const float(*)[3])rest->positions, t, j), x[most];
+      sn_vec3 v = sn_rotreg_edge(rest, (const float(*)[3])rest->positions, t, j), x[most];
       sn_vec3 own = {0, 0, 0};
       if (first) own = sn_mat3_apply(*gradient_at(job, index[0], p), v);
-      sn_vec3 residual = sn_vec3_sub(edge(rest, frame, t, j), own);
+      sn_vec3 residual = sn_vec3_sub(sn_rotreg_edge(rest, frame, t, j), own);
       for (int m = 0; m < n; m++) x[m] = sn_vec3_sub(sn_mat3_apply(*gradient_at(job, index[m + first], p), v), own);
       for (int m = 0; m < n; m++) {
         for (int l = 0; l <= m; l++) a[m][l] += sn_vec3_dot(x[m], x[l]);
@@ -118,7 +113,7 @@ static void solve_beta(const gradients_job *job, int t) {
       squares += sn_vec3_dot(v, v);
     }
   }
-  for (int m = 0; m < n; m++) a[m][m] += (job->published ? 1e-9 : sn_rotreg_ridge) * squares + 1e-300;
+  for (int m = 0; m < n; m++) a[m][m] += (job->published ? 1e-9 : sn_bone_ridge) * squares + 1e-300;
   sn_spd_solve(n, most, a[0], 1, b);
   beta[0] = 1;
   for (int m = 0; m < n; m++) beta[m + first] = b[m], beta[0] -= first * b[m];
@@ -139,7 +134,7 @@ static void beta_range(void *user, int64_t begin, int64_t end, int worker) {
 // The row of an edge: beta_l v^ for the triangle's gradients. A gradient is a bone that does not move.
 static sn_bone_row row_of(const gradients_job *job, int t, int j, double row[most][4]) {
   const sn_mesh *rest = &job->examples->rest;
-  sn_vec3 v = edge(rest, (const float(*)[3])rest->positions, t, j);
+  sn_vec3 v = sn_rotreg_edge(rest, (const float(*)[3])rest->positions, t, j);
   int n = 0;
   for (; n < most && job->k->index[t][n] >= 0; n++) {
     double beta = job->k->beta[t][n];
@@ -161,9 +156,10 @@ static void add_residuals(void *user, int64_t begin, int64_t end, int worker) {
   for (int n = 0; n < 2 * job->examples->rest.triangle_count; n++) {
     double row[most][4];
     const sn_bone_row equation = row_of(job, n / 2, 1 + n % 2, row);
+    if (begin == 0) sn_bone_system_add(&s->system, &equation); // once
     for (int64_t p = begin; p < end; p++) {
-      sn_vec3 left =
-        edge(&job->examples->rest, sn_frame(&job->examples->frames, job->keys->frames[p]), n / 2, 1 + n % 2);
+      sn_vec3 left = sn_rotreg_edge(&job->examples->rest, sn_frame(&job->examples->frames, job->keys->frames[p]),
+                                    n / 2, 1 + n % 2);
       for (int m = 0; m < equation.count; m++) {
         left = sn_vec3_sub(left, sn_mat3_apply(*gradient_at(job, equation.bone[m], (int)p),
                                                sn_vec3_make(row[m][0], row[m][1], row[m][2])));
@@ -180,13 +176,8 @@ static sn_status solve_sequences(const gradients_job *job) {
   solve_job s = {.job = job};
   sn_status status = sn_bone_system_new(job->ctx, &scratch, k->gradient_count, 3 * k->pose_count, &s.system);
   if (status == SN_OK) {
-    for (int n = 0; n < 2 * job->examples->rest.triangle_count; n++) {
-      double row[most][4];
-      const sn_bone_row equation = row_of(job, n / 2, 1 + n % 2, row);
-      sn_bone_system_add(&s.system, &equation);
-    }
     sn_parallel_for(job->ctx, k->pose_count, 8, add_residuals, &s);
-    status = sn_bone_system_solve(job->ctx, &s.system, job->published ? 1e-9 : sn_rotreg_ridge, 0);
+    status = sn_bone_system_solve(job->ctx, &s.system, job->published ? 1e-9 : sn_bone_ridge, 0);
   }
   for (int n = 0; status == SN_OK && n < k->gradient_count * k->pose_count * 9; n++) {
     int l = n / 9 / k->pose_count, p = n / 9 % k->pose_count, r = n / 3 % 3, c = n % 3;

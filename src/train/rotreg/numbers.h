@@ -11,10 +11,6 @@ enum {
   sn_rotreg_anchor_slots = 6,     // joints of an anchor
 };
 
-// Of linear parts that a flat group leaves open (proxy bones' in C, key gradients) and of coefficients of other groups than a
-// triangle's own, relative to the mean diagonal; of anchors, per pose and in squared diagonals.
-static const double sn_rotreg_ridge = 1e-2;
-
 // F, the near-rigid vertices (4.2): rms distance to linear blend skinning in the training poses, of the diagonal.
 static const double sn_rotreg_near_rigid = 1e-4;
 

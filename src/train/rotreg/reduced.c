@@ -111,37 +111,6 @@ static sn_status find_near(reduced_job *job) {
   return status;
 }
 
-// ---- F (4.2) --------------------------------------------------------------------------------------------------------
-
-// Squared.
-static double blend_error(const reduced_job *job, const sn_rotreg_anchors *blend, int pose, int i) {
-  const sn_examples *e = job->examples;
-  int frame = job->keys->frames[pose];
-  sn_vec3 d = sn_vec3_sub(sn_rotreg_anchor_at(blend, i, sn_pose(&e->poses, frame)),
-                          sn_vec3_from(sn_frame(&e->frames, frame)[i]));
-  return sn_vec3_dot(d, d);
-}
-
-// Vertices that linear blend skinning moves nearly exactly, and those in no triangle.
-static sn_status choose_fixed(reduced_job *job) {
-  int n = job->examples->rest.vertex_count;
-  sn_arena scratch = sn_arena_new(job->ctx);
-  sn_rotreg_anchors blend;
-  job->fixed = SN_NEW(job->ctx, job->memory, bool, n);
-  if (!job->fixed) return job->ctx->error.status;
-  if (job->t.fit.published)
-    return sn_rotreg_hard_set(job->ctx, job->examples, &job->t.topology, job->keys, &job->t.anchors, job->fixed);
-  sn_status status = sn_rotreg_anchors_blend(job->ctx, &scratch, &job->t.data, &blend);
-  for (int i = 0; status == SN_OK && i < n; i++) {
-    double square = 0, near = sn_rotreg_near_rigid * job->diagonal;
-    for (int k = 0; k < job->keys->count; k++) square += blend_error(job, &blend, k, i) / job->keys->count;
-    bool isolated = job->t.topology.face_start[i] == job->t.topology.face_start[i + 1];
-    job->fixed[i] = isolated || square < near * near;
-  }
-  sn_arena_free(&scratch);
-  return status;
-}
-
 // ---- the least-squares problem (4.3) --------------------------------------------------------------------------------
 
 // Fixed vertices keep the joints' weights, the others have the proxy bones', which follow the joints in the palette.
@@ -161,6 +130,14 @@ static sn_status palette_skin(reduced_job *job) {
   return status;
 }
 
+// Vertices that linear blend skinning moves nearly exactly (4.2).
+static sn_status choose_fixed(reduced_job *job) {
+  sn_rotreg_anchors blend;
+  job->fixed = SN_NEW(job->ctx, job->memory, bool, job->examples->rest.vertex_count);
+  sn_status status = job->fixed ? sn_rotreg_anchors_blend(job->ctx, job->memory, &job->t.data, &blend) : SN_NO_MEMORY;
+  return status == SN_OK ? sn_rotreg_hard_set(job->ctx, &job->t.data, &blend, job->fixed) : status;
+}
+
 static sn_status solve(reduced_job *job) {
   sn_rotreg_reduction r = {.examples = job->examples,
                            .bones = &job->out->bones,
@@ -170,7 +147,7 @@ static sn_status solve(reduced_job *job) {
                            .skin = &job->t.skin,
                            .edge = (const double(*)[2])job->t.edge,
                            .anchor_weight = job->t.anchor_weight,
-                           .ridge = job->t.fit.published ? sn_rotreg_rounding : sn_rotreg_ridge};
+                           .ridge = job->t.fit.published ? sn_rotreg_rounding : sn_bone_ridge};
   return sn_rotreg_solve_c(job->ctx, job->memory, &r, &job->out->c);
 }
 

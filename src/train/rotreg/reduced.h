@@ -33,8 +33,8 @@ typedef struct sn_rotreg_bones {
 sn_status sn_rotreg_bones_fit(sn_context *ctx, sn_arena *memory, const sn_rotreg_data *data, int influences,
                               sn_rotreg_bones *out);
 
-// Points of one space. sn_rotreg_shift takes x to the mean of the points within h of it until that stays (James and Twigg 2005: mean
-// shift, flat kernel). `mean`: room for one point. There is a point within h.
+// sn_rotreg_shift takes x to the mean of the points within h of it, of which there are some, until that stays (mean shift, flat
+// kernel). `mean`: room for one point.
 typedef struct sn_rotreg_points {
   int count, numbers;
   const double *points; // [point][number]
@@ -43,6 +43,12 @@ void sn_rotreg_shift(const sn_rotreg_points *z, double h, double *x, double *mea
 
 // Groups of triangles by mean shift of their rotations in all poses, at most `most`, as sn_cluster_cut has them.
 sn_status sn_rotreg_mean_shift(sn_context *ctx, const sn_rotreg_data *data, int most, int *group_of, int *groups);
+
+// v^_kj, or v_kj of a pose: corner j of triangle t less its first.
+static inline sn_vec3 sn_rotreg_edge(const sn_mesh *mesh, const float (*positions)[3], int t, int j) {
+  const int *corners = mesh->triangles[t];
+  return sn_vec3_sub(sn_vec3_from(positions[corners[j]]), sn_vec3_from(positions[corners[0]]));
+}
 
 // ---- key gradients (5.2) -------------------------------------------------------------------------------------------
 
@@ -85,9 +91,9 @@ sn_status sn_rotreg_anchors_blend(sn_context *ctx, sn_arena *memory, const sn_ro
                                   sn_rotreg_anchors *out);
 
 // F (4.2), near-rigid vertices: those whose error under linear blend skinning (`blend`) is below a threshold in the training
-// poses, and the best one of every component, without which its place would be open.
-sn_status sn_rotreg_hard_set(sn_context *ctx, const sn_examples *examples, const sn_topology *topology,
-                             const sn_keys *keys, const sn_rotreg_anchors *blend, bool *fixed);
+// poses. As published also the best one of every component, without which its place would be open; otherwise those in no triangle.
+sn_status sn_rotreg_hard_set(sn_context *ctx, const sn_rotreg_data *data, const sn_rotreg_anchors *blend,
+                             bool *fixed);
 
 // ---- predictors of all gradients, and weights of (2) and (5) -----------------------------------------
 

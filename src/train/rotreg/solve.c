@@ -24,34 +24,17 @@ static void put_point(sparse_row *row, int first, sn_vec3 p, double w, double si
   put(row, first + 3, sign * w);
 }
 
-// Phi of a vertex (4): alpha_b (y^ - centre_b, 1).
-static void put_phi(const sn_rotreg_reduction *r, int i, double sign, sparse_row *row) {
-  const sn_skin *skin = &r->bones->skin;
-  sn_vec3 rest = sn_vec3_from(r->examples->rest.positions[i]);
-  for (int k = 0; k < skin->influences; k++) {
-    size_t at = (size_t)i * (size_t)skin->influences + (size_t)k;
-    if (!(skin->weights[at] > 0)) break;
-    int bone = skin->joints[at];
-    put_point(row, 4 * bone, sn_vec3_sub(rest, r->bones->centre[bone]), (double)skin->weights[at], sign);
-  }
-}
-
-// Psi of a fixed vertex (4.2).
-static void put_psi(const sn_rotreg_reduction *r, int i, double sign, sparse_row *row) {
-  const sn_skin *skin = r->skin;
-  sn_vec3 rest = sn_vec3_from(r->examples->rest.positions[i]);
-  for (int k = 0; k < skin->influences; k++) {
-    size_t at = (size_t)i * (size_t)skin->influences + (size_t)k;
-    if (!(skin->weights[at] > 0)) break;
-    put_point(row, 3 * r->gradients->gradient_count + 4 * skin->joints[at], rest, (double)skin->weights[at], sign);
-  }
-}
-
+// Phi of a vertex (4): alpha_b (y^ - centre_b, 1) into the unknowns; Psi of a fixed one (4.2): w_b (y^, 1) into what is known.
 static void put_vertex(const sn_rotreg_reduction *r, int i, double sign, sparse_row *unknown, sparse_row *known) {
-  if (r->fixed[i]) {
-    put_psi(r, i, -sign, known);
-  } else {
-    put_phi(r, i, sign, unknown);
+  bool fixed = r->fixed[i];
+  const sn_skin *skin = fixed ? r->skin : &r->bones->skin;
+  sn_vec3 rest = sn_vec3_from(r->examples->rest.positions[i]);
+  for (int k = 0; k < skin->influences; k++) {
+    size_t at = (size_t)i * (size_t)skin->influences + (size_t)k;
+    if (!(skin->weights[at] > 0)) break;
+    int bone = skin->joints[at], first = fixed ? 3 * r->gradients->gradient_count : 0;
+    sn_vec3 p = fixed ? rest : sn_vec3_sub(rest, r->bones->centre[bone]);
+    put_point(fixed ? known : unknown, first + 4 * bone, p, (double)skin->weights[at], fixed ? -sign : sign);
   }
 }
 
@@ -80,7 +63,7 @@ static void add_edge(const sn_rotreg_reduction *r, const normal_equations *n, in
   sparse_row unknown = {0}, known = {0};
   put_vertex(r, second, 1, &unknown, &known);
   put_vertex(r, first, -1, &unknown, &known);
-  sn_vec3 v = sn_vec3_sub(sn_vec3_from(rest->positions[second]), sn_vec3_from(rest->positions[first]));
+  sn_vec3 v = sn_rotreg_edge(rest, (const float(*)[3])rest->positions, t, j + 1);
   for (int m = 0; m < sn_rotreg_most_gradients && r->gradients->index[t][m] >= 0; m++) {
     int at = 3 * r->gradients->index[t][m];
     double beta = r->gradients->beta[t][m];
@@ -92,7 +75,7 @@ static void add_edge(const sn_rotreg_reduction *r, const normal_equations *n, in
 static void add_anchor(const sn_rotreg_reduction *r, const normal_equations *n, int i) {
   if (r->fixed[i]) return;
   sparse_row unknown = {0}, known = {0};
-  put_phi(r, i, 1, &unknown);
+  put_vertex(r, i, 1, &unknown, &known);
   for (int s = 0; s < sn_rotreg_anchor_slots && r->anchors->joints[i][s] >= 0; s++) {
     const double *p = r->anchors->points[i][s];
     for (int c = 0; c < 4; c++)

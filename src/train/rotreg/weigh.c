@@ -69,10 +69,8 @@ static void edge_range(void *user, int64_t begin, int64_t end, int worker) {
       sn_mat3 d = sn_rotreg_key_gradients_blend(l->gradients, (int)t,
                                                 l->held_out + (size_t)k * (size_t)l->gradients->gradient_count);
       for (int j = 0; j < 2; j++) {
-        int a = rest->triangles[t][0], b = rest->triangles[t][j + 1];
-        sn_vec3 before = sn_vec3_sub(sn_vec3_from(rest->positions[b]), sn_vec3_from(rest->positions[a]));
-        sn_vec3 after = sn_vec3_sub(sn_vec3_from(frame[b]), sn_vec3_from(frame[a]));
-        sn_vec3 residual = sn_vec3_sub(sn_mat3_apply(d, before), after);
+        sn_vec3 v = sn_rotreg_edge(rest, (const float(*)[3])rest->positions, (int)t, j + 1);
+        sn_vec3 residual = sn_vec3_sub(sn_mat3_apply(d, v), sn_rotreg_edge(rest, frame, (int)t, j + 1));
         job->edge[t][j] += sn_vec3_dot(residual, residual) / l->rotations->pose_count;
       }
     }

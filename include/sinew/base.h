@@ -133,10 +133,6 @@ int sn_threads(const sn_context *ctx);
 typedef void (*sn_range_fn)(void *user, int64_t begin, int64_t end, int worker);
 void sn_parallel_for(const sn_context *ctx, int64_t count, int64_t grain, sn_range_fn body, void *user);
 
-// Sum of body over the chunks, added in the order of the chunks: the same bits at any thread count.
-typedef double (*sn_sum_fn)(void *user, int64_t begin, int64_t end);
-double sn_parallel_sum(const sn_context *ctx, int64_t count, int64_t grain, sn_sum_fn body, void *user);
-
 // ---- random numbers ----------------------------------------------------------------------------------------------
 
 typedef struct sn_random {

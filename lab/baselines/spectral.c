@@ -11,16 +11,11 @@ enum { samples = 600, local_scale = 7, near_samples = 6, mean_rounds = 50, most_
 
 // ---- normalised spectral clustering -------------------------------------------------------------------------------------
 
-static int by_value(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
 // exp(-d^2 / (s_i s_j)) with s the distance to the seventh neighbour, over the square roots of the row sums.
 static void make_affinity(int n, const double *distances, double *a, double *scale, double *row) {
   for (int i = 0; i < n; i++) {
     memcpy(row, distances + (size_t)i * (size_t)n, (size_t)n * sizeof *row);
-    qsort(row, (size_t)n, sizeof *row, by_value);
+    sn_sort_doubles(row, (size_t)n);
     scale[i] = fmax(row[n > local_scale ? local_scale : n - 1], 1e-9 * row[n - 1] + 1e-30);
   }
   for (int i = 0; i < n; i++) {

@@ -58,32 +58,3 @@ void sn_parallel_for(const sn_context *ctx, int64_t count, int64_t grain, sn_ran
   take_chunks(&workers[0]);
   for (int w = 1; w < started; w++) pthread_join(workers[w].thread, NULL);
 }
-
-typedef struct sum_job {
-  sn_sum_fn body;
-  void *user;
-  double *partial;
-  int64_t first, grain; // chunk of partial[0]
-} sum_job;
-
-static void add_chunk(void *user, int64_t begin, int64_t end, int worker) {
-  (void)worker;
-  sum_job *job = user;
-  int64_t offset = job->first * job->grain;
-  job->partial[begin / job->grain] = job->body(job->user, offset + begin, offset + end);
-}
-
-// Partial sums go through a fixed window of chunks, so that no memory is needed and the order of additions is fixed.
-double sn_parallel_sum(const sn_context *ctx, int64_t count, int64_t grain, sn_sum_fn body, void *user) {
-  enum { window = 1024 };
-  double partial[window] = {0}, sum = 0; // a loop that is stopped leaves some out
-  int64_t chunks = chunk_count(count, grain);
-  for (int64_t first = 0; first < chunks; first += window) {
-    int64_t last = first + window < chunks ? first + window : chunks;
-    sum_job job = {body, user, partial, first, grain};
-    int64_t part = (last == chunks ? count : last * grain) - first * grain;
-    sn_parallel_for(ctx, part, grain, add_chunk, &job);
-    for (int64_t c = first; c < last; c++) sum += partial[c - first];
-  }
-  return sum;
-}

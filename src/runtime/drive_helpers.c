@@ -43,10 +43,10 @@ static sn_rt_status check_linear(sn_rt_checker *c) {
   const sn_rt_linear *at = sn_rt_data(c->model, SN_SECTION_DRIVE_LINEAR);
   sn_rt_status status = sn_rt_need_items(c, SN_SECTION_DRIVE_LINEAR, sizeof *at);
   for (uint32_t n = 0; !status && n < items(c->model, SN_SECTION_DRIVE_LINEAR, sizeof(sn_rt_linear)); n++) {
-    uint32_t helper = at[n].place / SN_RT_LINEAR_PLACES;
+    uint32_t helper = at[n].place / SN_RT_LINEAR_PLACES, channel = at[n].place % SN_RT_LINEAR_PLACES;
     if (at[n].value != SN_RT_NO_JOINT && at[n].value >= c->model->info.value_count)
       return SN_RT_BAD(c, "number %u of drive.linear is of a value that does not exist", n);
-    if (helper >= helper_count(c->model) || at[n].place % SN_RT_LINEAR_PLACES >= SN_RT_LINEAR_CHANNELS)
+    if (helper >= helper_count(c->model) || (channel >= SN_RT_LINEAR_CHANNELS && channel != SN_RT_LINEAR_FACTOR))
       return SN_RT_BAD(c, "number %u of drive.linear is of a channel that does not exist", n);
     if (n > 0 && helper < at[n - 1].place / SN_RT_LINEAR_PLACES)
       return SN_RT_BAD(c, "number %u of drive.linear is not in the order of the helpers", n);

@@ -62,12 +62,17 @@ SN_RT_BOTH void sn_rt_helper_local(const float centre[3], const float channels[S
   }
 }
 
-// What the values add, linear in them: t + r x (x - centre) + s (x - centre), s along the axes. Returns the next helper's.
+// What values and products of values add: t + r x (x - centre) + s (x - centre), s along the axes. Returns the next helper's.
 SN_RT_BOTH const sn_rt_linear *sn_rt_helper_linear(const sn_rt_linear *at, const sn_rt_linear *end, uint32_t helper,
                                                    const float *values, float out[SN_RT_LINEAR_PLACES]) {
+  float factor = 1;
   for (int c = 0; c < SN_RT_LINEAR_PLACES; c++) out[c] = 0;
-  for (; at < end && at->place / SN_RT_LINEAR_PLACES == helper; at++)
-    out[at->place % SN_RT_LINEAR_PLACES] += at->number * (at->value == SN_RT_NO_JOINT ? 1 : values[at->value]);
+  for (; at < end && at->place / SN_RT_LINEAR_PLACES == helper; at++) {
+    int place = at->place % SN_RT_LINEAR_PLACES;
+    factor *= at->number * (at->value == SN_RT_NO_JOINT ? 1 : values[at->value]);
+    if (place == SN_RT_LINEAR_FACTOR) continue;
+    out[place] += factor, factor = 1;
+  }
   return at;
 }
 

@@ -9,7 +9,7 @@
 #include "solve/lapack.h"
 #include "solve/solve.h"
 
-enum { most_sample = 30000, rounds = 28, rounds_of_choice = 4 };
+enum { most_sample = 30000, tried = 256, rounds = 28, rounds_of_choice = 4 };
 
 static const double ridge = 1e-6;     // of the weights on bones that move, relative to the mean vertex's energy
 static const double worth = 0.01;     // of an influence: what it takes off the mean vertex's squared error
@@ -22,29 +22,34 @@ static double value_at(const sn_face_solve *s, int frame, int v) {
   return values->values[(size_t)frame * (size_t)values->count + (size_t)v] - values->rest[v];
 }
 
-// The values that change, their ranges and factors; of the others a note.
+// v_s of a value or a product of two.
+static double feature_at(const sn_face_solve *s, int frame, int a, int b) {
+  double v = value_at(s, frame, s->values[a]) / ((double)s->ranges[a][1] - (double)s->ranges[a][0]);
+  return b < 0 ? v : v * feature_at(s, frame, b, -1);
+}
+
+// The values that change and their ranges; of the others a note.
 static sn_status find_values(sn_face_solve *s, sn_train_report *report) {
   const sn_values *values = &s->examples->values;
   int idle = 0;
   const char *name = "";
   s->values = SN_NEW(s->ctx, s->memory, int, values->count);
   s->ranges = sn_arena_alloc(s->ctx, s->memory, (size_t)values->count, sizeof *s->ranges);
-  s->factors = SN_NEW(s->ctx, s->memory, double, values->count);
-  if (!s->values || !s->ranges || !s->factors) return s->ctx->error.status;
+  if (!s->values || !s->ranges) return s->ctx->error.status;
   for (int v = 0; v < values->count; v++) {
     double low = 0, high = 0;
     for (int k = 0; k < s->keys->count; k++) {
       double value = value_at(s, s->keys->frames[k], v);
       low = fmin(low, value), high = fmax(high, value);
     }
-    float *range = s->ranges[s->shape_count];
+    float *range = s->ranges[s->value_count];
     range[0] = (float)(values->rest[v] + low), range[1] = (float)(values->rest[v] + high);
     if (range[1] > range[0])
-      s->factors[s->shape_count] = sqrt(6) * (low + high) / 2 / (high - low), s->values[s->shape_count++] = v;
+      s->values[s->value_count++] = v;
     else if (idle++ == 0)
       name = values->names[v];
   }
-  if (s->shape_count == 0)
+  if (s->value_count == 0)
     return sn_fail(
       s->ctx, SN_BAD_INPUT,
       "none of the %d values ('%s', ...) changes in the training frames: train on frames that change them "
@@ -57,7 +62,96 @@ static sn_status find_values(sn_face_solve *s, sn_train_report *report) {
   return SN_OK;
 }
 
-// Least squares: the shapes whose sums, with the values as factors, are the frames.
+// From where vertex i rests to where it is at key k, without the joint's motion.
+static sn_vec3 displacement(const sn_face_solve *s, int k, int i) {
+  sn_vec3 x = sn_vec3_from(sn_frame(&s->examples->frames, s->keys->frames[k])[i]);
+  return sn_vec3_sub(s->unpose ? sn_affine_apply(s->unpose[k], x) : x, sn_vec3_from(s->examples->rest.positions[i]));
+}
+
+// Features and displacements of some vertices at some frames, for the choice of products.
+typedef struct products {
+  sn_face_solve *s;
+  int frame_count, column_count, count; // count: of the orthonormal features so far
+  int *frames;                          // of the keys
+  double *left, *basis, *sums, squared; // left: of the displacements, frame_count * column_count
+} products;
+
+// What feature (a, b) adds to those so far, as the next row of the basis; false: less than a hundredth of it.
+static bool add_direction(products *p, int a, int b) {
+  int n = p->frame_count;
+  double *r = p->basis + (size_t)p->count * (size_t)n, whole = 0, part = 0;
+  for (int k = 0; k < n; k++) r[k] = feature_at(p->s, p->s->keys->frames[p->frames[k]], a, b), whole += r[k] * r[k];
+  for (int pass = 0; pass < 2 * p->count; pass++) { // twice, for its digits
+    const double *q = p->basis + (size_t)(pass % p->count) * (size_t)n;
+    double along = 0;
+    for (int k = 0; k < n; k++) along += q[k] * r[k];
+    for (int k = 0; k < n; k++) r[k] -= along * q[k];
+  }
+  for (int k = 0; k < n; k++) part += r[k] * r[k];
+  for (int k = 0; k < n; k++) r[k] /= sqrt(part > 0 ? part : 1);
+  return part > (SN_WORTH_IT - 1) * whole && p->count + 1 < n;
+}
+
+// A product has to lower the error of generalised cross-validation, |residual|^2 / (frames - features)^2.
+static void try_shape(products *p, int a, int b) {
+  size_t columns = (size_t)p->column_count;
+  const double *r = p->basis + (size_t)p->count * (size_t)p->frame_count;
+  double gain = 0, count = p->frame_count - p->count;
+  bool is_new = add_direction(p, a, b);
+  memset(p->sums, 0, columns * sizeof *p->sums);
+  for (int k = 0; is_new && k < p->frame_count; k++)
+    for (size_t c = 0; c < columns; c++) p->sums[c] += r[k] * p->left[(size_t)k * columns + c];
+  for (size_t c = 0; c < columns; c++) gain += p->sums[c] * p->sums[c];
+  double before = p->squared / (count * count), after = (p->squared - gain) / ((count - 1) * (count - 1));
+  if (b >= 0 && (!is_new || !(after * SN_WORTH_IT < before))) return;
+  p->s->shapes[p->s->shape_count][0] = a, p->s->shapes[p->s->shape_count++][1] = b;
+  if (!is_new) return;
+  p->squared -= gain, p->count++;
+  for (int k = 0; k < p->frame_count; k++)
+    for (size_t c = 0; c < columns; c++) p->left[(size_t)k * columns + c] -= r[k] * p->sums[c];
+}
+
+static void fill_left(products *p, const int *vertices) {
+  double *to = p->left;
+  for (int k = 0; k < p->frame_count; k++)
+    for (int i = 0; i < p->column_count / 3; i++, to += 3) {
+      sn_vec3 d = displacement(p->s, p->frames[k], vertices[i]);
+      to[0] = d.x, to[1] = d.y, to[2] = d.z, p->squared += sn_vec3_dot(d, d);
+    }
+}
+
+// The values, then those of their squares and products that the frames show.
+static sn_status find_shapes(sn_face_solve *s) {
+  sn_arena scratch = sn_arena_new(s->ctx);
+  products p = {.s = s};
+  int vertex_count, n = s->value_count, most;
+  int *vertices = sn_helper_spread(s->ctx, &scratch, s->examples->rest.vertex_count, tried, &vertex_count);
+  p.frames = sn_helper_spread(s->ctx, &scratch, s->keys->count, tried, &p.frame_count);
+  p.column_count = 3 * vertex_count, most = n + p.frame_count;
+  s->shapes = sn_arena_alloc(s->ctx, s->memory, (size_t)most, sizeof *s->shapes);
+  s->factors = SN_NEW(s->ctx, s->memory, double, most);
+  p.left = SN_NEW(s->ctx, &scratch, double, (size_t)p.frame_count *(size_t)p.column_count);
+  p.basis = SN_NEW(s->ctx, &scratch, double, (size_t)p.frame_count *(size_t)p.frame_count);
+  p.sums = SN_NEW(s->ctx, &scratch, double, p.column_count);
+  bool ready = vertices && p.frames && s->shapes && s->factors && p.left && p.basis && p.sums;
+  if (ready) fill_left(&p, vertices);
+  for (int a = 0; ready && a < n; a++) try_shape(&p, a, -1);
+  for (int apart = 0; ready && apart < n; apart++)
+    for (int a = 0; a + apart < n; a++) try_shape(&p, a, a + apart);
+  for (int f = 0; ready && f < s->shape_count; f++) {
+    s->factors[f] = sqrt(6);
+    for (int k = 0; k < 2; k++) {
+      int a = s->shapes[f][k];
+      if (a < 0) continue;
+      double low = (double)s->ranges[a][0], high = (double)s->ranges[a][1];
+      s->factors[f] *= ((low + high) / 2 - s->examples->values.rest[s->values[a]]) / (high - low);
+    }
+  }
+  sn_arena_free(&scratch);
+  return ready ? SN_OK : s->ctx->error.status;
+}
+
+// Least squares: the shapes whose sums, with the features as factors, are the frames.
 static sn_status find_regression(sn_face_solve *s) {
   size_t shapes = (size_t)s->shape_count, frames = (size_t)s->keys->count;
   double *gram = SN_NEW(s->ctx, s->memory, double, shapes *shapes), mean = 0;
@@ -65,8 +159,7 @@ static sn_status find_regression(sn_face_solve *s) {
   if (!gram || !s->regression) return s->ctx->error.status;
   for (size_t a = 0; a < shapes; a++)
     for (size_t k = 0; k < frames; k++)
-      s->regression[a * frames + k] =
-        value_at(s, s->keys->frames[k], s->values[a]) / ((double)s->ranges[a][1] - (double)s->ranges[a][0]);
+      s->regression[a * frames + k] = feature_at(s, s->keys->frames[k], s->shapes[a][0], s->shapes[a][1]);
   for (size_t a = 0; a < shapes; a++)
     for (size_t b = 0; b <= a; b++)
       for (size_t k = 0; k < frames; k++)
@@ -79,11 +172,9 @@ static sn_status find_regression(sn_face_solve *s) {
 // How far the shapes move vertex i.
 static void fill_target(const sn_face_solve *s, int i, float *out) {
   size_t frames = (size_t)s->keys->count;
-  sn_vec3 rest = sn_vec3_from(s->examples->rest.positions[i]);
   memset(out, 0, sn_face_dims(s) * sizeof *out);
   for (size_t k = 0; k < frames; k++) {
-    sn_vec3 x = sn_vec3_from(sn_frame(&s->examples->frames, s->keys->frames[k])[i]);
-    sn_vec3 d = sn_vec3_sub(s->unpose ? sn_affine_apply(s->unpose[k], x) : x, rest);
+    sn_vec3 d = displacement(s, (int)k, i);
     for (int a = 0; a < s->shape_count; a++) {
       double factor = s->regression[(size_t)a * frames + k];
       if (factor == 0) continue;
@@ -122,8 +213,9 @@ static sn_status prepare(sn_face_solve *s, sn_train_report *report) {
   sn_context *ctx = s->ctx;
   const sn_mesh *rest = &s->examples->rest;
   sn_status status = find_values(s, report);
-  if (status == SN_OK) status = find_regression(s);
   if (status == SN_OK) status = find_unposed(s);
+  if (status == SN_OK) status = find_shapes(s);
+  if (status == SN_OK) status = find_regression(s);
   s->sample = sn_helper_spread(ctx, s->memory, rest->vertex_count, most_sample, &s->sample_count);
   if (status == SN_OK && !s->sample) status = ctx->error.status;
   if (status == SN_OK) status = sn_skin_new(ctx, s->sample_count, s->options->influences, &s->skin);
@@ -364,35 +456,50 @@ static sn_status alternate(sn_face_solve *s, double *least) {
 typedef struct written {
   sn_rt_helper *helpers;
   sn_rt_linear *numbers;
+  double *alone; // of a channel: the numbers of the values
   size_t helper_count, number_count;
 } written;
 
-static void write_number(written *w, uint16_t value, int channel, double number) {
-  uint16_t place = (uint16_t)(SN_RT_LINEAR_PLACES * (int)w->helper_count + channel);
-  if (number != 0) w->numbers[w->number_count++] = (sn_rt_linear){value, place, (float)number};
+static void write_number(written *w, int value, int channel, double number) {
+  int place = SN_RT_LINEAR_PLACES * (int)w->helper_count + channel;
+  if (number != 0)
+    w->numbers[w->number_count++] = (sn_rt_linear){(uint16_t)value, (uint16_t)place, (float)number};
 }
 
-// The runtime has values from 0 to SN_RT_VALUE_SPAN over their range.
+// x v_a v_b with v = u / SN_RT_VALUE_SPAN + c, u the value as the runtime has it.
+static void write_channel(const sn_face_solve *s, int bone, int channel, written *w) {
+  double still = 0, slope = 1 / (double)SN_RT_VALUE_SPAN;
+  memset(w->alone, 0, (size_t)s->value_count * sizeof *w->alone);
+  for (int f = 0; f < s->shape_count; f++) {
+    double x = sn_face_x(s, bone, f)[channel], c[2] = {0, 1};
+    int a = s->shapes[f][0], b = s->shapes[f][1];
+    for (int k = 0; k < (b < 0 ? 1 : 2); k++) {
+      double low = (double)s->ranges[s->shapes[f][k]][0], high = (double)s->ranges[s->shapes[f][k]][1];
+      c[k] = (low - (double)(float)s->examples->values.rest[s->values[s->shapes[f][k]]]) / (high - low);
+    }
+    still += x * c[0] * c[1], w->alone[a] += x * slope * c[1];
+    if (b < 0 || x == 0) continue;
+    w->alone[b] += x * slope * c[0];
+    write_number(w, a, SN_RT_LINEAR_FACTOR, slope);
+    write_number(w, b, channel, x * slope);
+  }
+  for (int v = 0; v < s->value_count; v++) write_number(w, v, channel, w->alone[v]);
+  write_number(w, SN_RT_NO_JOINT, channel, still);
+}
+
 static sn_status write_bones(const sn_face_solve *s, const int *new_of, written *w) {
-  size_t all = (size_t)s->bone_count * (size_t)(s->shape_count + 1) * SN_FACE_CHANNELS;
+  size_t all = (size_t)s->bone_count * (size_t)(2 * s->shape_count + 1) * SN_FACE_CHANNELS;
   bool joint = s->examples->skeleton.joint_count > 0;
   w->helpers = SN_NEW(s->ctx, s->memory, sn_rt_helper, s->bone_count);
   w->numbers = SN_NEW(s->ctx, s->memory, sn_rt_linear, all);
-  if (!w->helpers || !w->numbers) return s->ctx->error.status;
+  w->alone = SN_NEW(s->ctx, s->memory, double, s->value_count);
+  if (!w->helpers || !w->numbers || !w->alone) return s->ctx->error.status;
   for (int h = joint; h < s->bone_count; h++) {
     if (new_of[h] < 0) continue;
     sn_rt_helper *to = w->helpers + w->helper_count;
     to->parent = joint ? 0 : SN_RT_NO_JOINT;
     for (int c = 0; c < 3; c++) to->centre[c] = (float)s->centres[h][c];
-    for (int c = 0; c < SN_FACE_CHANNELS; c++) {
-      double still = 0;
-      for (int f = 0; f < s->shape_count; f++) {
-        double low = (double)s->ranges[f][0], span = (double)s->ranges[f][1] - low, x = sn_face_x(s, h, f)[c];
-        write_number(w, (uint16_t)f, c, x / (double)SN_RT_VALUE_SPAN);
-        still += x * (low - (double)(float)s->examples->values.rest[s->values[f]]) / span;
-      }
-      write_number(w, SN_RT_NO_JOINT, c, still);
-    }
+    for (int c = 0; c < SN_FACE_CHANNELS; c++) write_channel(s, h, c, w);
     w->helper_count++;
   }
   return SN_OK;
@@ -401,22 +508,22 @@ static sn_status write_bones(const sn_face_solve *s, const int *new_of, written 
 static sn_status describe(sn_face_solve *s, sn_plan *plan, sn_train_report *report) {
   const sn_examples *e = s->examples;
   int *new_of = SN_NEW(s->ctx, s->memory, int, s->bone_count), bones;
-  const char **names = SN_NEW(s->ctx, s->memory, const char *, s->shape_count);
+  const char **names = SN_NEW(s->ctx, s->memory, const char *, s->value_count);
   written w = {0};
   sn_turn *turns = NULL;
   if (!new_of || !names) return s->ctx->error.status;
   bones = sn_helper_number(&plan->skin, 1, s->bone_count, new_of); // the still one is the joint, where there is one
   sn_status status = write_bones(s, new_of, &w);
   if (status != SN_OK) return status;
-  for (int f = 0; f < s->shape_count; f++) names[f] = e->values.names[s->values[f]];
+  for (int v = 0; v < s->value_count; v++) names[v] = e->values.names[s->values[v]];
   plan->desc.drive = SN_RT_DRIVE_HELPERS, plan->desc.palette_count = bones;
-  plan->desc.value_count = s->shape_count, plan->desc.value_names = names;
+  plan->desc.value_count = s->value_count, plan->desc.value_names = names;
   plan->desc.value_ranges = (const float(*)[2])s->ranges;
   sn_plan_add(plan, SN_SECTION_DRIVE_HELPERS, w.helpers, w.helper_count * sizeof *w.helpers);
   sn_plan_add(plan, SN_SECTION_DRIVE_LINEAR, w.numbers, w.number_count * sizeof *w.numbers);
   snprintf(report->learned, sizeof report->learned,
-           "%d shapes as %d bones with %zu numbers, and one that does not move", s->shape_count, bones - 1,
-           w.number_count);
+           "%d shapes and %d products as %d bones with %zu numbers, and one that does not move", s->value_count,
+           s->shape_count - s->value_count, bones - 1, w.number_count);
   if (e->skeleton.joint_count == 0) return SN_OK;
   status = sn_turns_make(s->ctx, s->memory, e, s->keys, &turns);
   return status == SN_OK ? sn_plan_references(s->ctx, plan, turns, e->skeleton.joint_count) : status;

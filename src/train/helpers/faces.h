@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Blend shapes as bones (after Kavan and others 2024): M_h = I + sum_s v_s D_hs, linear in the values v, D_hs of few numbers.
+// Blend shapes as bones (after Kavan and others 2024): M_h = I + sum_s v_s D_hs, D_hs of few numbers, v_s a value or, where the
+// frames show it, a product of two.
 // Errors r_s of single shapes add up in mixtures: with v uniform in its range, of mean m and variance 1/12, the expected squared
 // error is sum_s |r_s|^2 / 12 + |sum_s m_s r_s|^2. Single shapes count as much: together 2 sum_s |r_s|^2 + 12 |sum_s m_s r_s|^2,
 // and the second is one more shape, the mean mixture.
@@ -21,10 +22,11 @@ typedef struct sn_face_solve {
   const sn_examples *examples;
   const sn_keys *keys;
   const sn_face_options *options;
-  int shape_count, *values; // the values that change, each with its shape
-  float (*ranges)[2];       // of these; v is the value minus that of the rest mesh, over the length of its range
-  double *factors;          // c_s = sqrt(6) m_s: of the shapes in the mean mixture
-  double *regression;       // shape_count * keys->count: the shapes are these sums of the frames
+  int value_count, *values;      // those that change
+  float (*ranges)[2];            // of these; v is the value minus that of the rest mesh, over the length of its range
+  int shape_count, (*shapes)[2]; // a value each, then products of two; -1: 1
+  double *factors;               // c_s = sqrt(6) m_s: of the shapes in the mean mixture
+  double *regression;            // shape_count * keys->count: the shapes are these sums of the frames
   sn_affine *unpose;        // of the joint, in every frame; NULL: there is none
   int sample_count, *sample;
   float *targets;   // sample_count * sn_face_dims: how far the shapes, then the mean mixture, move the vertices

@@ -55,7 +55,7 @@ static double polynomial(const double *x, const double *y) {
   double sum = 0;
   for (int a = 0; a < 3; a++) {
     sum += x[a] * y[a];
-    for (int b = a; b < 3; b++) sum += 0.25 * x[a] * x[b] * y[a] * y[b];
+    for (int b = a; b < 3; b++) sum += 0.125 * x[a] * x[b] * y[a] * y[b];
   }
   return sum;
 }
@@ -91,7 +91,7 @@ static double covariance(const made *d, int on, double k[poses][poses]) {
         const double *x = d->vectors[p] + 3 * j, *y = d->vectors[q] + 3 * j;
         bool relevant = abs(j - on) <= 1, parent = j > 1 && abs(j - 1 - on) <= 1;
         k[p][q] += (relevant ? 1 : 0.001) * of_joint(x, y);
-        if (relevant && parent) k[p][q] += 0.1 * dot(x, y) * dot(x - 3, y - 3);
+        if (relevant && parent) k[p][q] += 0.125 * dot(x, y) * dot(x - 3, y - 3);
         if (relevant && p == q) unit += of_joint(x, y) / poses;
         double translation = moved(d, p, q, j) / 2;
         k[p][q] += (relevant ? 1 : 0.001) * translation;

@@ -8,10 +8,12 @@
 
 // Chosen on group A of the suite (docs/measurements.md).
 static const double half = 0.5;        // prior variance of a joint's polynomials, and of its Gaussians
-static const double square = 0.25;     // of the squares among the polynomials, relative to theta itself
-static const double product = 0.1;     // of a pair's products
 static const double length = 1.0 / 32; // of the diagonal: a translation as likely as a rotation by one radian
 static const double pivot = 1e-9; // centres end where the kernel of the next is rounding, relative to the largest
+
+// Prior variance of products of two components, of one joint or of a pair, relative to theta itself: that of the second
+// order in the expansion of the Gaussian kernel.
+static double product_variance(void) { return 1 / (2 * sn_usual_width * sn_usual_width); }
 
 int sn_terms_parent(const sn_residuals *m, int joint) {
   for (int n = 0; n < m->joint_count; n++)
@@ -38,7 +40,7 @@ static sn_status new_features(sn_context *ctx, sn_arena *memory, const sn_residu
 
 // The scale of a feature over its term.
 static double scale_of(const sn_terms *t, int term) {
-  return t->kind == SN_RT_TERMS_JOINT && term >= 3 ? t->scale * sqrt(square) : t->scale;
+  return t->kind == SN_RT_TERMS_JOINT && term >= 3 ? t->scale * sqrt(product_variance()) : t->scale;
 }
 
 // x y z xx xy xz yy yz zz.
@@ -56,7 +58,7 @@ static sn_status make_polynomial(sn_context *ctx, sn_arena *memory, const sn_res
 }
 
 static sn_status make_product(sn_context *ctx, sn_arena *memory, const sn_residuals *m, sn_terms *t) {
-  t->kind = SN_RT_TERMS_PAIR, t->count = t->rank = 9, t->scale = sqrt(product);
+  t->kind = SN_RT_TERMS_PAIR, t->count = t->rank = 9, t->scale = sqrt(product_variance());
   sn_status status = new_features(ctx, memory, m, t);
   for (int p = 0; status == SN_OK && p < m->pose_count; p++) {
     double x[3], y[3];

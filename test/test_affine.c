@@ -147,7 +147,7 @@ static sn_mat3 bounded_stretch(sn_mat3 w) {
 }
 
 // F = R W from the numbers of one bone, and its place where that is predicted: what the runtime does, in double precision.
-static sn_mat3 decode(const double *n, const sn_control_options *o, sn_vec3 centre, sn_vec3 *place) {
+static sn_mat3 decode(const double *n, const sn_affine_options *o, sn_vec3 centre, sn_vec3 *place) {
   sn_quat q = {n[0], n[1], n[2], n[3]};
   sn_mat3 r = sn_quat_to_mat3(sn_quat_normalize(q));
   if (sn_control_dual(o)) {

@@ -9,7 +9,7 @@ cd "$dir" || exit 1
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
 failures=0
 fail() { echo "FAILED: $*"; failures=$((failures + 1)); }
-ranks() { local n=$1; shift; timeout 300 mpirun --quiet -n "$n" "$tool" "$@"; }
+ranks() { local n=$1; shift; timeout -k 10 300 mpirun --quiet -n "$n" "$tool" "$@"; }
 
 "$SINEW" gen body --vertices 2500 --frames 10 --quiet -o set || exit 1
 set=(--rest set/rest.obj --frames set/frames.pc2 --quiet)
@@ -37,12 +37,12 @@ train=("$tool" train --method lbs "${set[@]}" -o out.sinew)
 once "cannot open" ranks 3 train --method lbs --rest set/rest.obj --frames none.pc2 -o out.sinew
 once "did you mean --method" ranks 2 train --methd lbs
 "$SINEW" gen body --vertices 2500 --frames 10 --seed 5 --quiet -o other
-once "rank 1 reads other files than rank 0" timeout 300 mpirun --quiet -n 1 "${train[@]}" : -n 1 "$tool" train --method lbs \
+once "rank 1 reads other files than rank 0" timeout -k 10 300 mpirun --quiet -n 1 "${train[@]}" : -n 1 "$tool" train --method lbs \
   --rest set/rest.obj --frames other/frames.pc2 --skeleton set/skeleton.glb --keys every:2 -o out.sinew
-once "rank 1: .*out of memory" timeout 300 mpirun --quiet -n 1 "${train[@]}" : -n 1 "${train[@]}" --memory 400K
+once "rank 1: .*out of memory" timeout -k 10 300 mpirun --quiet -n 1 "${train[@]}" : -n 1 "${train[@]}" --memory 400K
 
 # One of them is killed.
-timeout 300 mpirun --quiet -n 2 "$tool" rig --rest set/rest.obj --frames set/frames.pc2 --iterations 100000 -o out.glb --quiet > said.txt 2>&1 &
+timeout -k 10 300 mpirun --quiet -n 2 "$tool" rig --rest set/rest.obj --frames set/frames.pc2 --iterations 100000 -o out.glb --quiet > said.txt 2>&1 &
 runner=$!
 for _ in $(seq 1200); do
   victim=$(pgrep -n -f "^$tool rig --rest set/rest.obj --frames set/frames.pc2 --iterations 100000") && break

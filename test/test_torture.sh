@@ -6,6 +6,7 @@ case $SINEW in *sanitize*) echo "skipped: the sanitizers have their own allocato
 "$here/allocations.sh" 1
 ONLY=rig-fbx "$here/allocations.sh" 15
 ONLY=info-fbx "$here/allocations.sh" 15
+ONLY=info-x "$here/allocations.sh" 15
 "$here/kills.sh" 12
 "$here/writers.sh" 2
 "$here/page.sh" 30 20 || [ $? = 77 ]

@@ -132,11 +132,7 @@ static void consider_times(fit_job *job) {
   }
   for (int n = 2; n <= 10; n++) {
     r.rate = n;
-    better(job, error_of(job, &r), "the frames are every %d%s frame of the clip: give `fps` %g", n,
-           n == 2   ? "nd"
-           : n == 3 ? "rd"
-                    : "th",
-           job->fps / n);
+    better(job, error_of(job, &r), "the frames are one in %d of the clip: give `fps` %g", n, job->fps / n);
   }
   r = job->plain, r.backwards = true;
   better(job, error_of(job, &r), "the frames run backwards");

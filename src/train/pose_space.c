@@ -56,15 +56,8 @@ static bool is_above(const int *parents, int joint, int other) {
   return other == joint;
 }
 
-// Whether `joint` shares skin with its parent, or beyond joints without any with one further up.
-static bool is_joined(const sn_near *near, const int *parents, int joint) {
-  int above = parents[joint];
-  while (above >= 0 && !sn_near_beside(near, joint, above)) above = parents[above];
-  return above >= 0;
-}
-
-// A joint that shares no skin with those above it gets the one that shares skin with it and stays nearest; joined[]:
-// which share skin then.
+// A joint that shares no skin with its parent gets the one that shares skin with it and stays nearest; joined[]: which
+// share skin with their parents then.
 static sn_status choose_parents(sn_context *ctx, sn_arena *memory, const sn_examples *e, const sn_keys *keys,
                                 int *parents, bool *joined) {
   const sn_skeleton loose = {.joint_count = e->skeleton.joint_count};
@@ -73,7 +66,7 @@ static sn_status choose_parents(sn_context *ctx, sn_arena *memory, const sn_exam
   for (int n = 0; status == SN_OK && n < loose.joint_count; n++) {
     int joint = e->skeleton.order[n];
     if (parents[joint] < 0) continue;
-    joined[joint] = is_joined(&near, parents, joint);
+    joined[joint] = sn_near_beside(&near, joint, parents[joint]);
     double least = joined[joint] ? 0 : INFINITY;
     for (int k = 0; least > 0 && k < near.beside[joint].count; k++) {
       int other = near.beside[joint].joints[k];

@@ -23,8 +23,8 @@ static const double sn_usual_width = 2, sn_usual_ridge = 1e-3;
 // In the published pose spaces, rotations, distances and spreads below this part of the largest count as none.
 static const double sn_hardly_any = 1e-2;
 
-// One local rotation per joint, relative to its parent; parents first. A joint that shares no skin with those above it
-// is relative to the one that shares skin with it and stays nearest: feet that inverse kinematics moves are children of
+// One local rotation per joint, relative to its parent; parents first. A joint that shares no skin with its parent is
+// relative to the one that shares skin with it and stays nearest: feet that inverse kinematics moves are children of
 // the root. `memory` owns the result.
 sn_status sn_turns_make(sn_context *ctx, sn_arena *memory, const sn_examples *examples, const sn_keys *keys,
                         sn_turn **out);

@@ -133,7 +133,7 @@ static int run(cli *c) {
 }
 
 static const cli_option options[] = {
-  {"--method", "SPEC", "auto", "NAME or NAME:key=value,...; auto chooses one by cross-validation", cli_quality},
+  {"--method", "SPEC", "auto", "NAME or NAME:key=value,...; auto: by cross-validation", cli_quality},
   {"-o", "MODEL.sinew", NULL, "model to write", cli_output | cli_needed},
   {"--max-bytes", "N", NULL, "largest size of the model", cli_quality},
   {"--max-time", "X", NULL, "longest evaluation, in times of linear blend skinning", cli_quality},

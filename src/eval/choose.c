@@ -159,8 +159,8 @@ static double least_error(const chooser *c, int folds) {
 
 static sn_status try_all(chooser *c) {
   sn_status status = SN_OK;
-  for (int f = 0; f < c->folds.fold_count; f++) { // the first alone may be the rest pose, where all are exact
-    double most = f > 1 ? far_behind * fmax(least_error(c, f), c->limits->error) : INFINITY;
+  for (int f = 0; f < c->folds.fold_count; f++) {
+    double most = f > 0 ? far_behind * fmax(least_error(c, f), c->limits->error) : INFINITY;
     for (int n = 0; status == SN_OK && n < c->out->count; n++) {
       const sn_candidate *candidate = &c->out->candidates[n];
       bool behind = candidate->folds < f || candidate->held_out.rms_pct_diag > most;

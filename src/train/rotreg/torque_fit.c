@@ -350,11 +350,10 @@ static sn_status fit_published(fit_job *job) {
   const part all = {job, 0, job->d->rotations->pose_count, job->d->data->folds->folds[0].poses, &w};
   int least = at_end(&all, load, 0), largest = at_end(&all, load, 1);
   if (least < published_enough || largest < published_enough || least + largest > all.count) {
-    return sn_fail(
-      job->ctx, SN_BAD_INPUT,
-      "published=1 takes its predictors from the extreme examples, and needs %d training frames for either "
-      "end of the torque range; train on more frames, or leave out published=1",
-      published_enough);
+    return sn_fail(job->ctx, SN_BAD_INPUT,
+                   "published=1 takes its predictors from the extreme examples, and needs %d training frames at both "
+                   "ends of the torque range; train on more frames, or leave out published=1",
+                   published_enough);
   }
   if (different_torques(job, load) <= degree) {
     return sn_fail(job->ctx, SN_BAD_INPUT,

@@ -591,8 +591,8 @@ static double neighbour_variation(sn_context *ctx, const sn_examples *e, const t
 }
 
 // The figures of Kim 2010, Table 1 (5 of 50 and 19 of 86 frames, spread evenly): smoothed weights let errors vary less between
-// neighbours and raise them by less than 60 % (by how much depends on the BLAS kernels: bones are found in a local minimum); as
-// published, affine bones are better than dual quaternions and no worse than rigid bones with the Poisson step.
+// neighbours and raise them by less than 20 %; as published, affine bones are better than dual quaternions and than rigid bones with
+// the Poisson step.
 static void test_arm_and_leg(void **state) {
   (void)state;
   figures_only();
@@ -616,9 +616,9 @@ static void test_arm_and_leg(void **state) {
       release(&t);
     }
     assert_below(variation[smoothed], variation[rough]);
-    assert_below(test[smoothed], 1.6 * test[rough]);
+    assert_below(test[smoothed], 1.2 * test[rough]);
     assert_below(test[affine], test[dual]);
-    assert_below(test[affine], 1.05 * test[rigid]); // better with most BLAS kernels, in another local minimum as good
+    assert_below(test[affine], test[rigid]);
     sn_examples_free(&e);
   }
 }

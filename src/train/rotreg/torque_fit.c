@@ -119,12 +119,15 @@ static void fit_together(const part *p, const sn_rotreg_predictor *base, sn_torq
   for (int n = 0; n < 6; n++) out->ends[n / 3].h[n % 3][terms - 1] += 1;
 }
 
-// The poses of the part at one end of the range, into w->pick.
+// The poses of the part at one end of the range, into w->pick: those than which fewer than `published_enough` are more extreme.
 static int at_end(const part *p, int load, int end) {
-  int found = 0;
+  const double *x = p->job->d->loads->x;
+  int found = 0, sign = end ? -1 : 1;
   for (int i = 0; load >= 0 && i < p->count; i++) {
-    double x = p->job->d->loads->x[joint_row(p->job, p->pick[i]) + (size_t)load];
-    if (end == 0 ? x <= sn_rotreg_rounding : x >= 1 - sn_rotreg_rounding) p->w->pick[found++] = p->pick[i];
+    int beyond = 0;
+    double at = sign * x[joint_row(p->job, p->pick[i]) + (size_t)load] - sn_rotreg_rounding;
+    for (int k = 0; k < p->count; k++) beyond += sign * x[joint_row(p->job, p->pick[k]) + (size_t)load] < at;
+    if (beyond < published_enough) p->w->pick[found++] = p->pick[i];
   }
   return found;
 }
@@ -345,7 +348,8 @@ static sn_status fit_published(fit_job *job) {
   }
   fit_work w = work_of(job, 0);
   const part all = {job, 0, job->d->rotations->pose_count, job->d->data->folds->folds[0].poses, &w};
-  if (at_end(&all, load, 0) < published_enough || at_end(&all, load, 1) < published_enough) {
+  int least = at_end(&all, load, 0), largest = at_end(&all, load, 1);
+  if (least < published_enough || largest < published_enough || least + largest > all.count) {
     return sn_fail(job->ctx, SN_BAD_INPUT,
                    "published=1 takes its predictors from the extreme examples, and needs %d training frames at both "
                    "ends of the torque range; train on more frames, or leave out published=1",

@@ -77,8 +77,7 @@ typedef struct sn_rt_helper {
 } sn_rt_helper;
 
 // A number that a value (0 to SN_RT_VALUE_SPAN; SN_RT_NO_JOINT: 1) is multiplied with, for the translation (3), rotation vector (3)
-// or scale along an axis (3) of a helper, whose matrix is linear in them. place: 16 times the helper, plus the channel; at
-// SN_RT_LINEAR_FACTOR it is a factor of the next number: products of values.
+// or scale along an axis (3) of a helper. place: 16 times the helper, plus the channel; FACTOR: it multiplies the next number.
 enum { SN_RT_LINEAR_CHANNELS = 9, SN_RT_LINEAR_FACTOR = 15, SN_RT_LINEAR_PLACES = 16 };
 typedef struct sn_rt_linear {
   uint16_t value, place;

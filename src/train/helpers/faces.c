@@ -462,8 +462,7 @@ typedef struct written {
 
 static void write_number(written *w, int value, int channel, double number) {
   int place = SN_RT_LINEAR_PLACES * (int)w->helper_count + channel;
-  if (number != 0)
-    w->numbers[w->number_count++] = (sn_rt_linear){(uint16_t)value, (uint16_t)place, (float)number};
+  if (number != 0) w->numbers[w->number_count++] = (sn_rt_linear){(uint16_t)value, (uint16_t)place, (float)number};
 }
 
 // x v_a v_b with v = u / SN_RT_VALUE_SPAN + c, u the value as the runtime has it.

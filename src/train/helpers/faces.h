@@ -27,7 +27,7 @@ typedef struct sn_face_solve {
   int shape_count, (*shapes)[2]; // a value each, then products of two; -1: 1
   double *factors;               // c_s = sqrt(6) m_s: of the shapes in the mean mixture
   double *regression;            // shape_count * keys->count: the shapes are these sums of the frames
-  sn_affine *unpose;        // of the joint, in every frame; NULL: there is none
+  sn_affine *unpose;             // of the joint, in every frame; NULL: there is none
   int sample_count, *sample;
   float *targets;   // sample_count * sn_face_dims: how far the shapes, then the mean mixture, move the vertices
   double *energies; // of the targets, squared

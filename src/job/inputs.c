@@ -180,7 +180,7 @@ sn_status sn_open_model(sn_context *ctx, const char *path, sn_opened *out) {
   if (status != SN_OK) return status;
   status = sn_model_open(ctx, path, out->file.bytes, out->file.size, &out->model);
   if (status != SN_OK) sn_opened_close(out);
-  if (status == SN_BAD_INPUT && sn_is_scene(path))
+  if (status == SN_BAD_FILE && sn_is_scene(path))
     return sn_fail(ctx, status, "%s is no model but a character; `sinew train` makes a model of it", path);
   return status;
 }

@@ -57,7 +57,7 @@ static sn_status find_method(sn_context *ctx, const char *name, const sn_method 
       return SN_OK;
     }
   }
-  return sn_fail_unknown(ctx, "method", name, names);
+  return sn_fail_unknown(ctx, strpbrk(name, ",=") ? "method (options follow a colon)" : "method", name, names);
 }
 
 sn_status sn_method_parse(sn_context *ctx, const char *text, sn_method_spec *out) {

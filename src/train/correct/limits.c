@@ -73,7 +73,7 @@ static bool has_proxy_bones(const sn_rt_model *model) {
 }
 
 // Beyond the training poses a vertex goes as far from its skin as the farthest of all vertices did in training, or
-// twice as far as it did itself.
+// three times as far as it did itself.
 sn_status sn_corrections_limit(sn_corrector *c, sn_corrections *out) {
   int count = c->residuals.vertex_count;
   double farthest = c->options->threshold / 100 * c->residuals.diagonal;
@@ -88,7 +88,7 @@ sn_status sn_corrections_limit(sn_corrector *c, sn_corrections *out) {
   if (status == SN_OK && !out->limit_after) sn_parallel_for(c->ctx, count, 64, before_range, &job);
   for (int i = 0; status == SN_OK && i < count; i++) farthest = fmax(farthest, job.longest[i]);
   for (int i = 0; status == SN_OK && i < count; i++)
-    out->limits[i] = fmaxf(out->limits[i], (float)fmax(farthest, 2 * job.longest[i]));
+    out->limits[i] = fmaxf(out->limits[i], (float)fmax(farthest, 3 * job.longest[i]));
   sn_arena_free(&scratch);
   return status;
 }

@@ -58,7 +58,7 @@ typedef struct fill_job {
   fit_units *units;
   fit_problem *p;
   fit_source *source;
-  bool aligned;  // the motions are known
+  bool aligned;  // units->motion is already filled
   int block;     // rows
   float *buffer; // a block per worker
 } fill_job;

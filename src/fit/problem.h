@@ -64,7 +64,7 @@ static inline void fit_used_one(const fit_problem *p) {
   if (p->file.map) sn_file_used(&p->file, 3 * (size_t)p->f * sizeof *p->x + window);
 }
 
-// Monomials of u~ in this order: xx xy xz x yy yz y zz z 1, so that v~^T G v~ is a dot product of length 10.
+// Monomials of u~ in this order: xx xy xz x yy yz y zz z 1, so that u~^T G u~ is a dot product of length 10.
 enum { FIT_MONOMIALS = 10 };
 
 static inline void fit_monomials(const double u[4], double out[FIT_MONOMIALS]) {

@@ -17,7 +17,7 @@ static double distance3(const float *a, const float *b) {
   return sqrt(x * x + y * y + z * z);
 }
 
-// d_ik = 1 / sqrt(mean_f (|v_i - v_k| - |u_i - u_k|)^2)
+// d_ik = 1 / (sqrt(mean_f (|x_i - x_k| - |u_i - u_k|)^2) + floor)
 static void edge_rigidness(edge_job *job, int from, int to) {
   const fit_problem *p = job->p;
   for (int q = from; q < to; q++) {

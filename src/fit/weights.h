@@ -14,7 +14,7 @@ typedef struct fit_model {
   const fit_problem *p;
   double *t;            // capacity * 4 rows of 3 f: row 4 j + c, column 3 f + r
   float *t32;           // the same in single precision, for the products over all vertices
-  double *gram;         // bones * bones * 10: v~^T gram_jk v~ = sum_f (T_j v~) . (T_k v~)
+  double *gram;         // bones * bones * 10: u~^T G_jk u~ = sum_f (T_j u~) . (T_k u~)
   uint16_t *joint;      // n * limit
   double *weight;       // n * limit; unused slots of a vertex come last, with weight 0
   double *moment;       // bones * 4 rows of 3 f: sum_i w_ij u~_ic (x_i - prediction), at the current weights and t
@@ -80,7 +80,7 @@ sn_status sn_fit_smooth_build(sn_context *ctx, sn_arena *memory, const sn_mesh *
 // radius. Does not update errors, moments and pairs of the model.
 sn_status sn_fit_smooth_weights(sn_context *ctx, const sn_mesh *rest, fit_model *m, double rho, int sweeps);
 
-// Multiplies the weights of all edges.
+// Multiplies all edge weights c_ik by `factor`.
 void sn_fit_smooth_scale(fit_smooth *smooth, int n, double factor);
 // Scales edge weights built for a squared error of 1 to the present error.
 void sn_fit_smooth_by_error(const fit_model *m, fit_smooth *smooth);

@@ -9,7 +9,7 @@
 
 enum {
   sample_vertices = 1000,
-  train_frames = 14, // most of a fold
+  train_frames = 14, // most training and test frames of a fold
   test_frames = 6,
   settle_rounds = 2, // after removing a bone
   folds = 5

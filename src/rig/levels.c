@@ -11,7 +11,7 @@ enum {
   sample_frames = 16,   // most frames of a sample
   sample_least = 1000,  // least vertices of a sample
   sample_per_bone = 50, // vertices of a sample per bone
-  cluster_rounds = 4,   // of assigning and fitting after every split
+  cluster_rounds = 4,   // rounds of assignment and fit after every split
   join_steps = 5,       // Gauss-Newton steps of a new tree
   exchanges = 10,       // most exchanges of the search
   candidates = 4,       // bones tried for each removal
@@ -20,11 +20,10 @@ enum {
 };
 static const double pays_meanwhile = 0.003; // least relative gain (squared error) of a round, in intermediate steps
 static const double pays_at_last = 0.0005;  // the same in the final rounds
-static const double bearable_rise =
-  0.01; // largest relative increase of the squared error to move joints inside, per round
-static const double dear_inside = 1.2;     // largest factor on the rms error to move joints inside, at the end
-static const double worth_given = 0.02;    // least relative gain (squared error) of a bone
-static const double enough_better = 0.998; // an exchange is kept if it lowers the squared error to this part
+static const double bearable_rise = 0.01;   // most relative increase (squared error) per round to move joints inside
+static const double dear_inside = 1.2;      // largest factor on the rms error to move joints inside, at the end
+static const double worth_given = 0.02;     // least relative gain (squared error) of a bone
+static const double enough_better = 0.998;  // an exchange is kept if it lowers the squared error to this part
 
 typedef struct rig_rounds {
   int least, most;

@@ -8,10 +8,10 @@
 #include "sinew/rig.h"
 
 static const double quiet = 0.1; // quantile of the patches that bend least
-static const double even = 2; // most times the quiet residual that the median may be; above, bending hides the noise
+static const double even = 2;    // largest ratio of the median to the quiet residual; above, bending hides the noise
 static const double strange = 0.5;      // a frame is wrong if its median residual over radius exceeds this
-static const double stands_out = 3;     // and so many times the median over the frames
-static const double patch_part = 0.008; // of the vertices
+static const double stands_out = 3;     // and exceeds this times the median over the frames
+static const double patch_part = 0.008; // vertices of a patch, relative to all
 static const double rounding = 8 * (double)FLT_EPSILON; // of the diagonal: residuals below are rounding
 enum { least_patch = 24, most_patch = 200, probes = most_patch, probe_frames = 16 };
 

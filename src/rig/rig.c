@@ -214,7 +214,7 @@ static sn_status decide_bones(sn_context *ctx, const rig_task *task, const sn_ri
                    .error_pct = o->error_pct,
                    .noise_pct = o->noise_pct};
   *bones = o->bones;
-  if (*bones > 0 || o->solver == SN_RIG_PUBLISHED) return SN_OK; // Le and Deng prune
+  if (*bones > 0 || o->solver == SN_RIG_PUBLISHED) return SN_OK; // it prunes bones
   sn_rig_report *r = &out->report;
   sn_status status = sn_rig_count_bones(ctx, &out->memory, &task->p, &how, r);
   *bones = r->curve_choice;

@@ -34,7 +34,7 @@ typedef struct rig_way {
 // repeats the bones' step since the last round, and undoes it where the error does not fall.
 sn_status sn_rig_round(sn_context *ctx, fit_model *m, const rig_way *way, fit_support mode, bool extrapolate);
 
-// Bones for the present weights; m->error is that of the new bones.
+// Fits the bones to the present weights and updates m->error.
 sn_status sn_rig_refit(sn_context *ctx, fit_model *m, const rig_way *way);
 
 // Moves joints from outside the body to its inside, one by one, while the squared error grows by less than `most` in total.
@@ -126,7 +126,7 @@ sn_status sn_rig_remove_cheapest(sn_context *ctx, fit_model *m, const rig_way *w
 
 // Options of sn_rig_count_bones.
 typedef struct rig_count {
-  int most, limit;  // bones to choose, influences
+  int most, limit;  // most bones, most influences per vertex
   double percent;   // one solver unit in percent of the diagonal
   double error_pct; // target rms error in percent of the diagonal; 0: none
   double noise_pct; // rms noise of the frames in percent of the diagonal

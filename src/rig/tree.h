@@ -34,7 +34,7 @@ sn_status sn_rig_tree_new(sn_context *ctx, sn_arena *memory, int capacity, rig_t
 void sn_rig_tree_copy(const rig_tree *from, rig_tree *to);
 
 // Topology and joints from free bones (Le and Deng 2014): the minimum spanning tree of the joint cost over the weight
-// overlap, and the root whose motion alone explains the mesh best. Needs m->pair.
+// overlap; the root is a central bone whose motion alone explains the mesh well. Needs m->pair.
 sn_status sn_rig_tree_build(sn_context *ctx, const fit_model *m, rig_tree *tree);
 
 // If the root has little weight, makes the bone nearest to the middle of the body with enough weight the root. Does not

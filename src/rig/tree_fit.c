@@ -14,8 +14,8 @@
 typedef struct frame_work {
   sn_affine *bone, *trial; // bones
   double (*moment)[3][4];  // bones: residual moments
-  double (*changed)[3][4]; // bones: those of the trial
-  double (*arm)[3][4];     // bones: [R_j | -R_j C_j], which gives y
+  double (*changed)[3][4]; // bones: residual moments of the trial
+  double (*arm)[3][4];     // bones: [R_j | -R_j C_j]; maps u~ to y
   double *gradient, *step; // 6 bones each: rotation and shift of each bone
   rig_cg cg;
 } frame_work;

@@ -13,7 +13,7 @@ static const double sn_bone_ridge = 1e-2;
 typedef struct sn_cluster_tree {
   int leaf_count;  // triangles
   int (*joins)[2]; // leaf_count - 1, in order: joins the groups of these two triangles
-  double *costs;   // E_A->B of each join
+  double *costs;   // of each join: min(E_A->B, E_B->A)
 } sn_cluster_tree;
 
 // T_A: the affine maps that fit the vertices of group A best. E_A->B: the squared error of A's vertices under T_B. A join costs

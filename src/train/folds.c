@@ -61,7 +61,7 @@ static int link_similar(int count, int dims, const double *rows, double part, in
 // Assigns the poses of one clip to folds.
 static sn_status deal_clip(sn_context *ctx, sn_arena *memory, int count, int dims, const double *rows, int *fold_of) {
   static const double similar = 0.25; // of the rms distance (METHODS.md, Folds)
-  enum { most_linked = 4096 };        // every pair is compared: longer clips are cut into runs
+  enum { most_linked = 4096 };        // single linkage compares all pairs: longer clips are cut into runs
   int *queue = SN_NEW(ctx, memory, int, count), *fold_of_cluster = SN_NEW(ctx, memory, int, count);
   if (!queue || !fold_of_cluster) return ctx->error.status;
   int clusters = count <= most_linked ? link_similar(count, dims, rows, similar, queue, fold_of) : 1;

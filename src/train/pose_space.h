@@ -11,7 +11,7 @@
 typedef struct sn_turn {
   int joint, parent;
   sn_quat reference;
-  bool joined; // shares skin with the parent
+  bool joined; // shares vertices with the parent
 } sn_turn;
 
 // Rotations below this, in radians, count as zero; poses nearer than this part of the largest distance count as equal.
@@ -33,7 +33,7 @@ sn_status sn_plan_references(sn_context *ctx, sn_plan *plan, const sn_turn *turn
 sn_status sn_plan_ranges(sn_context *ctx, sn_plan *plan, const sn_turn *turns, const sn_poses *poses,
                          const sn_keys *keys);
 
-// The pose vector of a pose (skinning matrices; NULL: the rest pose): three numbers per joint, by joint.
+// The pose vector of a pose (skinning matrices; NULL: the rest pose): a rotation vector per joint, by joint index.
 void sn_pose_vector(const sn_turn *turns, int joint_count, const sn_affine *pose, double *out);
 // Displacement of every joint's origin from its rest position, in the frame of its parent; zero unless `joined`.
 void sn_pose_offsets(const sn_turn *turns, const sn_skeleton *skeleton, const sn_affine *pose, double *out);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// `--method auto`: methods are cross-validated; the best within the limits is trained on all poses.
+// `--method auto`: cross-validates the methods and trains the best within the limits on all poses.
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,15 +9,15 @@
 
 enum { most_candidates = 32 };
 
-// Held-out poses do not tell methods apart whose errors differ by less than this factor: the smallest model is taken.
+// Cross-validation does not separate methods whose errors differ by less than this factor: the smallest model is chosen.
 static const double as_good = 1.02;
 
-// A method whose error on the folds so far is more than this times the least is not tried on the others.
+// A method whose error on the folds so far exceeds this times the least is not trained on the other folds.
 static const double far_behind = 1.5;
 
 // ---- candidates -----------------------------------------------------------------------------------------------------
 
-// When a candidate is tried: on_values without a skeleton, on_controls with control points.
+// Conditions of a candidate: on_values without a skeleton, on_controls with control points, where_limited with any limit.
 enum { usual = 0, with_skin = 1, with_torques = 2, where_limited = 4, on_values = 8, on_controls = 16 };
 
 static const struct {
@@ -52,7 +52,7 @@ typedef struct chooser {
   const sn_keys *keys;
   const sn_limits *limits;
   sn_folds folds;
-  sn_errors errors[most_candidates]; // of every candidate, on the folds so far
+  sn_errors errors[most_candidates]; // validation errors of every candidate on the folds so far
   sn_choice_table *out;
 } chooser;
 
@@ -119,7 +119,7 @@ static sn_status try_fold(const chooser *c, const sn_fold *fold, sn_candidate *c
   return status;
 }
 
-// A method that these examples do not suit is refused, not an error. Of the message "SPEC: why; what to do": why.
+// A method that cannot train on these examples is refused with the reason, the middle of "SPEC: reason; advice"; not an error.
 static sn_status refuse_failed(sn_context *ctx, sn_candidate *candidate, sn_status status) {
   if (status != SN_BAD_INPUT && status != SN_NOT_CONVERGED && status != SN_UNSUPPORTED) return status;
   const char *colon = strstr(ctx->error.message, ": "), *why = colon ? colon + 2 : ctx->error.message;
@@ -132,7 +132,7 @@ static void refuse(sn_candidate *candidate, const char *why) {
   snprintf(candidate->refused, sizeof candidate->refused, "%s", why ? why : "");
 }
 
-// Tries the n-th candidate on a fold.
+// Trains and validates candidate n on fold f.
 static sn_status try_candidate(chooser *c, int f, int n) {
   sn_candidate *candidate = &c->out->candidates[n];
   sn_status status = try_fold(c, &c->folds.folds[f], candidate, &c->errors[n]);
@@ -147,7 +147,7 @@ static sn_status try_candidate(chooser *c, int f, int n) {
   return status;
 }
 
-// Of the candidates that were tried on `folds` folds.
+// Least validation error of the candidates that completed `folds` folds.
 static double least_error(const chooser *c, int folds) {
   double least = INFINITY;
   for (int n = 0; n < c->out->count; n++) {
@@ -172,8 +172,8 @@ static sn_status try_all(chooser *c) {
 
 // ---- the choice -----------------------------------------------------------------------------------------------------
 
-// The smallest of the candidates as good as the best; with limits->error the smallest below it. NULL: none. Candidates
-// that were far behind are tried where all others were refused.
+// The smallest model within `as_good` of the least error; with limits->error the smallest below it. NULL: none. Considers
+// candidates with fewer folds only if those with more were refused.
 static sn_candidate *best_of(const chooser *c) {
   sn_candidate *best = NULL;
   for (int folds = c->folds.fold_count; !best && folds > 0; folds--) {
@@ -205,7 +205,7 @@ static sn_status fail_none(const chooser *c) {
                  c->limits->error, least->held_out.rms_pct_diag, least->spec.text);
 }
 
-// Trains the best on all poses; one that turns out too large or slow makes way for the next.
+// Trains the best on all poses; if it exceeds the limits, the next best.
 static sn_status train_best(const chooser *c, sn_model *out, sn_train_report *report) {
   for (;;) {
     sn_candidate *best = best_of(c);

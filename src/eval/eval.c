@@ -7,7 +7,7 @@
 
 #include "base/team.h"
 
-// Frames that are evaluated at a time: a window of positions and normals, at least one frame for every thread.
+// Frames per window of positions and normals; at least one per thread.
 static int window_size(const sn_context *ctx, const sn_rt_model *model) {
   enum { window_bytes = 64 << 20 };
   size_t frame = 2 * sizeof(float[3]) * (model->info.vertex_count + (size_t)1), count = window_bytes / frame;
@@ -45,8 +45,8 @@ static sn_status share_errors(sn_context *ctx, int owner, sn_errors *e) {
   return status;
 }
 
-// Frames are measured in groups, whose sums are added in their order: processes of a team have groups each. A small set is
-// one group.
+// Frames are measured in groups, divided among the processes of a team. The sums are added in a fixed order, so that results do
+// not depend on the team. A small set is one group.
 enum { frame_groups = 8, least_group_bytes = 64 << 10 };
 
 static int group_count(const sn_rt_model *model, const sn_keys *keys) {
@@ -67,7 +67,7 @@ static int group_owner(const sn_context *ctx, int groups, int g) {
   return rank;
 }
 
-// The sums of a group that another process has measured.
+// Exchanges the sums of a group: its owner sends, the others receive.
 static sn_status receive(sn_context *ctx, const sn_examples *examples, const sn_keys *keys, int owner,
                          sn_errors *out) {
   sn_status status = SN_OK;
@@ -76,7 +76,7 @@ static sn_status receive(sn_context *ctx, const sn_examples *examples, const sn_
   return status == SN_OK ? share_errors(ctx, owner, out) : status;
 }
 
-// Errors of the frames of `truth` in the poses of `input`.
+// Errors of the model, driven by `input`, against the frames of `truth`.
 static sn_status measure(sn_context *ctx, const sn_rt_model *model, const sn_examples *input,
                          const sn_examples *truth, const sn_keys *keys, sn_errors *out) {
   sn_errors group[frame_groups] = {{0}};
@@ -112,7 +112,7 @@ static void store_frame_rms(const sn_errors *errors, const sn_keys *keys, double
 
 // ---- a model --------------------------------------------------------------------------------------------------------
 
-// How many of the ascending frames are not of the clips that are only tested on; 0 where there are no such clips.
+// How many of the ascending frames lie before the test clips; 0 without test clips.
 static int count_between(const sn_examples *examples, const sn_keys *test) {
   int count = 0;
   if (examples->test_frame_count == 0) return 0;
@@ -121,7 +121,7 @@ static int count_between(const sn_examples *examples, const sn_keys *test) {
   return count;
 }
 
-// Errors of training frames, of the frames between them, and of test frames.
+// Errors of training frames, of other frames of the training clips, and of test frames.
 typedef struct parts {
   sn_keys keys[3];
   sn_errors errors[3];
@@ -138,7 +138,7 @@ static void free_errors(parts *p) {
   for (int k = 0; k < 3; k++) sn_errors_free(&p->errors[k]);
 }
 
-// Scores of the parts, whose errors are freed.
+// Scores of the parts. Frees their errors.
 static sn_status score(sn_context *ctx, const sn_examples *examples, parts *p, sn_scores *out, double *frame_rms) {
   double diagonal = rest_diagonal(examples);
   sn_metrics *const metrics[3] = {&out->train, &out->between, &out->test};
@@ -169,7 +169,7 @@ sn_status sn_assess(sn_context *ctx, const sn_rt_model *model, const sn_examples
   return status;
 }
 
-// Of the vertices of a seam the first counts.
+// At a seam, the first file vertex counts.
 static void store_vertex_rms(const sn_errors *errors, double *vertex_rms) {
   const int *source = errors->examples->source;
   for (int s = errors->vertex_count - 1; s >= 0; s--)
@@ -226,7 +226,7 @@ static sn_status measure_part(sn_context *ctx, const sn_examples *examples, cons
   return sn_errors_measure(ctx, examples, keys, &part[0], &part[1], out);
 }
 
-// Errors of the training frames and of the test frames, predicted after one training.
+// Errors of all parts, predicted by one training.
 static sn_status measure_predictions(sn_context *ctx, const sn_method_spec *spec, const sn_examples *examples,
                                      parts *p, sn_train_report *report) {
   sn_arena scratch = sn_arena_new(ctx);
@@ -313,7 +313,7 @@ static void run_folds(void *user, int64_t begin, int64_t end, int worker) {
   for (int64_t k = begin; k < end; k++) run_fold(user, (int)k);
 }
 
-// Mean of every figure over the folds.
+// Mean of every training metric over the folds.
 static sn_metrics mean_metrics(const fold *folds, int count) {
   sn_metrics m = {folds[0].train.frame_count, 0, 0, 0, 0, 0, 0, 0};
   for (int k = 0; k < count; k++) {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// A model on frames of the examples, by the runtime.
+// Evaluates a model with the runtime on frames of the examples.
 #include "sinew/eval.h"
 
 #include <string.h>
 
 #include "runtime/format.h"
 
-// Frames whose number in column k of rows of `width` lies outside the range.
+// Number of frames whose value in column k of rows of `width` is outside the range.
 static int count_outside(const double *rows, int frames, int width, int k, const float range[2]) {
   int count = 0;
   for (int f = 0; k >= 0 && f < frames; f++) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Error figures (docs/reference/metrics.md). Sums are kept per vertex, so that the figures of any union of frames follow.
+// Error metrics (docs/reference/metrics.md). Sums are per vertex, so that errors of disjoint sets of frames can be added.
 #include "sinew/eval.h"
 
 #include <math.h>
@@ -9,9 +9,9 @@ typedef struct error_job {
   const sn_examples *examples;
   const sn_keys *keys;
   const sn_frames *positions;
-  const int *source;         // the examples' vertex of each of the file's, which are the model's; NULL: the same
-  int vertex_count;          // of the file
-  double *squared, *largest; // largest: per chunk
+  const int *source;         // the examples' vertex of each vertex of file and model; NULL: the same
+  int vertex_count;          // of file and model
+  double *squared, *largest; // per vertex; per chunk of `grain` vertices
 } error_job;
 
 enum { grain = 512 };
@@ -67,7 +67,7 @@ static void frame_angles(void *user, int64_t begin, int64_t end, int worker) {
   }
 }
 
-// Adds to *sum, frame by frame, the angles between the model's normals and those of the frames' meshes.
+// Adds the angles between the model's normals and those of the frames' meshes to *sum.
 static sn_status measure_normals(sn_context *ctx, const error_job *job, const sn_frames *normals, double *sum) {
   sn_arena scratch = sn_arena_new(ctx);
   normal_job n = {.job = job, .normals = normals, .sums = SN_NEW(ctx, &scratch, double, job->keys->count)};
@@ -158,16 +158,16 @@ void sn_errors_free(sn_errors *errors) {
   *errors = (sn_errors){0};
 }
 
-// Where a rigid body is exact, its error is the rounding of single-precision files, and no measure for others: it counts as
-// at least this much of the diagonal.
+// Least rms error of the articulated rigid body, relative to the diagonal: below, it is rounding, and the enveloping error
+// would be meaningless.
 static const double rigid_floor = 1e-6;
 
-// Wang 2007, 7.1: the error of the best articulated rigid body, one joint per vertex over all the frames.
+// Wang 2007, 7.1: squared error of the best articulated rigid body, one joint per vertex over all frames.
 static sn_status best_rigid(sn_context *ctx, const sn_errors *errors, double *out) {
   const sn_examples *e = errors->examples;
   sn_arena scratch = sn_arena_new(ctx);
   sn_keys keys = {.count = errors->frame_count, .frames = errors->frames};
-  int n = e->rest.vertex_count, *copies = SN_NEW(ctx, &scratch, int, n); // how many of the file's a vertex is
+  int n = e->rest.vertex_count, *copies = SN_NEW(ctx, &scratch, int, n); // file vertices per vertex
   double *least = SN_NEW(ctx, &scratch, double, n);
   sn_status status = copies && least ? sn_best_joints(ctx, e, &keys, NULL, least) : ctx->error.status;
   for (int s = 0; status == SN_OK && s < errors->vertex_count; s++) copies[e->source ? e->source[s] : s]++;

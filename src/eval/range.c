@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Joints outside the range of the training: there a model answers by its bounds, not by what it learned.
+// How far joints are outside their range of motion in training, where a model extrapolates.
 #include <math.h>
 
 #include "runtime/format.h"
 #include "sinew/eval.h"
 #include "train/pose_space.h"
 
-// The local rotations that the ranges are of, as joints of the examples; fails on a malformed section.
+// Reads the references of the ranges, with joints of the examples; fails on a malformed section.
 static sn_status read_rotations(sn_context *ctx, const sn_model_input *input, const sn_rt_range *ranges,
                                 sn_turn *turns) {
   uint32_t joint_count = input->model->info.joint_count;
@@ -53,7 +53,7 @@ sn_status sn_assess_outside(sn_context *ctx, const sn_rt_model *model, const sn_
   status = read_rotations(ctx, &input, ranges, turns);
   for (int f = 0; status == SN_OK && f < frames; f++) {
     sn_pose_vector(turns, joint_count, sn_pose(&examples->poses, f), vector);
-    for (int n = 0; n < joint_count; n++) // the first root turns the whole character, which is no change of pose
+    for (int n = 0; n < joint_count; n++) // not the first root: it rotates the whole character
       if (turns[n].parent >= 0)
         degrees[(size_t)f * (size_t)joint_count + ranges[n].reference.joint] =
           degrees_outside(ranges + n, vector + 3 * (size_t)turns[n].joint);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The figures of a rig as written: its error, its joints, its influences and how new poses look.
+// Quality of a rig as written to files: error, joints, influences and roughness in new poses.
 #include "sinew/eval.h"
 #include "sinew/rig.h"
 

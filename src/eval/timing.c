@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How long one evaluation takes. Medians, because these machines are shared; ratios within one run, for the same reason.
+// Time of one evaluation. Medians, and ratios within one run, because machines may be shared.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,14 +11,14 @@ enum { most_samples = 100000 };
 
 typedef void (*timed_fn)(void *user);
 
-// A sample is as many calls as take a tenth of a millisecond, so that the clock's own time does not count.
+// Microseconds per call. `repeats` makes a sample last about 0.1 ms, so that the time of reading the clock is negligible.
 static double time_sample(timed_fn call, void *user, int repeats) {
   double start = sn_seconds();
   for (int r = 0; r < repeats; r++) call(user);
   return 1e6 * (sn_seconds() - start) / repeats;
 }
 
-// `next` (may be NULL) prepares the following sample and is not timed.
+// `next` (may be NULL) prepares a sample and is not timed.
 static sn_timing time_calls(timed_fn call, void (*next)(void *user, int sample), void *user, double seconds,
                             double *samples) {
   int count = 0, repeats = 1;
@@ -53,7 +53,7 @@ static void next_pose(void *user, int sample) {
   e->now = sn_model_input_at(e->input, sample % sn_model_frame_count(e->model, e->input->examples), e->values);
 }
 
-// Joints in the rest pose without torque, control points as at the first training frame.
+// Joints in the rest pose, no torques, control points of the first training frame.
 static sn_rt_input rest_input(const sn_rt_model *model, float *values) {
   const sn_rt_info *info = &model->info;
   float(*joints)[12] = (float(*)[12])values;
@@ -119,7 +119,7 @@ sn_status sn_assess_copy_time(sn_context *ctx, size_t bytes, double seconds, sn_
   return status;
 }
 
-// The joint that a palette entry goes with: itself, the child of an extra joint, the base of a proxy bone, the parent of a helper.
+// The joint of a palette entry: itself, the child of an extra joint, the base of a proxy bone, the parent of a helper.
 static uint16_t joint_of_entry(const sn_rt_model *model, uint16_t entry) {
   uint32_t joint_count = model->info.joint_count;
   if (entry < joint_count || joint_count == 0) return entry;
@@ -136,7 +136,7 @@ static uint16_t joint_of_entry(const sn_rt_model *model, uint16_t entry) {
   }
 }
 
-// The model's weights as lbs has them: on joints, the four largest.
+// The model's weights for plain lbs: palette entries replaced by their joints, at most four influences.
 static sn_status joint_weights(sn_context *ctx, const sn_rt_model *model, sn_skin *out) {
   enum { most = 4 };
   sn_skin own = {0};
@@ -184,7 +184,7 @@ sn_status sn_assess_plain_lbs(sn_context *ctx, const sn_rt_model *model, sn_mode
 
 static double middle(double a, double b, double c) { return fmax(fmin(a, b), fmin(fmax(a, b), c)); }
 
-// Medians of three rounds: microseconds of the first model, and their ratio to the second's (NULL: none).
+// Medians of three rounds: microseconds of the first model, and their ratio to those of the second (NULL: NAN).
 static sn_status time_both(sn_context *ctx, const sn_rt_model *const models[2], const sn_examples *const posed[2],
                            double seconds, double *us, double *ratio) {
   enum { rounds = 3 };

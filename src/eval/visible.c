@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What people see besides the mean error: how far off all but one in a hundred vertices stay, and how rough the surface is in
-// poses that were not given.
+// Visible defects that the mean error hides: the 99th percentile of the vertex errors, and the roughness of the surface in new
+// poses.
 #include <math.h>
 #include <string.h>
 
@@ -30,9 +30,9 @@ static sn_status far_vertices(sn_context *ctx, const sn_rt_model *model, const s
 }
 
 typedef struct rotated {
-  sn_examples examples; // with three poses: a joint rotated about each axis
+  sn_examples examples; // three poses: one joint rotated by 30 degrees about each axis
   sn_topology topology;
-  sn_vec3 *x; // of the examples' vertices
+  sn_vec3 *x; // positions of the examples' vertices
   double *bumps;
 } rotated;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Bone-vertex weight smoothing (Kim 2010): weights that bend little over the surface.
+// Bone-vertex weight smoothing (Kim 2010): penalises the Laplacian of the weights on the surface.
 #include "fit/weights.h"
 
 #include <math.h>
@@ -11,14 +11,14 @@ typedef struct smooth_job {
   fit_model *m;
   const sn_topology *topology;
   double rho;        // in the solver's units, times the number of frames
-  const int *vertex; // of the present colour
-  double *wanted;    // bones per worker
+  const int *vertex; // vertices of the present colour
+  double *wanted;    // bones per worker: s_i
 } smooth_job;
 
 static int ring_size(const sn_topology *t, int i) { return t->ring_start[i + 1] - t->ring_start[i]; }
 
-// Vertices of a colour are more than two edges apart: each step reads weights no further than that, so they are
-// independent. Greedy; order[] lists the vertices colour after colour, start[] where each begins. Returns their number.
+// Greedy colouring: vertices of a colour are more than two edges apart. A step reads weights up to two edges away, so vertices
+// of a colour are independent. order[start[c] .. start[c + 1]) has colour c. Returns the number of colours.
 static int colour_vertices(const sn_topology *t, int *colour, int *last_seen, int *order, int *start) {
   int n = t->vertex_count, count = 0;
   for (int i = 0; i < n; i++) colour[i] = -1, last_seen[i] = -1;
@@ -50,7 +50,7 @@ static void add_weights(const fit_model *m, int i, double scale, double *out) {
   }
 }
 
-// s_i, for the bones that are in use around i; returns c_i.
+// Quadratic of |L w|^2 in w_i, with the other weights fixed: c_i |w_i|^2 - 2 s_i . w_i. Adds s_i, returns c_i.
 static double smoothness_terms(const smooth_job *job, int i, double *s) {
   const sn_topology *t = job->topology;
   double own = 1.0 / ring_size(t, i), c = 1;
@@ -65,7 +65,7 @@ static double smoothness_terms(const smooth_job *job, int i, double *s) {
   return c;
 }
 
-// The bones of vertex i, then those of its neighbours. Returns how many.
+// Collects the bones of vertex i, then those of its neighbours; w = 0 for the latter. Returns how many.
 static int candidates(const smooth_job *job, int i, int bone[SN_SIMPLEX_MAX], double *w) {
   const fit_model *m = job->m;
   const sn_topology *t = job->topology;
@@ -82,7 +82,7 @@ static int candidates(const smooth_job *job, int i, int bone[SN_SIMPLEX_MAX], do
   return count;
 }
 
-// A and b of the data: sum_f (T_a v) . (T_b v) and sum_f x . (T_a v).
+// A and b of the data term: sum_f (T_a u~) . (T_b u~) and sum_f x . (T_a u~).
 static void data_terms(const fit_model *m, int i, const int *bone, sn_simplex *q) {
   double mono[FIT_MONOMIALS];
   const double *u = m->p->u[i];
@@ -141,7 +141,7 @@ static void smooth_range(void *user, int64_t begin, int64_t end, int worker) {
   }
 }
 
-// Radius of the mesh in the solver's units, from the mean of its vertices.
+// Largest distance of a vertex from the centroid, in the solver's units.
 static double radius(const fit_problem *p) {
   double most = 0;
   for (int i = 0; i < p->n; i++) {

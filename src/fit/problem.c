@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// The data in the solver's units: centred, scaled to unit size, the rigid motion of the whole mesh taken out.
+// The data in the solver's units: centred, scaled to unit size, without the rigid motion of the whole mesh.
 #include "base/team.h"
 #include "fit/weights.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-// Mean and the RMS distance to it. A mesh without extent gets scale 1.
+// Centroid and rms distance to it. A mesh without extent gets scale 1.
 static void rest_frame(const sn_mesh *rest, sn_vec3 *centre, double *scale) {
   sn_vec3 sum = {0, 0, 0};
   double spread = 0;
@@ -25,7 +25,7 @@ static const float *vertex_at(const float (*position)[3], const int *vertex, int
   return position[vertex ? vertex[i] : i];
 }
 
-// The rigid motion that takes the rest pose to a frame best.
+// The best rigid motion from the rest pose to a frame (Kabsch).
 static sn_affine align_frame(const sn_mesh *rest, sn_vec3 centre, const float (*position)[3], const int *vertex) {
   int n = rest->vertex_count;
   sn_vec3 mean = {0, 0, 0};
@@ -43,14 +43,14 @@ static sn_affine align_frame(const sn_mesh *rest, sn_vec3 centre, const float (*
   return sn_affine_make(r, sn_vec3_sub(mean, sn_mat3_apply(r, centre)));
 }
 
-// Frames hold all vertices of one time, rows all times of one vertex. They are turned over in blocks of rows: first every
-// frame leaves its part in every block, frame after frame, so that each is read once; then every block is turned by itself.
+// A frame has all vertices of one time, a row all times of one vertex. The transposition works in blocks of rows: first every
+// frame is read once and written into all blocks, frame after frame; then every block is transposed in memory.
 typedef struct fit_source {
   fit_data data;
   sn_affine *to_rest; // per frame
   sn_vec3 centre;
   double unit;
-  int changed; // a frame that is no longer finite; -1: none
+  int changed; // a frame with values that are not finite; -1: none
 } fit_source;
 
 typedef struct fill_job {
@@ -58,12 +58,12 @@ typedef struct fill_job {
   fit_units *units;
   fit_problem *p;
   fit_source *source;
-  bool aligned;  // the motions are known
+  bool aligned;  // units->motion is already filled
   int block;     // rows
   float *buffer; // a block per worker
 } fill_job;
 
-// The frames may be a mapped file that another process writes to: what is not finite becomes 0, and is remembered.
+// Another process may write to a mapped file of frames: values that are not finite become 0, and s->changed names the frame.
 static void convert(fit_source *s, const float position[3], int f, float *out) {
   sn_vec3 v = sn_affine_apply(s->to_rest[f], sn_vec3_from(position));
   sn_vec3_store(sn_vec3_scale(sn_vec3_sub(v, s->centre), s->unit), out);
@@ -162,7 +162,7 @@ static bool is_before(const double (*u)[4], int axis, int a, int b) {
   return u[a][axis] != u[b][axis] ? u[a][axis] < u[b][axis] : a < b;
 }
 
-// The first half of v becomes the points that are first along the axis (Hoare's selection).
+// Partitions v at the median along the axis (Hoare's selection).
 static void halve(const double (*u)[4], int axis, int *v, int count) {
   for (int low = 0, high = count - 1, middle = count / 2; low < high;) {
     int pivot = v[(low + high) / 2], i = low, j = high;

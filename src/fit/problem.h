@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The data of a least-squares fit of bones and weights: rest positions and frames in units of the mesh's size.
+// The data of a least-squares fit of bones and weights: rest positions and frames, scaled by the size of the mesh.
 //
 //   x_i^f  ~  sum_j w_ij T_j^f u~_i ,      u~ = (u, 1)
 //
@@ -9,25 +9,25 @@
 
 #include "sinew/scene.h"
 
-// Rest positions and frames, centred, scaled and with the rigid motion of the whole mesh taken out of every frame, so
-// that single precision serves for the bulk of the arithmetic. A problem may hold a sample of vertices and frames.
+// Rest positions and frames, centred, scaled and without the rigid motion of the whole mesh, so that single precision suffices
+// for most of the arithmetic. A problem may be a sample of vertices and frames.
 typedef struct fit_problem {
-  int n, f;        // vertices, frames
-  float *x;        // rows of 3 f, of the vertices first .. last in `order`: see fit_point
-  int *place;      // n: where in `order` every vertex is; NULL: row i is that of vertex i, and all are there
-  int first, last; // the rows of this process (see base/team.h): all of them without a team
-  struct fit_source *source; // of the others
-  sn_file file;              // of x where that is large
+  int n, f;                  // vertices, frames
+  float *x;                  // rows of 3 f, for the vertices order[first .. last): see fit_point
+  int *place;                // n: inverse of `order`; NULL (a sample): row i is vertex i, and x has all rows
+  int first, last;           // rows of this process (see base/team.h): all of them without a team
+  struct fit_source *source; // frames, to compute rows of other processes
+  sn_file file;              // maps x if it is large
   double (*u)[4];            // n: (u, 1)
-  int *order;                // n: the vertices, neighbours in it near each other (sn_fit_order)
-  double *moment;            // 4 rows of 3 f: sum_i u~_ic x_i; what the choice of the root needs
+  int *order;                // n: the vertices in a spatially coherent order (sn_fit_order)
+  double *moment;            // 4 rows of 3 f: sum_i u~_ic x_i, for the choice of the root
   double rest_cov[10];       // sum_i of the monomials of u~_i
 } fit_problem;
 
-// Vertex i of frame f as the solver has it, from the frames.
+// Vertex i of frame f in the solver's units, computed from the frames.
 void sn_fit_convert(const fit_problem *p, int i, int f, float out[3]);
 
-// x_i in frame f; `out` is where it goes if it is of another process.
+// x_i in frame f; computed into `out` if another process has the row.
 static inline const float *fit_point(const fit_problem *p, int i, int f, float out[3]) {
   int row = p->place ? p->place[i] - p->first : i;
   if (!p->place || (row >= 0 && row < p->last - p->first)) return p->x + ((size_t)row * (size_t)p->f + (size_t)f) * 3;
@@ -38,8 +38,8 @@ static inline const float *fit_point(const fit_problem *p, int i, int f, float o
 // The row of a vertex of this process: element 3 * frame + r.
 static inline const float *fit_row(const fit_problem *p, int i) { return fit_point(p, i, 0, NULL); }
 
-// Sums over all vertices are kept in so many parts, whatever the number of threads and processes: eight, more where a part would
-// have more than FIT_GROUP_SIZE vertices. The vertices of part g are order[from .. to), whole chunks of them.
+// Sums over all vertices are split into groups whose number depends on n only, so that results do not depend on threads and
+// processes: 8 to 64 groups of about FIT_GROUP_SIZE vertices. Group g is order[from .. to), whole chunks.
 enum { FIT_CHUNK = 96, FIT_LEAST_GROUPS = 8, FIT_MOST_GROUPS = 64, FIT_GROUP_SIZE = 25000 };
 static inline int fit_groups(const fit_problem *p) {
   int groups = p->n / FIT_GROUP_SIZE;
@@ -50,12 +50,12 @@ static inline void fit_group(const fit_problem *p, int g, int *from, int *to) {
   int64_t begin = chunks * g / groups * FIT_CHUNK, end = chunks * (g + 1) / groups * FIT_CHUNK;
   *from = (int)(begin < p->n ? begin : p->n), *to = (int)(end < p->n ? end : p->n);
 }
-// Calls body for the groups of this process. Where other processes have groups, `share` then gets every one of them in turn.
+// Calls `body` for the groups of this process. With a team, then calls `share` for every group to exchange its sums.
 typedef sn_status (*fit_share_fn)(sn_context *ctx, void *user, int group, int owner);
 sn_status sn_fit_groups(sn_context *ctx, const fit_problem *p, sn_range_fn body, fit_share_fn share, void *user);
 
-// To be called after rows were read: `rows` one after the other, or one of them anywhere, for which the system maps a
-// window around it.
+// Call after reading rows of a mapped file, so that its pages can be released: `rows` in sequence, or one at random, for which
+// the system maps a window.
 static inline void fit_used(const fit_problem *p, int rows) {
   if (p->file.map) sn_file_used(&p->file, (size_t)rows * 3 * (size_t)p->f * sizeof *p->x);
 }
@@ -64,7 +64,7 @@ static inline void fit_used_one(const fit_problem *p) {
   if (p->file.map) sn_file_used(&p->file, 3 * (size_t)p->f * sizeof *p->x + window);
 }
 
-// Monomials of u~ in this order: xx xy xz x yy yz y zz z 1, so that v~^T G v~ is a dot product of length 10.
+// Monomials of u~ in this order: xx xy xz x yy yz y zz z 1, so that u~^T G u~ is a dot product of length 10.
 enum { FIT_MONOMIALS = 10 };
 
 static inline void fit_monomials(const double u[4], double out[FIT_MONOMIALS]) {
@@ -79,7 +79,7 @@ static inline void fit_unpack(const double s[FIT_MONOMIALS], double out[4][4]) {
   out[2][3] = out[3][2] = s[8], out[3][3] = s[9];
 }
 
-// sn_parallel_for over independent items where there is enough to do: `work` is a rough count of operations in all.
+// sn_parallel_for over independent items if it pays: `work` is a rough count of all operations.
 static inline void fit_parallel(const sn_context *ctx, int count, int grain, double work, sn_range_fn body,
                                 void *user) {
   if (work < 2e5) {
@@ -95,32 +95,32 @@ static inline void fit_parallel(const sn_context *ctx, int count, int grain, dou
 typedef struct fit_units {
   sn_vec3 centre;
   double scale;
-  sn_affine *motion; // per frame: the rigid motion that takes the rest pose there best
+  sn_affine *motion; // per frame: best rigid motion from the rest pose to the frame
 } fit_units;
 
-// What is fitted: a rest mesh and frames chosen[0 .. count), in that order.
+// The input of a fit: a rest mesh and the frames chosen[0 .. count), in that order.
 typedef struct fit_data {
   const sn_mesh *rest;
   const sn_frames *frames;
-  const int *vertex; // the frames' vertex behind vertex i of a sorted mesh; NULL: the same
+  const int *vertex; // index in the frames of vertex i of a sorted mesh; NULL: i
   const int *chosen;
   int count;
 } fit_data;
 sn_status sn_fit_problem_build(sn_context *ctx, sn_arena *memory, const fit_data *data, fit_units *units,
                                fit_problem *p);
-void sn_fit_problem_free(fit_problem *p); // the file; the rest is in the arena
+void sn_fit_problem_free(fit_problem *p); // closes the file; all else is in the arena
 
-// Sorts the points v[0 .. count) so that neighbours in the order are near each other: the halves on either side of the median along
-// the longest side, each sorted the same way. Where two points change places, few others do.
+// Sorts the points v[0 .. count) into a spatially coherent order: splits at the median of the longest side, recursively, like a
+// kd-tree. Small changes of the points change the order little.
 void sn_fit_order(const double (*u)[4], int *v, int count);
-// Fills the order of a problem whose u are set; of one whose vertices are in that order already.
+// Fill the order of a problem whose u is set; `sorted`: the vertices are in that order already.
 sn_status sn_fit_problem_order(sn_context *ctx, sn_arena *memory, fit_problem *p);
 sn_status sn_fit_problem_sorted(sn_context *ctx, sn_arena *memory, fit_problem *p);
 
 // Fills the moments of a problem whose x and u are set.
 sn_status sn_fit_problem_moments(sn_context *ctx, sn_arena *memory, fit_problem *p);
 
-// A skinning matrix of frame f into the solver's units and back. Rigid maps stay rigid.
+// Convert a skinning matrix of frame f to the solver's units and back. Rigid maps stay rigid.
 sn_affine sn_fit_to_units(const fit_units *units, int f, sn_affine t);
 sn_affine sn_fit_from_units(const fit_units *units, int f, sn_affine t);
 

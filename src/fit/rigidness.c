@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Rigidness Laplacian: neighbours whose distance never changes should have the same weights.
+// Rigidness Laplacian (Le and Deng 2014): neighbours whose distance never changes should have the same weights.
 #include "base/team.h"
 #include "fit/weights.h"
 
@@ -17,7 +17,7 @@ static double distance3(const float *a, const float *b) {
   return sqrt(x * x + y * y + z * z);
 }
 
-// d_ik = 1 / sqrt(mean_f (|v_i - v_k| - |u_i - u_k|)^2)
+// d_ik = 1 / (sqrt(mean_f (|x_i - x_k| - |u_i - u_k|)^2) + floor)
 static void edge_rigidness(edge_job *job, int from, int to) {
   const fit_problem *p = job->p;
   for (int q = from; q < to; q++) {
@@ -74,7 +74,7 @@ static sn_status gather_pulls(sn_context *ctx, edge_job *job) {
   return status;
 }
 
-// Symmetric in i and k, about 1 in sum over the neighbours: the mean of d_ik / D_i and d_ik / D_k.
+// c_ik: the mean of d_ik / D_i and d_ik / D_k with D_i = sum_k d_ik. Symmetric; sums to about 1 over the neighbours.
 static void normalise(const fit_problem *p, const int *start, const int *ring, double strength, float *edge_weight,
                       double *total) {
   for (int i = 0; i < p->n; i++)
@@ -98,7 +98,7 @@ sn_status sn_fit_smooth_build(sn_context *ctx, sn_arena *memory, const sn_mesh *
   if (start && ring && edge_weight && total) {
     for (int i = 0; i <= n; i++) start[i] = topology.ring_start[i];
     for (int e = 0; e < count; e++) ring[e] = topology.ring[e];
-    // Rigid edges would divide by zero: changes below 1e-6 of the mesh's size are noise of single precision.
+    // The floor avoids division by zero on rigid edges: changes below 1e-6 of the mesh's size are rounding.
     edge_job job = {p, start, ring, edge_weight, 1e-6};
     part_job part = {&job, p->first};
     sn_parallel_for(ctx, p->last - p->first, 256, edge_part, &part);
@@ -138,8 +138,8 @@ double sn_fit_smooth_energy(const fit_model *m, const fit_smooth *smooth) {
   return sum;
 }
 
-// The smoothness of weights follows the error, so that exact data is not smoothed: in units of the squared error for a mesh of unit
-// size, and its largest value.
+// Strength of the smoothness relative to the mean squared error (mesh of unit size), so that exact data is not smoothed; and its
+// maximum.
 static const double smooth_by_error = 200, smooth_most = 0.02;
 
 void sn_fit_smooth_by_error(const fit_model *m, fit_smooth *smooth) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Weights alone, for poses that are known: what training and `rig --skeleton` call.
+// Skinning weights for known poses.
 #include "solve/lapack.h"
 #include "fit/weights.h"
 #include "sinew/fit.h"
@@ -28,7 +28,7 @@ static sn_status check_input(sn_context *ctx, const sn_mesh *rest, const sn_fram
   return SN_OK;
 }
 
-// Frame numbers: the keys, or all.
+// The frames to fit: the key frames, or all.
 static int *choose_frames(sn_context *ctx, sn_arena *memory, const sn_frames *frames, const sn_keys *keys,
                           int *count) {
   *count = keys ? keys->count : frames->frame_count;

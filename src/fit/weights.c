@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // The pass over the data: skinning weights and the moments that the bone updates need.
 //
-// Vertices are taken in chunks. For a chunk the prediction, the gradient of every weight and the moments are three
-// matrix products with the residual, in single precision (residuals are small, so nothing cancels); the quadratic
-// part A_jk = v~^T G_jk v~ of a vertex comes from Gram matrices that do not depend on the vertex, in double precision.
+// Works on chunks of vertices. Prediction, gradient of every weight and moments of a chunk are three matrix products in single
+// precision (residuals are small, so nothing cancels). The quadratic part A_jk = u~^T G_jk u~ of a vertex uses Gram matrices
+// G_jk that do not depend on the vertex, in double precision.
 #include "base/team.h"
 #include "fit/weights.h"
 
@@ -13,8 +13,8 @@
 #include "solve/solve.h"
 
 enum {
-  chunk_size = FIT_CHUNK, // vertices whose residuals are worked on at a time
-  gram_bones = 8          // bones whose Gram matrices with all others are one product
+  chunk_size = FIT_CHUNK, // vertices per chunk
+  gram_bones = 8          // bones whose Gram matrices with all others are computed by one product
 };
 
 typedef struct group_sums {
@@ -25,18 +25,18 @@ typedef struct group_sums {
 } group_sums;
 
 typedef struct chunk_scratch {
-  const int *vertex; // of the chunk
+  const int *vertex; // vertices of the chunk
   int count;
-  int active;      // bones that the chunk's vertices may use: all, or those that some vertex of it uses
-  int *bone;       // active: their numbers
-  int *slot;       // bones: place among the active ones, -1 for none
+  int active;      // number of bones that the chunk's vertices may use: see choose_active
+  int *bone;       // active: their indices
+  int *slot;       // bones: index among the active ones, -1: not active
   float *t;        // 4 active rows of 3f: their transformations
   float *mix;      // chunk * 4 active: w_ij u~_ic
   float *residual; // chunk * 3f
   float *gradient; // chunk * 4 active
-  double *wanted;  // bones: the smoothness term's part
+  double *wanted;  // bones: linear term of the smoothness, sum_k c_ik w_kj
   double *slope;   // bones: gradient of the weights of one vertex
-  double *product; // 4 gram_bones rows of 4 bones: of transformations, for the Gram matrices
+  double *product; // 4 gram_bones rows of 4 bones: products of transformations, for the Gram matrices
 } chunk_scratch;
 
 struct pass_space {
@@ -49,13 +49,13 @@ typedef struct pass_job {
   fit_model *m;
   fit_support mode;
   const fit_smooth *smooth;
-  double worth;        // of an influence, for FIT_THIN
-  uint16_t *new_joint; // where smoothing reads the old weights of neighbours, the new ones go elsewhere
+  double worth;        // FIT_THIN: least gain of an influence
+  uint16_t *new_joint; // separate from m->joint if the pass reads the old weights of other vertices
   double *new_weight;
-  bool *unused; // bones without a vertex, where vertices look for new bones nearby only; NULL: among all of them
+  bool *unused; // bones without vertices, candidates besides those used nearby; NULL: see choose_active
 } pass_job;
 
-// With more bones than this a vertex looks for new ones among those in use nearby: in its chunk and so many on either side of it.
+// With more than `many_bones` bones, candidates of a vertex are the bones used in its chunk and `near_chunks` on either side.
 enum { many_bones = 64, near_chunks = 4 };
 
 static struct pass_space *new_space(sn_context *ctx, sn_arena *memory, const fit_problem *p, size_t bones) {
@@ -112,7 +112,7 @@ static double dot10(const double *a, const double *b) {
   return even + (a[1] * b[1] + a[3] * b[3] + a[5] * b[5] + a[7] * b[7] + a[9] * b[9]);
 }
 
-// G_jk = sum_f T_j^T T_k as coefficients of the monomials, of bones j in blocks.
+// G_jk = sum_f T_j^T T_k as coefficients of the monomials, for blocks of bones j.
 static void gram_blocks(void *user, int64_t begin, int64_t end, int worker) {
   fit_model *m = user;
   int columns = 3 * m->p->f;
@@ -139,7 +139,7 @@ void sn_fit_model_refresh(const sn_context *ctx, fit_model *m) {
                m);
 }
 
-// The bones that the vertices from order[from] to order[to] use now, the unused ones, or all, and their transformations.
+// Active bones: all, or those used by the vertices order[from .. to) and those in job->unused. Copies their transformations.
 static void choose_active(const pass_job *job, bool all, int from, int to, chunk_scratch *s) {
   const fit_model *m = job->m;
   size_t columns = 3 * (size_t)m->p->f;
@@ -182,8 +182,8 @@ static void chunk_gradient(const fit_model *m, chunk_scratch *s) {
               columns, 0, s->gradient, rows);
 }
 
-// The quadratic programme of one vertex over a choice of bones, about its present prediction: column j is
-// p_j = T_j v~ - (prediction), so that entries have the size of the bones' disagreement.
+// The quadratic programme of one vertex over some bones, relative to its present prediction: column j is
+// p_j = T_j u~ - (prediction), so that entries are as small as the differences between bones.
 typedef struct vertex_problem {
   sn_simplex q;
   int bone[SN_SIMPLEX_MAX];
@@ -231,7 +231,7 @@ static bool has_bone(const vertex_problem *v, int j) {
   return false;
 }
 
-// Adds up to `extra` bones that promise most: what moving weight to bone j alone, from all others in proportion, gains.
+// Adds the `extra` bones with the largest gain of moving weight to bone j, proportionally from the present bones.
 static void add_promising(const fit_model *m, const double mono[FIT_MONOMIALS], const chunk_scratch *s, int extra,
                           vertex_problem *v) {
   const double *gradient = s->slope;
@@ -245,7 +245,7 @@ static void add_promising(const fit_model *m, const double mono[FIT_MONOMIALS], 
   for (int e = 0; e < s->active; e++) {
     int j = s->bone[e];
     double g = gradient[j] - mean;
-    // 2 g is the most that there can be.
+    // The gain is at most 2 g.
     if (!(g > 0) || (count == extra && -2 * g >= costs[count - 1]) || has_bone(v, j)) continue;
     double across = 0;
     for (int a = 0; a < present; a++) across += v->q.w[a] * dot10(mono, fit_gram(m, j, v->bone[a]));
@@ -268,10 +268,10 @@ static void store_weights(const fit_model *m, const vertex_problem *v, uint16_t 
   }
 }
 
-// A neighbour's bone counts from this weight on.
+// Least weight at a neighbour for its bone to become a candidate.
 static const double neighbour_weight = 0.05;
 
-// The neighbours' bones, which smoothness may want although the data does not.
+// Adds the two largest influences of the neighbours as candidates: smoothness may favour them even if the data does not.
 static void add_neighbours(const fit_model *m, const fit_smooth *smooth, const chunk_scratch *s, int i, int most,
                            vertex_problem *v) {
   for (int e = smooth->start[i]; e < smooth->start[i + 1] && v->q.n < most; e++) {
@@ -284,7 +284,7 @@ static void add_neighbours(const fit_model *m, const fit_smooth *smooth, const c
   }
 }
 
-// The one bone that fits best: |x - T_j v~|^2 = |residual|^2 - 2 g_j + |T_j v~ - prediction|^2.
+// The single bone that fits best: |x - T_j u~|^2 = |residual|^2 - 2 g_j + |T_j u~ - prediction|^2.
 static void best_bone(const pass_job *job, int i, const double *gradient, const double mono[FIT_MONOMIALS]) {
   const fit_model *m = job->m;
   int present = m->joint[i], best = present;
@@ -297,7 +297,7 @@ static void best_bone(const pass_job *job, int i, const double *gradient, const 
   job->new_joint[i] = (uint16_t)best, job->new_weight[i] = 1;
 }
 
-// The programme of vertex i about its present weights.
+// The quadratic programme of vertex i, starting from its present weights.
 static void vertex_setup(const pass_job *job, int i, int extra, const double *mono, chunk_scratch *s,
                          vertex_problem *v) {
   const fit_model *m = job->m;
@@ -314,7 +314,7 @@ static void vertex_setup(const pass_job *job, int i, int extra, const double *mo
   if (smooth) add_smoothness(m, job->smooth, i, s->wanted, v);
 }
 
-// Weights of one vertex. s->slope holds T_j v~ . residual for every active bone, at the weights of the start.
+// Weights of one vertex. s->slope is T_j u~ . residual for every active bone, at the old weights.
 static void solve_vertex(const pass_job *job, int i, chunk_scratch *s) {
   const fit_model *m = job->m;
   vertex_problem v;
@@ -335,7 +335,7 @@ static void solve_vertex(const pass_job *job, int i, chunk_scratch *s) {
   store_weights(m, &v, job->new_joint + row, job->new_weight + row);
 }
 
-// Adds to price[j], for the bones of vertex i, what its error rises by where it must do without.
+// For each bone j of vertex i, adds the increase of the vertex's squared error without bone j to price[j].
 static void price_vertex(const pass_job *job, int i, chunk_scratch *s, double *price) {
   const fit_model *m = job->m;
   vertex_problem v;
@@ -379,11 +379,11 @@ static void chunk_weights(const pass_job *job, chunk_scratch *s, double *price) 
   }
 }
 
-// Adds the chunk's share of moments, pairs and errors; the residual is that of the new weights.
+// Adds moments, pairs and errors of the chunk; s->residual must be that of the new weights.
 static void chunk_sums(const pass_job *job, chunk_scratch *s, group_sums *sums) {
   const fit_model *m = job->m;
   int rows = 4 * s->active, columns = 3 * m->p->f;
-  // The transformations are not needed any more: their place takes the chunk's moments.
+  // s->t is no longer needed: reused for the moments of the chunk.
   cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, rows, columns, s->count, 1, s->mix, rows, s->residual, columns,
               0, s->t, columns);
   for (int e = 0; e < s->active; e++) {
@@ -450,7 +450,7 @@ static void pass_group(void *user, int64_t begin, int64_t end, int worker) {
   }
 }
 
-// What the vertices of a group got, one after the other: to be sent to other processes.
+// New weights and error of a vertex, to send to other processes.
 typedef struct packed_vertex {
   double error, weight[8];
   uint16_t joint[8];
@@ -534,7 +534,7 @@ static void find_unused(const fit_model *m, bool *unused) {
 sn_status sn_fit_pass(sn_context *ctx, fit_model *m, fit_support mode, const fit_smooth *smooth) {
   sn_arena scratch = sn_arena_new(ctx);
   size_t slots = (size_t)m->p->n * (size_t)m->limit;
-  double worth = m->worth * m->error / m->p->n + 1e-10 * m->p->f; // and more than single precision leaves
+  double worth = m->worth * m->error / m->p->n + 1e-10 * m->p->f; // above rounding errors
   pass_job job = {
     .m = m, .mode = mode, .smooth = smooth, .worth = worth, .new_joint = m->joint, .new_weight = m->weight};
   sn_status status = SN_OK;

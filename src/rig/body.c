@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The inside of the rest mesh: generalised winding numbers, and points inside near a given one.
+// The inside of the rest mesh: generalised winding numbers, distances, and medial points.
 #include "rig/body.h"
 #include "sinew/rig.h"
 #include "solve/solve.h"
@@ -10,13 +10,13 @@
 #include <string.h>
 
 enum {
-  part_size = 8,   // triangles that are taken together where they are far away
-  block_parts = 6, // and so many parts where those are
+  part_size = 8,   // triangles of a part, approximated by one dipole when far away
+  block_parts = 6, // parts of a block, approximated in the same way
   block_size = part_size * block_parts,
-  walls = 12 // vertices near a point outside from which the way through the body is measured
+  walls = 12 // nearest vertices at which sn_rig_put_inside measures the thickness
 };
 
-// A block farther away than this many of its radii acts like a point: the winding number is wrong by about 1e-3 then.
+// A block farther away than this many of its radii is approximated by a dipole; the error of the winding number is about 1e-3.
 static const double far_radii = 3;
 
 // Solid angle of a triangle seen from x, divided by 4 pi (van Oosterom and Strackee).
@@ -34,7 +34,7 @@ static double triangle_winding(const rig_body *b, int t, const double x[3]) {
   return atan2(up, down) / (2 * SN_PI);
 }
 
-// What a block that is far away adds to the winding number about x; false where it is near.
+// Adds the dipole of a far block to the winding number about x; false if the block is too near.
 static bool far_winding(const rig_block *block, const double x[3], double *sum) {
   sn_vec3 d = {block->centre.x - x[0], block->centre.y - x[1], block->centre.z - x[2]};
   double square = sn_vec3_dot(d, d);
@@ -59,7 +59,7 @@ double sn_rig_winding(const rig_body *b, const double x[3]) {
 bool sn_rig_inside(const rig_body *b, const double x[3]) { return sn_rig_winding(b, x) > 0.5; }
 
 bool sn_rig_inside_known(const rig_body *b, const double x[3], rig_ball *known) {
-  static const double certain = 0.9; // of an open mesh the winding number changes from point to point
+  static const double certain = 0.9; // in an open mesh the winding number varies within the ball
   double square = 0;
   for (int c = 0; c < 3; c++) square += (x[c] - known->centre[c]) * (x[c] - known->centre[c]);
   if (square < known->radius * known->radius) return true;
@@ -105,7 +105,7 @@ static double distance_to_block(const rig_body *b, const rig_block *block, sn_ve
 double sn_rig_surface_distance(const rig_body *b, const double x[3]) {
   sn_vec3 at = {x[0], x[1], x[2]};
   double least = INFINITY, nearest = INFINITY;
-  int first = 0; // the part whose ball is nearest: after it few others are near enough
+  int first = 0; // the part with the nearest ball: testing it first culls most others
   for (int k = 0; k < b->part_count; k++) {
     double gap = sn_vec3_distance(b->parts[k].centre, at) - b->parts[k].radius;
     if (gap < nearest) nearest = gap, first = k;
@@ -123,7 +123,7 @@ double sn_rig_surface_distance(const rig_body *b, const double x[3]) {
 
 // ---- points inside -------------------------------------------------------------------------------------------------
 
-// Where the ray from x along d meets triangle t; INFINITY for nowhere (Moeller and Trumbore).
+// Distance at which the ray from x along d hits triangle t; INFINITY: no hit (Moeller and Trumbore).
 static double ray_hit(const rig_body *body, int t, sn_vec3 x, sn_vec3 d) {
   sn_vec3 a = corner(body, t, 0), ab = sn_vec3_sub(corner(body, t, 1), a), ac = sn_vec3_sub(corner(body, t, 2), a);
   sn_vec3 p = sn_vec3_cross(d, ac), s = sn_vec3_sub(x, a), q = sn_vec3_cross(s, ab);
@@ -133,7 +133,7 @@ static double ray_hit(const rig_body *body, int t, sn_vec3 x, sn_vec3 d) {
   return u < 0 || v < 0 || u + v > 1 ? INFINITY : sn_vec3_dot(ac, q) / det;
 }
 
-// How far the body goes on from vertex i inwards; 0 where there is no opposite wall.
+// Thickness of the body at vertex i along `inwards`; 0: no opposite wall.
 static double thickness(const rig_body *b, int i, sn_vec3 inwards) {
   sn_vec3 x = {b->u[i][0], b->u[i][1], b->u[i][2]};
   double least = INFINITY;
@@ -179,7 +179,7 @@ void sn_rig_put_inside(const rig_body *b, double x[3]) {
 
 // ---- building ------------------------------------------------------------------------------------------------------
 
-// Triangles in the order of their first corners along the curve, so that blocks are compact.
+// Sorts triangles by their first corners along p's space-filling curve, so that blocks are compact.
 static void sort_triangles(const sn_mesh *rest, const fit_problem *p, int *rank, int *start, rig_body *b) {
   for (int q = 0; q < p->n; q++) rank[p->order[q]] = q;
   memset(start, 0, ((size_t)p->n + 1) * sizeof *start);
@@ -191,16 +191,15 @@ static void sort_triangles(const sn_mesh *rest, const fit_problem *p, int *rank,
   }
 }
 
-// ---- pieces: triangles that share vertices, or others that do
+// ---- pieces: connected components of the mesh
 
 typedef struct rig_piece {
   double volume, size;
-  sn_vec3
-    area; // sum of area normals: nothing where the piece is closed, for all that leaves a side returns by another
+  sn_vec3 area; // sum of area-weighted normals; 0 if the piece is closed
 } rig_piece;
 
-// The inside of a closed piece is within it, however its triangles are oriented. All open ones together are oriented by
-// their volume: the floor of a scene must not turn the people on it inside out.
+// Orients triangles outwards: closed pieces by the sign of their volume, all open pieces together by the sign of their total
+// volume.
 static void turn_outwards(rig_body *b, int triangles, int *piece, rig_piece *pieces) {
   static const double closed = 1e-3;
   double open = 0;

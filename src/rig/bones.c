@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Bone transformations for fixed weights (Le and Deng 2012, without joints). Everything about the
-// vertices is in the moments, so that an update costs as much as the bone has overlapping neighbours.
+// Bone transformations for fixed weights (Le and Deng 2012, without joints). The moments sum over the vertices, so that
+// an update costs O(overlapping bones), not O(vertices).
 #include "rig/solve.h"
 #include "solve/bones.h"
 
@@ -11,7 +11,7 @@ sn_mat3 sn_rig_rotation_near(sn_mat3 h, sn_mat3 start) {
   double scale = sn_mat3_norm(h);
   if (!(scale > 0)) return start;
   for (int step = 0; step < 8; step++) {
-    // Maximise tr(R H): with P = H R, the gradient is its axial part and the Hessian -(tr P I - sym P).
+    // Maximise tr(R H): with P = R H, the gradient is its axial part and the Hessian -(tr P I - sym P).
     sn_mat3 p = sn_mat3_mul(r, h);
     sn_vec3 g = {p.m[1][2] - p.m[2][1], p.m[2][0] - p.m[0][2], p.m[0][1] - p.m[1][0]};
     double a = p.m[1][1] + p.m[2][2], b = p.m[0][0] + p.m[2][2], c = p.m[0][0] + p.m[1][1];
@@ -34,7 +34,7 @@ typedef struct bones_job {
   fit_model *m;
   int sweeps;
   const bool *locked;
-  double *scratch; // per worker 24 * bones
+  double *scratch; // 12 * bones per worker
   const int *start, *overlap;
 } bones_job;
 
@@ -51,7 +51,7 @@ static void move_bone(const bones_job *job, int j, const double d[3][4], double 
   }
 }
 
-// Centres of rotation p*, q* and Kabsch: the rigid motion of bone j that fits best while the others rest.
+// Centres of rotation p*, q* and Kabsch: the best rigid motion of bone j with the others fixed.
 static sn_affine fit_rigid(const double s[4][4], const double moment[3][4], sn_affine t) {
   double total = s[3][3];
   sn_vec3 p = {s[0][3] / total, s[1][3] / total, s[2][3] / total};
@@ -64,7 +64,7 @@ static sn_affine fit_rigid(const double s[4][4], const double moment[3][4], sn_a
   sn_mat3 h, old = sn_affine_linear(t);
   double pc[3] = {p.x, p.y, p.z}, qc[3] = {centre.x, centre.y, centre.z}, spread = 0;
   for (int c = 0; c < 3; c++) spread += s[c][c] - total * pc[c] * pc[c];
-  // A touch of the present rotation decides what thin or tiny bones leave open.
+  // Regularises towards the present rotation: thin or tiny bones do not determine all of it.
   double hold = 1e-6 * spread + 1e-9 * total;
   for (int c = 0; c < 3; c++)
     for (int r = 0; r < 3; r++) h.m[c][r] = q[r][c] - total * pc[c] * qc[r] + hold * old.m[r][c];
@@ -152,5 +152,5 @@ sn_status sn_rig_bones_affine(sn_context *ctx, fit_model *m) {
     if (status == SN_OK) sn_fit_model_refresh(ctx, m);
   }
   sn_arena_free(&scratch);
-  return status == SN_NOT_CONVERGED ? SN_OK : status; // the bones stay as they are
+  return status == SN_NOT_CONVERGED ? SN_OK : status; // not converged: the bones are unchanged
 }

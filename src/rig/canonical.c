@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
-// An order of vertices and frames that depends on what they are and not on how they are numbered or where the mesh stands: the
-// solver works in it, so that a permutation permutes its result.
+// Sorts vertices and frames by their contents, independent of numbering and of the mesh's position and orientation. The solver
+// works in this order, so that permuting the input permutes the result.
 #include "rig/solve.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-// The main axes of the vertices about their mean, as rows. A direction is that to which fewer, farther vertices lie; where that
-// is least clear (across a plane of symmetry), the hand decides.
+// The principal axes of the vertices, as rows. The sign of an axis makes its third moment positive; the axis with the smallest
+// normalised third moment (across a plane of symmetry) gets the sign that makes the axes right-handed.
 static sn_mat3 own_axes(const sn_mesh *rest, sn_vec3 mean) {
   sn_mat3 cov = {0}, u, v;
   sn_vec3 size;
@@ -38,7 +38,7 @@ static sn_mat3 own_axes(const sn_mesh *rest, sn_vec3 mean) {
   return axes;
 }
 
-// Vertices in the mesh's own axes, turned so that rows of vertices and mirror images do not lie along an axis.
+// Vertices in their principal axes, then rotated so that rows of vertices and mirror images are not aligned with an axis.
 static void place_vertices(const sn_mesh *rest, double (*at)[4]) {
   int n = rest->vertex_count;
   sn_vec3 mean = {0, 0, 0};

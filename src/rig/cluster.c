@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Motion-driven clustering by Linde, Buzo and Gray (Le and Deng 2012): each vertex follows one rigid bone; the clusters
-// that fit worst are split until there are enough.
+// with the largest errors are split until there are enough.
 #include "rig/solve.h"
 
 #include <math.h>
@@ -87,7 +87,7 @@ static void measure(const fit_model *m, cluster_info *info) {
   }
 }
 
-// Empties clusters of fewer than three vertices by handing their bone's number to the last one.
+// Removes clusters of fewer than three vertices and renumbers the others. The vertices go to cluster 0 until the next assignment.
 static void drop_empty(fit_model *m, const cluster_info *info) {
   size_t row = 4 * 3 * (size_t)m->p->f;
   int kept = 0;
@@ -103,7 +103,7 @@ static void drop_empty(fit_model *m, const cluster_info *info) {
   m->bones = kept;
 }
 
-// Assign and fit.
+// One round: assigns vertices (`mode`), drops small clusters, fits the bones.
 static sn_status round_of(sn_context *ctx, fit_model *m, cluster_info *info, fit_support mode) {
   sn_status status = sn_fit_pass(ctx, m, mode, NULL);
   if (status != SN_OK) return status;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// How many bones: what bones explain on frames that were not used to find them. On a sample, from many clusters one bone after
-// the other is taken out, and the weights of every number of bones are scored on held-out frames.
+// Chooses the number of bones by cross-validation. On a sample, starts from many clusters, removes one bone after the other and
+// scores the weights of every number of bones on held-out frames.
 #include "rig/solve.h"
 
 #include <math.h>
@@ -9,21 +9,21 @@
 
 enum {
   sample_vertices = 1000,
-  train_frames = 14, // most of a fold
+  train_frames = 14, // most training and test frames of a fold
   test_frames = 6,
-  settle_rounds = 2, // after a bone has gone
+  settle_rounds = 2, // after removing a bone
   folds = 5
 };
-// Of a single bone's error: what may be left above the least error. Of the error: what a bone more must lower it by.
+// Tolerance above the least error, relative to the error of a single bone; also the least relative gain of one more bone.
 static const double enough = 0.02;
 
 // One fold: bones are found on one sample of frames, and scored on another of the same vertices.
 typedef struct rig_fold {
-  sn_context ctx; // of this fold alone: they run side by side
+  sn_context ctx; // folds run in parallel
   sn_arena memory;
   fit_problem train, test;
   int start, limit;
-  double error[RIG_MOST_COUNTED]; // of 1, 2, ... bones, squares of held-out frames; negative where there are none
+  double error[RIG_MOST_COUNTED]; // squared error of 1, 2, ... bones on held-out frames; negative: not computed
   sn_status status;
 } rig_fold;
 
@@ -70,8 +70,8 @@ static int by_place(const void *a, const void *b) {
   return x->frame - y->frame;
 }
 
-// Blocks of similar frames, as many in each: by their distance to the frame that is farthest from the rest pose. Their order in
-// time does not matter.
+// Divides the frames into equal blocks of similar frames, sorted by distance to the frame farthest from the rest pose. Does not
+// depend on their order in time.
 static sn_status make_blocks(sn_context *ctx, const fit_problem *p, int blocks, int *block) {
   sn_arena scratch = sn_arena_new(ctx);
   placed_frame *frames = SN_NEW(ctx, &scratch, placed_frame, p->f);
@@ -97,7 +97,7 @@ static sn_status make_fold(sn_context *ctx, const fit_problem *p, const rig_coun
   bool *in = SN_NEW(ctx, &scratch, bool, p->f), *out = SN_NEW(ctx, &scratch, bool, p->f);
   int *chosen = SN_NEW(ctx, &scratch, int, p->f);
   *fold = (rig_fold){.ctx = *ctx, .memory = sn_arena_new(ctx), .limit = how->limit, .start = how->most};
-  fold->ctx.team = NULL, fold->ctx.progress = NULL, fold->ctx.threads = 1; // samples are everybody's
+  fold->ctx.team = NULL, fold->ctx.progress = NULL, fold->ctx.threads = 1; // parallel over folds
   for (int b = 0; b < RIG_MOST_COUNTED; b++) fold->error[b] = -1;
   sn_status status = in && out && chosen ? SN_OK : ctx->error.status;
   for (int f = 0; f < p->f && status == SN_OK; f++)
@@ -111,10 +111,10 @@ static sn_status make_fold(sn_context *ctx, const fit_problem *p, const rig_coun
   return status;
 }
 
-// Of the noise: what bones leave beyond it counts, and no less than this, because weights follow some of it.
+// Least excess variance, relative to the noise: the fit absorbs some noise, so that error minus noise may be negative.
 static const double least_excess = 0.1;
 
-// The cross-validated error of 1, 2, ... bones: root mean squared distances in percent, beyond the noise. Returns their number.
+// The cross-validated rms error of 1, 2, ... bones in percent of the diagonal, minus the noise. Returns the number of entries.
 static int make_curve(const rig_fold *fold, int count, const rig_count *how, double *curve) {
   double noise = how->noise_pct * how->noise_pct;
   int bones = 0;
@@ -129,8 +129,8 @@ static int make_curve(const rig_fold *fold, int count, const rig_count *how, dou
   return bones;
 }
 
-// The fewest bones whose error on held-out frames is near the least, in parts of a single bone's: a level is crossed at
-// the same place whatever the noise, a slope is not. Fewer where a bone more hardly helps, as where few frames decide.
+// The fewest bones whose validation error is within `enough` of the least, relative to a single bone's: a level is more robust
+// to noise than a slope. Fewer if the next bones lower the error by less than `enough` each; more to reach error_pct.
 static int choose(const double *curve, int count, const rig_count *how) {
   int best = 0, helps = 0, most = how->most < count ? how->most : count;
   double floor = curve[0];

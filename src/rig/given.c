@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Rigging with a skeleton that is already there: weights only, motion only, both, locked joints, helper bones.
+// Rigging with a given skeleton: weights only, motion only, both, locked joints, helper bones.
 #include "rig/solve.h"
 
 #include <math.h>
@@ -11,18 +11,18 @@ typedef struct given_solve {
   const sn_frames *frames;
   const sn_rig_options *o;
   int joint_count; // of the given skeleton
-  int *order;      // of the caller, behind every frame of the solver: see canonical.c
+  int *order;      // the caller's index of every frame of the solver: see canonical.c
   fit_problem p;
   fit_units units;
   fit_model m;
   rig_tree tree;
   fit_smooth smooth;
   bool *locked;   // joints + helpers
-  bool found;     // see sn_rig_with_skeleton
+  bool found;     // start from a result of sn_rig: see sn_rig_with_skeleton
   double allowed; // squared error of all vertices and frames, in the solver's units
 } given_solve;
 
-static const double pays = 0.998; // of the squared error: a round that leaves more is the last
+static const double pays = 0.998; // stop when a round leaves more than this part of the squared error
 
 static sn_status check_given(sn_context *ctx, const sn_mesh *rest, const sn_frames *frames, const sn_rig_options *o) {
   if (!o->skeleton || o->skeleton->joint_count < 1) return sn_fail(ctx, SN_BAD_INPUT, "there is no skeleton");
@@ -68,7 +68,7 @@ static sn_status check_given(sn_context *ctx, const sn_mesh *rest, const sn_fram
   return SN_OK;
 }
 
-// The skeleton as a tree of the solver. Locked joints and helpers move on their own: they are roots there.
+// The skeleton as a tree of the solver. Locked joints and helpers are roots: their motion does not depend on a parent's.
 static void given_tree(given_solve *g) {
   const sn_skeleton *skeleton = g->o->skeleton;
   g->tree.bones = g->joint_count + g->o->helpers;
@@ -126,7 +126,7 @@ static sn_status prepare(sn_context *ctx, sn_arena *scratch, given_solve *g) {
 
 // ---- weights that are kept --------------------------------------------------------------------------------------------------
 
-enum { most_influences = 8 }; // of a row of either skin
+enum { most_influences = 8 }; // per vertex, of the solved and of the file's weights
 
 typedef struct held_row {
   int count;
@@ -148,7 +148,7 @@ static void put_influence(held_row *row, int joint, double weight) {
   }
 }
 
-// Vertex i's weights, moved towards those of the given skin.
+// Blends the weights of vertex i with the file's weights by kept[i], keeps the largest and normalises.
 static void hold_vertex(const given_solve *g, int i) {
   const sn_skin *skin = g->o->skin;
   size_t limit = (size_t)g->m.limit, given = (size_t)skin->influences;
@@ -167,7 +167,7 @@ static void hold_vertex(const given_solve *g, int i) {
   }
 }
 
-// A pass over the data, after which the weights that are kept are what they were.
+// A pass over the data that restores the kept weights afterwards.
 static sn_status pass(sn_context *ctx, given_solve *g, fit_support mode, const fit_smooth *smooth) {
   sn_status status = sn_fit_pass(ctx, &g->m, mode, smooth);
   if (status != SN_OK || !g->o->kept) return status;
@@ -178,7 +178,7 @@ static sn_status pass(sn_context *ctx, given_solve *g, fit_support mode, const f
 
 // ---- solving ---------------------------------------------------------------------------------------------------------------
 
-// Weights for the present motion, from whatever they are.
+// Weights for the present motion, from any start.
 static sn_status solve_weights(sn_context *ctx, given_solve *g) {
   sn_status status = SN_OK;
   for (int round = 0; round < 3 && status == SN_OK; round++) {
@@ -187,7 +187,7 @@ static sn_status solve_weights(sn_context *ctx, given_solve *g) {
   return status;
 }
 
-// Motion for the present weights; only rigid motions come out, but for locked joints.
+// Rigid motion for the present weights; locked joints keep theirs.
 static sn_status solve_motion(sn_context *ctx, given_solve *g, int steps) {
   g->tree.bones = g->m.bones;
   if (g->o->structure == SN_RIG_TREE) return sn_rig_tree_fit(ctx, &g->m, &g->tree, steps, g->locked);
@@ -213,12 +213,12 @@ static sn_status add_helpers(sn_context *ctx, given_solve *g) {
   return status;
 }
 
-// Whether the rounds that are left, each gaining what the last one did, end above what is allowed.
+// Whether the error, extrapolated linearly over the remaining rounds, stays above `allowed`.
 static bool is_hopeless(const given_solve *g, double before, int rounds_left) {
   return g->m.error - rounds_left * fmax(before - g->m.error, 0) > g->allowed;
 }
 
-// Rounds that go on from what was found.
+// Rounds that start from a result of sn_rig.
 static sn_status solve_again(sn_context *ctx, given_solve *g, int *rounds) {
   enum { most = 6 };
   bool automatic = g->o->omega < 0;
@@ -257,7 +257,7 @@ static sn_status solve(sn_context *ctx, given_solve *g, int *rounds) {
   return status == SN_OK && g->o->helpers > 0 ? add_helpers(ctx, g) : status;
 }
 
-// The given skeleton with the helpers under the joints that they overlap most.
+// The given skeleton; each helper becomes a child of the joint whose weights it overlaps most.
 static sn_status store_skeleton(sn_context *ctx, const given_solve *g, sn_skeleton *out) {
   sn_status status = sn_skeleton_new(ctx, g->m.bones, out);
   for (int j = 0; j < g->m.bones && status == SN_OK; j++) {
@@ -291,7 +291,7 @@ static sn_status store(sn_context *ctx, const given_solve *g, sn_rig_result *out
     for (int j = 0; j < g->m.bones; j++)
       sn_pose(&out->poses, g->order[f])[j] = sn_fit_from_units(&g->units, f, sn_fit_bone(&g->m, j, f));
   sn_rig_round_poses(&out->skeleton, false, &out->poses);
-  // What was given is handed back as it came.
+  // Locked joints keep their poses exactly.
   for (int f = 0; f < g->p.f; f++)
     for (int j = 0; j < g->joint_count; j++)
       if (g->locked[j]) sn_pose(&out->poses, f)[j] = sn_pose(g->o->poses, f)[j];
@@ -313,7 +313,7 @@ sn_status sn_rig_with_skeleton(sn_context *ctx, const sn_mesh *rest, const sn_fr
   }
   if (status == SN_OK) status = solve(ctx, &g, &rounds);
   if (status == SN_OK) status = store(ctx, &g, out);
-  if (status == SN_OK) status = sn_fit_pass(ctx, &g.m, FIT_KEEP, NULL); // errors of the last motion
+  if (status == SN_OK) status = sn_fit_pass(ctx, &g.m, FIT_KEEP, NULL); // updates the errors
   if (status == SN_OK) sn_rig_report_error(&g.m, g.units.scale, rest, &out->report);
   sn_fit_problem_free(&g.p);
   sn_arena_free(&scratch);

@@ -1,39 +1,37 @@
 // SPDX-License-Identifier: MIT
-// From coarse to fine: clusters, bones and skeleton are found on a sample of vertices and frames, where hundreds of
-// rounds are cheap; then the motion of all frames is fitted, then the weights of all vertices, and few rounds remain.
+// Coarse to fine: solves clusters, bones and skeleton on a sample of vertices and frames, where hundreds of rounds are cheap.
+// Then fits the motion of all frames, then the weights of all vertices, and ends with a few rounds over all the data.
 #include "rig/solve.h"
 
 #include <math.h>
 #include <string.h>
 
-// The numbers of the solver.
+// Parameters of the solver.
 enum {
-  sample_frames = 16,   // most of a sample
-  sample_least = 1000,  // vertices of a sample
-  sample_per_bone = 50, // and more where there are many bones
-  cluster_rounds = 4,   // of assigning and fitting after every split
-  join_steps = 5,       // Gauss-Newton steps of a tree that is new
-  exchanges = 10,       // most
-  candidates = 4,       // bones that are tried for every one that goes
-  most_rounds = 100,    // of the sample, if they pay
-  searched_bones = 100  // more of them stay as they are first found: a round takes long
+  sample_frames = 16,   // most frames of a sample
+  sample_least = 1000,  // least vertices of a sample
+  sample_per_bone = 50, // vertices of a sample per bone
+  cluster_rounds = 4,   // rounds of assignment and fit after every split
+  join_steps = 5,       // Gauss-Newton steps of a new tree
+  exchanges = 10,       // most exchanges of the search
+  candidates = 4,       // bones tried for each removal
+  most_rounds = 100,    // on the sample
+  searched_bones = 100  // most bones for which the search runs: its cost grows fast
 };
-static const double pays_meanwhile =
-  0.003;                                   // of the squared error: what a round must lower it by, between other steps
-static const double pays_at_last = 0.0005; // the same at the end
-static const double bearable_rise = 0.01;  // of the squared error, by which a round may raise it for joints inside
-static const double dear_inside = 1.2;     // times the error: all that joints inside may cost at the end
-static const double worth_given = 0.02;    // of the squared error: what a bone must lower it by, for a given number
-static const double enough_better = 0.998; // of the squared error: what an exchange must leave to be kept
+static const double pays_meanwhile = 0.003; // least relative gain (squared error) of a round, in intermediate steps
+static const double pays_at_last = 0.0005;  // the same in the final rounds
+static const double bearable_rise = 0.01;   // most relative increase (squared error) per round to move joints inside
+static const double dear_inside = 1.2;      // largest factor on the rms error to move joints inside, at the end
+static const double worth_given = 0.02;     // least relative gain (squared error) of a bone
+static const double enough_better = 0.998;  // an exchange is kept if it lowers the squared error to this part
 
 typedef struct rig_rounds {
   int least, most;
   double pays;
 } rig_rounds;
 
-// Rounds as long as a handful of them lowers the squared error by the fraction `pays` each, from `least` on and `most` at most;
-// the last without extrapolation, so that bones and weights fit together. One round alone says little: extrapolation fails at
-// times.
+// At least `least`, at most `most` rounds, while `handful` of them lower the squared error by the fraction `pays` each on average
+// (extrapolation may fail in a single round). The last round does not extrapolate, so that bones and weights are consistent.
 static sn_status rounds_between(sn_context *ctx, fit_model *m, const rig_way *way, rig_rounds some, int *rounds) {
   enum { handful = 4 };
   sn_status status = SN_OK;
@@ -86,14 +84,14 @@ sn_status sn_rig_remove_cheapest(sn_context *ctx, fit_model *m, const rig_way *w
   return status == SN_OK ? sn_rig_round(ctx, m, way, FIT_ADJUST, false) : status;
 }
 
-// The frame of a that is most like frame f of b; both have the same vertices.
+// The frame of a most similar to frame f of b; both have the same vertices.
 static int nearest_frame(const fit_problem *a, const fit_problem *b, int f) {
   int nearest = 0;
   double least = INFINITY;
   for (int q = 0; q < a->f; q++) {
     double distance = 0;
     for (int i = 0; i < b->n; i += 1 + b->n / 200) {
-      const float *x = fit_row(a, i) + 3 * q, *y = fit_row(b, i) + 3 * f; // of samples: all are there
+      const float *x = fit_row(a, i) + 3 * q, *y = fit_row(b, i) + 3 * f; // a sample is in memory
       for (int r = 0; r < 3; r++) distance += ((double)x[r] - (double)y[r]) * ((double)x[r] - (double)y[r]);
     }
     if (distance < least) least = distance, nearest = q;
@@ -119,8 +117,8 @@ sn_status sn_rig_follow(sn_context *ctx, sn_arena *memory, const fit_model *from
   return tree ? sn_rig_tree_fit(ctx, m, tree, 6, NULL) : sn_rig_bones_rigid(ctx, m, 10, NULL);
 }
 
-// The same motions for all vertices of p. Weights start from those of a sampled vertex nearby: the sample is taken along
-// the same curve.
+// From the sample to all vertices of p, with the same motion. Weights start from a nearby sampled vertex: the sample follows
+// the order p->order.
 static sn_status lift_vertices(sn_context *ctx, sn_arena *memory, const fit_model *from, const fit_problem *p,
                                fit_model *m) {
   sn_status status = sn_fit_model_new(ctx, memory, p, from->capacity, from->limit, m);
@@ -138,7 +136,7 @@ static sn_status lift_vertices(sn_context *ctx, sn_arena *memory, const fit_mode
   return status == SN_OK ? sn_fit_pass(ctx, m, FIT_EXPLORE, NULL) : status;
 }
 
-// The sliver that has least; -1: there is none.
+// The sliver with the least weight; -1: none.
 static int thinnest(const fit_model *m, const rig_tree *tree, double bound) {
   int best = -1;
   for (int j = 0; j < m->bones; j++) {
@@ -148,7 +146,7 @@ static int thinnest(const fit_model *m, const rig_tree *tree, double bound) {
   return best;
 }
 
-// Removes all slivers. Needs m->pair; afterwards weights, pairs and errors are those of the bones left.
+// Removes all slivers. Needs m->pair; updates weights, pairs and errors.
 static sn_status remove_slivers(sn_context *ctx, fit_model *m, const rig_way *way, double bound) {
   sn_status status = SN_OK;
   for (int thin; status == SN_OK && m->bones > 1 && (thin = thinnest(m, way->tree, bound)) >= 0;) {
@@ -159,7 +157,7 @@ static sn_status remove_slivers(sn_context *ctx, fit_model *m, const rig_way *wa
   return status;
 }
 
-// No bone may stay a sliver: slivers are replaced by bones where the error is largest; in the end they are pruned.
+// Replaces slivers by new bones where the error is largest; after `attempts` tries it only removes them.
 static sn_status prune(sn_context *ctx, fit_model *m, const rig_way *way, double bound, int each, int *rounds) {
   enum { attempts = 4 };
   sn_status status = SN_OK;
@@ -177,14 +175,14 @@ static sn_status prune(sn_context *ctx, fit_model *m, const rig_way *way, double
   return status;
 }
 
-// Tells how far the solve is; a caller that has had enough stops it.
+// Reports progress; fails if the caller cancels.
 static sn_status tell(sn_context *ctx, sn_status status, int stage) {
   enum { stages = 6 };
   if (status != SN_OK || sn_progress(ctx, "rig", (double)stage / stages)) return status;
   return sn_fail(ctx, SN_STOPPED, "rig: stopped");
 }
 
-// Joints that are outside are set inside one by one, as long as that does not cost too much; none that is inside leaves any more.
+// Moves joints inside the body one by one, up to `dear_inside` times the error. From now on joints inside stay inside.
 static sn_status pull_inside(sn_context *ctx, fit_model *m, const rig_way *way) {
   bool moved = false;
   way->tree->stays = true;
@@ -193,7 +191,7 @@ static sn_status pull_inside(sn_context *ctx, fit_model *m, const rig_way *way) 
   return status == SN_OK && moved ? sn_fit_pass(ctx, m, FIT_ADJUST, way->smooth) : status;
 }
 
-// A tree of bones, and rounds that get them used to it. Weights wait for the joints: before, vertices would leave their bones.
+// Builds the tree and fits it. The first rounds keep the weights: while joints move much, vertices would change bones.
 static sn_status join(sn_context *ctx, fit_model *m, const rig_way *way, int most) {
   int rounds = 0;
   sn_status status = sn_rig_tree_build(ctx, m, way->tree);
@@ -212,7 +210,7 @@ typedef struct rig_state {
   rig_tree tree;
 } rig_state;
 
-// Of the model that is searched: before an exchange, before a bone goes, and the best without one.
+// Saved states: before an exchange, before removing a bone, and the best after removing one.
 typedef struct rig_search {
   sn_context *ctx;
   fit_model *m;
@@ -235,8 +233,8 @@ static void restore(const rig_search *s, const rig_state *from) {
   if (s->way.tree) sn_rig_tree_copy(&from->tree, s->way.tree);
 }
 
-// Takes out the bone without which the error is least, of those with the smallest prices: each is tried, with weights and motion
-// fitted again.
+// Of the bones with the smallest prices, removes the one whose removal leaves the least error: tries each and refits weights
+// and motion.
 static sn_status drop_bone(rig_search *s) {
   fit_model *m = s->m;
   sn_status status = sn_fit_pass(s->ctx, m, FIT_PRICE, NULL);
@@ -256,8 +254,8 @@ static sn_status drop_bone(rig_search *s) {
   return status == SN_OK ? sn_rig_round(s->ctx, m, &s->way, FIT_ADJUST, false) : status;
 }
 
-// Bones are added where the error is largest, and as many go. With `anew` all move freely for a while and are joined anew;
-// without, the new ones hang on the tree as it is.
+// Adds bones where the error is largest and removes as many. With `anew` all bones move freely for a while and a new tree is
+// built; without, the new bones are attached to the present tree.
 static sn_status exchange(rig_search *s, int count, bool anew) {
   fit_model *m = s->m;
   sn_context *ctx = s->ctx;
@@ -278,7 +276,7 @@ static sn_status exchange(rig_search *s, int count, bool anew) {
   return status == SN_OK ? some_rounds(ctx, m, &s->way, 4, pays_meanwhile, &rounds) : status;
 }
 
-// Exchanges as long as they lower the error. Where those with a new tree do not, one with the present tree is tried.
+// Exchanges while they lower the error. If one with a new tree fails, tries one with the present tree.
 static sn_status search(rig_search *s) {
   int failed = 0, alternatives = s->way.tree ? 2 : 1;
   sn_status status = SN_OK;
@@ -291,7 +289,7 @@ static sn_status search(rig_search *s) {
   return status;
 }
 
-// Bones of a tree go as long as the error hardly rises without one of them, or stays below what counts as none.
+// Removes bones while the squared error grows by less than `worth_given`, or its mean stays below `nothing`.
 static sn_status remove_useless(rig_search *s, double nothing) {
   double none = nothing * s->m->p->n * s->m->p->f;
   int rounds = 0;
@@ -306,8 +304,8 @@ static sn_status remove_useless(rig_search *s, double nothing) {
   return status;
 }
 
-// The sample is solved: bones, weights and tree. Clusters, of which the cheapest go (Le and Deng's over-complete start), joined;
-// then moves out of local minima, without bones that do not pay.
+// Solves the sample: bones, weights and tree. Starts over-complete and removes the cheapest clusters (Le and Deng 2014), builds
+// the tree, leaves local minima by exchanges, and removes bones with little gain.
 static sn_status solve_coarse(sn_context *ctx, sn_arena *memory, const fit_problem *p, const rig_plan *plan,
                               fit_model *m, rig_tree *tree) {
   rig_way loose = {.affine = plan->affine};
@@ -369,7 +367,7 @@ static sn_status solve_rough(sn_context *ctx, sn_arena *memory, const fit_proble
 
 sn_status sn_rig_solve(sn_context *ctx, sn_arena *memory, const fit_problem *p, const rig_plan *plan, fit_model *m,
                        rig_tree *tree) {
-  // Smoothness is between neighbours of the whole mesh: samples go without.
+  // Smoothness couples neighbours of the whole mesh: not used on samples.
   rig_way way = {.tree = plan->tree ? tree : NULL, .affine = plan->affine, .smooth = plan->smooth};
   bool searched = plan->bones <= searched_bones;
   int *rounds = plan->rounds;
@@ -384,6 +382,6 @@ sn_status sn_rig_solve(sn_context *ctx, sn_arena *memory, const fit_problem *p, 
   if (status != SN_OK || !plan->smooth_auto || !searched) return status;
   status = sn_rig_thin(ctx, plan->rest, m, plan->smooth);
   if (status == SN_OK) status = remove_slivers(ctx, m, &way, RIG_THINNEST);
-  // The motion makes up for some of what that costs.
+  // Refitting the motion recovers some of the error of thinning.
   return status == SN_OK ? sn_rig_tree_fit(ctx, m, tree, 2, NULL) : status;
 }

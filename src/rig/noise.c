@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT
-// Noise of mesh sequences, estimated from small patches of the surface: a patch that does not bend moves rigidly, and
-// the residual of its best rigid motion is noise.
+// Estimates the noise of mesh sequences from small patches of the surface: a patch that does not bend moves rigidly, so the
+// residual of its best rigid motion is noise.
 #include <float.h>
 #include <math.h>
 #include <string.h>
 
 #include "sinew/rig.h"
 
-static const double quiet = 0.1; // share of the patches: those that bend least
-static const double even = 2; // times the quiet patches: where the median patch leaves more, bending hides the noise
-static const double strange = 0.5;      // residual of the median patch over its radius: a frame above may be wrong,
-static const double stands_out = 3;     // where it is so many times the median frame's
-static const double patch_part = 0.008; // of the vertices
-static const double rounding = 8 * (double)FLT_EPSILON; // of the diagonal: what single precision leaves
+static const double quiet = 0.1; // quantile of the patches that bend least
+static const double even = 2;    // largest ratio of the median to the quiet residual; above, bending hides the noise
+static const double strange = 0.5;      // a frame is wrong if its median residual over radius exceeds this
+static const double stands_out = 3;     // and exceeds this times the median over the frames
+static const double patch_part = 0.008; // vertices of a patch, relative to all
+static const double rounding = 8 * (double)FLT_EPSILON; // of the diagonal: residuals below are rounding
 enum { least_patch = 24, most_patch = 200, probes = most_patch, probe_frames = 16 };
 
 typedef struct noise_job {
@@ -20,16 +20,16 @@ typedef struct noise_job {
   const sn_topology *topology;
   const float (*rest)[3];
   const sn_frames *frames;
-  int n, size;     // vertices, of a patch at most
-  const int *good; // frames that are not wrong
+  int n, size;     // vertices; most vertices of a patch
+  const int *good; // all frames but the wrong ones
   int good_count;
   double rest_square, frame_square;      // variance per coordinate
   int *seen, *patch;                     // per worker: n, most_patch
-  int probe_count, (*probe)[most_patch]; // patches by which noise is estimated
+  int probe_count, (*probe)[most_patch]; // patches of the estimate
   float (*out)[3];
 } noise_job;
 
-// The nearest vertices along the edges, `seed` first.
+// The nearest vertices along the edges, breadth first from `seed`.
 static int grow_patch(const noise_job *job, int seed, int *seen, int *out) {
   int count = 1;
   out[0] = seed, seen[seed] = seed;
@@ -46,10 +46,10 @@ typedef struct patch_fit {
   sn_mat3 turn;
   sn_vec3 from, to;
   double square,
-    size; // mean squares: of the residual per degree of freedom, of the distance to the middle per coordinate
+    size; // squared residual and squared distance to the centroid, per degree of freedom
 } patch_fit;
 
-// The rigid motion that takes the patch from x to y best.
+// The best rigid motion of the patch from x to y (Kabsch).
 static patch_fit fit_patch(const float (*x)[3], const float (*y)[3], const int *patch, int count) {
   patch_fit fit = {0};
   sn_mat3 h = {0};
@@ -94,7 +94,7 @@ static double frame_strain(const noise_job *job, int f, double *values) {
   return quantile(values, found, 0.5);
 }
 
-// Frames whose patches are not those of the rest mesh. Fills job->good and `wrong`.
+// Finds frames whose patches do not match the rest mesh. Fills job->good and out->wrong.
 static void find_wrong(noise_job *job, int *good, sn_rig_noise *out, double *values, double *strain) {
   int frames = job->frames->frame_count;
   for (int f = 0; f < frames; f++) {
@@ -112,7 +112,7 @@ static void find_wrong(noise_job *job, int *good, sn_rig_noise *out, double *val
   job->good = good;
 }
 
-// Two values at quantiles of what the probes leave between the rest mesh and frames, or (step > 0) between frames that far apart.
+// `quiet` quantile and median of the probes' squared residuals, rest mesh to frames or (step > 0) between frames `step` apart.
 static void floor_of(const noise_job *job, int step, double *values, double *low, double *middle) {
   int found = 0, frames = job->good_count < probe_frames ? job->good_count : probe_frames;
   for (int k = 0; k < job->probe_count; k++)
@@ -121,12 +121,12 @@ static void floor_of(const noise_job *job, int step, double *values, double *low
       const float(*to)[3] = sn_frame(job->frames, job->good[other]);
       const float(*from)[3] = step > 0 ? sn_frame(job->frames, job->good[at]) : job->rest;
       double square = fit_patch(from, to, job->probe[k], job->size).square;
-      if (square > 0) values[found++] = square; // the rest mesh may be one of the frames
+      if (square > 0) values[found++] = square; // 0: the rest mesh is one of the frames
     }
   *low = quantile(values, found, quiet), *middle = quantile(values, found, 0.5);
 }
 
-// Variances of frames and rest mesh: between two frames twice that of the frames, between rest mesh and frame the sum of both.
+// Noise variances: residuals between two frames have twice the variance of a frame, between rest mesh and frame the sum of both.
 static void find_noise(noise_job *job, double *values, double diagonal, sn_rig_noise *out) {
   double across, across_middle, up, up_middle;
   if (job->good_count < 4) return;
@@ -139,8 +139,8 @@ static void find_noise(noise_job *job, double *values, double diagonal, sn_rig_n
   out->rest_pct_diag = 100 * sqrt(3 * job->rest_square) / diagonal;
 }
 
-// Every vertex as the mean of the rest mesh and of the frames, taken back by the motion of its patch, weighted by their
-// noise. Where a patch bends, its frame counts less (Huber's weight, squared).
+// Every rest vertex becomes the mean of itself and of all frames, mapped back by the inverse motion of its patch and weighted
+// by inverse variance. Frames in which the patch bends get less weight (Huber's, squared).
 static void average_range(void *user, int64_t begin, int64_t end, int worker) {
   noise_job *job = user;
   int *seen = job->seen + (size_t)worker * (size_t)job->n, *patch = job->patch + (size_t)worker * most_patch;
@@ -159,7 +159,7 @@ static void average_range(void *user, int64_t begin, int64_t end, int worker) {
   }
 }
 
-// Wrong frames hold the pose of the last good one before (the first good one where there is none).
+// Replaces wrong frames by the last good frame before them (or by the first good frame).
 static sn_status hold_wrong(sn_context *ctx, const noise_job *job, const sn_rig_noise *noise, sn_frames *frames) {
   sn_frames held;
   sn_status status = sn_frames_new(ctx, frames->vertex_count, frames->frame_count, &held);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Samples of the data, and bones that are added where the error is largest or taken out.
+// Samples of the data; adds bones where the error is largest, and removes bones.
 #include "rig/solve.h"
 
 #include <float.h>
@@ -9,7 +9,7 @@
 
 #include "solve/solve.h"
 
-enum { compared = 400 }; // vertices by which frames are compared
+enum { compared = 400 }; // vertices for the distance between frames
 
 void sn_rig_frame_distances(const fit_problem *p, int g, double *distance) {
   int count = p->n < compared ? p->n : compared;
@@ -29,7 +29,7 @@ void sn_rig_frame_distances(const fit_problem *p, int g, double *distance) {
   }
 }
 
-// Frames that differ most from each other: each next one is farthest from those chosen. Returns how many.
+// Farthest-point sampling: each frame is the farthest from those chosen, the first from the rest pose. Returns how many.
 static int choose_frames(const fit_problem *p, int most, const bool *allowed, int *out, double *space) {
   double *nearest = space, *distance = space + p->f;
   int count = 0;
@@ -85,7 +85,7 @@ void sn_rig_copy(const fit_model *from, fit_model *to) {
   memcpy(to->vertex_error, from->vertex_error, (size_t)from->p->n * sizeof *to->vertex_error);
 }
 
-// Removes bone j from every vertex. Vertices that have no other go to the bone that overlaps it most, of those that are not gone.
+// Removes bone j from every vertex. Vertices without another bone go to the remaining bone that overlaps j most.
 static void forget_bone(fit_model *m, int j, const bool *gone) {
   int other = -1;
   for (int k = 0; k < m->bones; k++)
@@ -141,7 +141,7 @@ static int within(const fit_problem *p, int seed, double radius, int *out) {
   return count;
 }
 
-// The vertex around which the error is largest: among the worst, the one with the worst surroundings.
+// Of the vertices with the largest errors, the one with the largest error within `radius`; -1: none.
 static int worst_region(const fit_model *m, double radius, int *region) {
   enum { candidates = 48 };
   int worst[candidates], count = 0;
@@ -174,7 +174,7 @@ bool sn_rig_is_sliver(const fit_model *m, const rig_tree *tree, int j, double bo
   return sn_rig_share(m, j) < bound;
 }
 
-// Distance within which a vertex has about `count` others, on average.
+// Average radius around a vertex that contains `count` vertices.
 static double neighbourhood(const fit_problem *p, int count, void *space, int *region) {
   double sum = 0;
   enum { probes = 16 };

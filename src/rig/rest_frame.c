@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Any frame as rest pose: the one from which the others are reached with the least bending.
+// Chooses a frame as rest pose: the one from which the other frames deviate least, up to rigid motions.
 #include <math.h>
 
 #include "sinew/rig.h"
 
-enum { probes = 300 }; // vertices by which frames are compared
+enum { probes = 300 }; // vertices for the distance between frames
 
-// What the best rigid motion from frame a to frame b leaves, as a sum of squares over the probes.
+// Squared residual of the best rigid motion from frame a to frame b, over the probes.
 static double bending(const sn_frames *frames, int a, int b) {
   const float(*x)[3] = sn_frame(frames, a), (*y)[3] = sn_frame(frames, b);
   int count = frames->vertex_count < probes ? frames->vertex_count : probes;

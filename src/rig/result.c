@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The poses of a result as a file holds them.
+// Rounds the poses of a result as a file stores them, and reports the error.
 #include "rig/solve.h"
 
 #include <float.h>
@@ -37,7 +37,7 @@ void sn_rig_round_poses(const sn_skeleton *skeleton, bool affine, sn_poses *pose
       for (int j = 0; j < poses->joint_count; j++) round_matrix(&pose[j]);
       continue;
     }
-    // Children first see their parent's exact matrix; so the local transforms are made before any world matrix.
+    // Children before parents: a local transform needs the exact matrix of the parent.
     for (int q = poses->joint_count - 1; q >= 0; q--) {
       int j = skeleton->order[q];
       pose[j] = local_transform(skeleton, pose, j);

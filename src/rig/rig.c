@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// `sn_rig`: checks, units, the choice of the number of bones, and the result in the caller's terms.
+// `sn_rig`: checks, units, the choice of the number of bones, and the result in the caller's units and order.
 #include "rig/solve.h"
 #include "solve/lapack.h"
 
@@ -96,15 +96,15 @@ static sn_status check_data(sn_context *ctx, const sn_mesh *rest, const sn_frame
   return status == SN_OK ? sn_frames_check(ctx, frames) : status;
 }
 
-// What is solved: the caller's mesh and frames, and both in the solver's own order (see canonical.c).
+// The caller's mesh and frames, and both in the solver's order and units (see canonical.c).
 typedef struct rig_task {
   const sn_mesh *rest;
   const sn_frames *frames;
   sn_mesh sorted;
-  int *vertex, *order; // of the caller, behind every vertex and frame of the solver
+  int *vertex, *order; // the caller's index of every vertex and frame of the solver
   fit_problem p;
   fit_units units;
-  double percent; // of the diagonal for a distance of one
+  double percent; // one solver unit in percent of the diagonal
 } rig_task;
 
 static sn_status store_skin(sn_context *ctx, const rig_task *task, const fit_model *m, sn_skin *out) {
@@ -149,7 +149,7 @@ static sn_status store(sn_context *ctx, const rig_task *task, const fit_model *m
   return status;
 }
 
-// Small sets can have more rounds over all the data in the same time: positions (vertices times frames) of one round more.
+// Small data sets get more rounds: this number over their positions (vertices times frames).
 static const double positions_of_rounds = 1.2e6;
 
 static int rounds_for(const fit_problem *p) {
@@ -157,7 +157,7 @@ static int rounds_for(const fit_problem *p) {
   return least_rounds + (int)fmin(positions_of_rounds / ((double)p->n * p->f), more_rounds);
 }
 
-// One solve for a number of bones.
+// One solve with a given number of bones.
 static sn_status solve_for(sn_context *ctx, const rig_task *task, const sn_rig_options *o, int bones,
                            sn_rig_result *out) {
   const sn_mesh *rest = &task->sorted;
@@ -194,9 +194,9 @@ static sn_status solve_for(sn_context *ctx, const rig_task *task, const sn_rig_o
     status = sn_rig_baseline ? sn_rig_baseline(ctx, &scratch, p, &plan, o->solver, &m, &tree)
                              : sn_fail(ctx, SN_UNSUPPORTED, "this program has no rigging methods but Sinew's");
   }
-  sn_skeleton_free(&out->skeleton), sn_poses_free(&out->poses), sn_skin_free(&out->skin); // of fewer bones
+  sn_skeleton_free(&out->skeleton), sn_poses_free(&out->poses), sn_skin_free(&out->skin); // of an earlier solve
   if (status == SN_OK) status = store(ctx, task, &m, &tree, o, out);
-  if (status == SN_OK) status = sn_fit_pass(ctx, &m, FIT_KEEP, NULL); // errors of the last motion
+  if (status == SN_OK) status = sn_fit_pass(ctx, &m, FIT_KEEP, NULL); // updates the errors
   if (status == SN_OK) sn_rig_report_error(&m, task->units.scale, task->rest, &out->report);
   out->report.iterations = rounds;
   sn_arena_free(&scratch);
@@ -205,7 +205,7 @@ static sn_status solve_for(sn_context *ctx, const rig_task *task, const sn_rig_o
 
 // ---- how many bones ------------------------------------------------------------------------------------------------
 
-// The most bones that are allowed, or those that cross-validation says.
+// The number of bones in the options, or chosen by cross-validation.
 static sn_status decide_bones(sn_context *ctx, const rig_task *task, const sn_rig_options *o, int *bones,
                               sn_rig_result *out) {
   rig_count how = {.most = o->most_bones < RIG_MOST_COUNTED ? o->most_bones : RIG_MOST_COUNTED,
@@ -214,7 +214,7 @@ static sn_status decide_bones(sn_context *ctx, const rig_task *task, const sn_ri
                    .error_pct = o->error_pct,
                    .noise_pct = o->noise_pct};
   *bones = o->bones;
-  if (*bones > 0 || o->solver == SN_RIG_PUBLISHED) return SN_OK; // which prunes by itself
+  if (*bones > 0 || o->solver == SN_RIG_PUBLISHED) return SN_OK; // it prunes bones
   sn_rig_report *r = &out->report;
   sn_status status = sn_rig_count_bones(ctx, &out->memory, &task->p, &how, r);
   *bones = r->curve_choice;
@@ -234,7 +234,7 @@ static void give_reason(const sn_rig_options *o, sn_rig_report *r) {
   }
 }
 
-// Decides how many bones, and solves; an error that is wished for may need more of them than a sample says.
+// Chooses the number of bones and solves. Adds bones until the target error is reached, because the sample may underestimate.
 static sn_status solve_decided(sn_context *ctx, const rig_task *task, const sn_rig_options *o, sn_rig_result *out) {
   int bones, most = o->most_bones;
   out->memory = sn_arena_new(ctx);
@@ -250,7 +250,7 @@ static sn_status solve_decided(sn_context *ctx, const rig_task *task, const sn_r
   return status;
 }
 
-// A mapped file of frames may have been overwritten meanwhile.
+// Another program may have overwritten a mapped file of frames during the solve.
 static sn_status check_unchanged(sn_context *ctx, const sn_frames *frames) {
   for (int f = 0; frames->file.map && f < frames->frame_count; f++) {
     const float *x = sn_frame(frames, f)[0];

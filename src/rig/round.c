@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
-// The alternation between bones and weights. Left alone it creeps along valleys; extrapolating the motion of the bones
-// more than halves the rounds on the real sets, and often ends lower.
+// The alternation between bones and weights. Plain alternation converges slowly along valleys of the error; extrapolating
+// the bones speeds it up.
 #include "rig/solve.h"
 
 #include <math.h>
 #include <string.h>
 
-// a is the bone before, b the bone now, c a point that it carries: goes on turning and moving as from a to b.
+// Extrapolates a bone: repeats the rotation and the shift of point c from a (before) to b (now).
 static sn_affine go_on(sn_affine a, sn_affine b, sn_vec3 c) {
   sn_mat3 before = sn_affine_linear(a), now = sn_affine_linear(b);
-  // Products of rotations drift off, three times as far every time: through a quaternion they stay rotations.
+  // Via a quaternion: the rounding error of the product of three rotations would grow every round.
   sn_mat3 r = sn_quat_to_mat3(sn_quat_from_mat3(sn_mat3_mul(sn_mat3_mul(now, sn_mat3_transpose(before)), now)));
   sn_vec3 p = sn_affine_apply(a, c), q = sn_affine_apply(b, c);
   sn_vec3 place = sn_vec3_add(q, sn_vec3_sub(q, p));
@@ -46,7 +46,7 @@ static void extrapolate_frames(void *user, int64_t begin, int64_t end, int worke
     }
 }
 
-// Afterwards the trail holds the bones as they were before going on.
+// Extrapolates all bones. Stores the bones before extrapolation in m->trail.
 static void extrapolate_bones(const sn_context *ctx, fit_model *m, const rig_way *way) {
   size_t count = 12 * (size_t)m->bones * (size_t)m->p->f;
   if (way->affine) {
@@ -61,7 +61,7 @@ static void extrapolate_bones(const sn_context *ctx, fit_model *m, const rig_way
   sn_fit_model_refresh(ctx, m);
 }
 
-// By how much the error rises from the bones and moments kept in `before` to the present ones: -<D, M + M'>.
+// Change of the squared error from the bones and moments saved in `before` to the present ones: -<D, M + M'>.
 static double error_change(const fit_model *m, const double *before) {
   size_t count = 12 * (size_t)m->bones * (size_t)m->p->f;
   double sum = 0;
@@ -75,7 +75,7 @@ static double moved(const rig_tree *tree, const double (*before)[3], int j) {
   return sqrt(x * x + y * y + z * z);
 }
 
-// Joints go back; those that wanted to go far are pulled less, so that the others come in first.
+// Restores the joints. Lowers mu_j of those that moved more than average, so that the others move inside first.
 static void stay(rig_tree *tree, const double (*before)[3]) {
   double mean = 0;
   for (int j = 0; j < tree->bones; j++) mean += moved(tree, before, j) / tree->bones;
@@ -84,8 +84,8 @@ static void stay(rig_tree *tree, const double (*before)[3]) {
   memcpy(tree->joint, before, (size_t)tree->bones * sizeof *before);
 }
 
-// Joints, then rotations, which make up for what joints lose that are pulled inside. Where that costs too much the joints
-// stay, and are pulled less.
+// Joints, then rotations, which compensate for joints moved inside. If the squared error grows by more than tree->rise,
+// restores the joints and lowers mu.
 static sn_status update_tree(sn_context *ctx, fit_model *m, rig_tree *tree) {
   size_t count = 12 * (size_t)m->bones * (size_t)m->p->f;
   sn_arena scratch = sn_arena_new(ctx);
@@ -141,7 +141,7 @@ static sn_status update_bones(sn_context *ctx, fit_model *m, const rig_way *way)
 
 sn_status sn_rig_refit(sn_context *ctx, fit_model *m, const rig_way *way) {
   size_t count = 12 * (size_t)m->bones * (size_t)m->p->f;
-  if (way->affine) return SN_OK; // the moments would be void
+  if (way->affine) return SN_OK; // would invalidate the moments
   sn_arena scratch = sn_arena_new(ctx);
   double *before = SN_NEW(ctx, &scratch, double, 2 * count);
   sn_status status = before ? SN_OK : ctx->error.status;

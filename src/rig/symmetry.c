@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: MIT
-// A symmetric rest mesh gets a symmetric skeleton: bones are paired by their mirrored weights, the tree is made its own mirror
-// image, joints and weights become the mean of both sides, and the motion is solved again for them.
+// Gives a symmetric rest mesh a symmetric skeleton: pairs bones by their mirrored weights, mirrors the tree, averages joints and
+// weights over both sides, and solves the motion again.
 #include "rig/solve.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-// A mesh is symmetric where so many of its vertices have another one at their mirror image, to within this part of the mean
-// edge (a point of a surface is at most 0.6 edges from a vertex).
+// A mesh is symmetric if this part of its vertices has a vertex at the mirror image, to within this part of the mean edge (a
+// point of a regular triangle is at most 0.6 edges from a vertex).
 static const double mirrored_part = 0.95, near_edge = 0.75;
-// Two bones are a pair where the cosine between their weights, one of them mirrored, is more than this.
+// Two bones are a pair if the cosine between their weights, one of them mirrored, exceeds this.
 static const double like_pair = 0.5;
-// What `auto` may cost: root mean squared distance, relative and in percent of the diagonal.
+// Largest rms error with symmetry `auto`: relative to that without, plus percent of the diagonal.
 static const double most_rise = 1.03, no_rise = 0.002;
-// Mirrored weights below this go: the mean of both sides has up to twice as many as either.
+// Averaged weights below this are dropped: the mean of both sides has up to twice as many influences.
 static const float least_weight = 0.02F;
 
 typedef struct mirror {
   sn_mirror plane;
-  int *vertex;    // the vertex at the mirror image of each
-  int *partner;   // of every bone; itself in the middle, -1 without one
-  double matched; // part of the vertices that have one
+  int *vertex;    // the vertex nearest to the mirror image of each vertex
+  int *partner;   // of every bone: its mirrored bone; itself on the plane, -1: none
+  double matched; // part of the vertices with a mirrored vertex
 } mirror;
 
 // ---- the mesh ----------------------------------------------------------------------------------------------------------
@@ -35,7 +35,7 @@ static double mean_edge(const sn_mesh *rest) {
   return rest->triangle_count > 0 ? sum / rest->triangle_count : 0;
 }
 
-// The part of every `step`-th vertex that has another one at its mirror image; which one is in `vertex` where step is 1.
+// Computes m->matched from every `step`-th vertex; fills m->vertex if step is 1.
 static sn_status match_vertices(sn_context *ctx, sn_arena *scratch, const sn_mesh *rest, int step, mirror *m) {
   int count = (rest->vertex_count + step - 1) / step, matched = 0;
   double *distances = sn_mirror_vertices(ctx, scratch, rest, &m->plane, step, &m->vertex);
@@ -47,7 +47,7 @@ static sn_status match_vertices(sn_context *ctx, sn_arena *scratch, const sn_mes
 
 // ---- the bones ---------------------------------------------------------------------------------------------------------
 
-// like[j * bones + k] = sum_i w_ij w_m(i)k over the lengths of both.
+// like[j * bones + k] = sum_i w_ij w_m(i)k / (|w_j| |w_k|), where m(i) is the mirrored vertex of i.
 static sn_status compare_bones(sn_context *ctx, sn_arena *scratch, const sn_skin *skin, int bones, const mirror *m,
                                double **out) {
   double *like = SN_NEW(ctx, scratch, double, (size_t)bones *(size_t)bones);
@@ -68,7 +68,7 @@ static sn_status compare_bones(sn_context *ctx, sn_arena *scratch, const sn_skin
   return SN_OK;
 }
 
-// The most similar first; -1: none.
+// Pairs bones greedily, the most similar first; -1: no partner.
 static void pair_bones(const double *like, int bones, int *partner) {
   for (int j = 0; j < bones; j++) partner[j] = -1;
   for (;;) {
@@ -92,7 +92,7 @@ static int count_paired(const int *partner, int bones) {
 
 // ---- the tree ----------------------------------------------------------------------------------------------------------
 
-// Makes `root` the root. A joint between two bones stays where it is; the new root's is `middle`.
+// Makes `root` the root. Joints between two bones keep their positions; the joint of the new root is `middle`.
 static void move_root(sn_skeleton *s, int root, sn_affine middle) {
   int above = s->parents[root];
   sn_affine joint = s->rest[root];
@@ -105,7 +105,7 @@ static void move_root(sn_skeleton *s, int root, sn_affine middle) {
   }
 }
 
-// The weighted middle of a bone's vertices.
+// The weighted centroid of a bone's vertices.
 static sn_affine bone_middle(const sn_mesh *rest, const sn_skin *skin, int bone) {
   sn_vec3 sum = {0, 0, 0};
   double total = 0;
@@ -117,14 +117,14 @@ static sn_affine bone_middle(const sn_mesh *rest, const sn_skin *skin, int bone)
   return sn_affine_make(sn_mat3_identity(), sn_vec3_scale(sum, total > 0 ? 1 / total : 0));
 }
 
-// Of the bones that are their own mirror images the one nearest to the present root, along the tree; -1: there is none.
+// Of the bones that are their own mirror images, the first in the order of the tree; -1: none.
 static int middle_bone(const sn_skeleton *s, const int *partner) {
   for (int q = 0; q < s->joint_count; q++)
     if (partner[s->order[q]] == s->order[q]) return s->order[q];
   return -1;
 }
 
-// Bones whose parents are not partners hang differently on the two sides: they are no pair.
+// Removes pairs whose parents are not partners.
 static void part_unrelated(const sn_skeleton *s, int *partner) {
   for (int q = 0; q < s->joint_count; q++) {
     int j = s->order[q], k = partner[j];
@@ -135,8 +135,8 @@ static void part_unrelated(const sn_skeleton *s, int *partner) {
   }
 }
 
-// The second of a pair hangs where the first does, mirrored; a bone in the middle hangs below one in the middle. False where no
-// tree comes out.
+// Gives the second bone of a pair the mirrored parent of the first. A bone on the plane must have its parent on the plane.
+// False: the result is not a symmetric tree.
 static bool mirror_tree(sn_context *ctx, sn_skeleton *s, const int *partner) {
   for (int q = 0; q < s->joint_count; q++) {
     int j = s->order[q], k = partner[j], parent = s->parents[j];
@@ -153,7 +153,7 @@ static bool mirror_tree(sn_context *ctx, sn_skeleton *s, const int *partner) {
     if (parent >= 0 && (other < 0 || partner[parent] != other)) return false;
   }
   sn_status status = sn_skeleton_sort(ctx, s);
-  if (status == SN_BAD_INPUT) ctx->error = (sn_error){0}; // a cycle; without memory the error stays
+  if (status == SN_BAD_INPUT) ctx->error = (sn_error){0}; // a cycle, which is no error here
   return status == SN_OK;
 }
 
@@ -168,11 +168,11 @@ static sn_vec3 mean_joint(const sn_skeleton *s, const mirror *m, int j) {
   return sn_vec3_scale(sn_vec3_add(sn_affine_translation(s->rest[j]), other), 0.5);
 }
 
-// A mesh is never quite symmetric: joints stay, without a partner, whose mean would leave it or is farther than `reach`.
+// Moves joints to the mean of both sides. Removes pairs whose mean would leave the body or is farther than `reach`.
 static void mirror_joints(sn_skeleton *s, const rig_body *body, const mirror *m, double reach) {
   for (int j = 0; j < s->joint_count; j++) {
     int k = m->partner[j];
-    if (k < j) continue; // its partner's turn was before, or it has none
+    if (k < j) continue; // done with its partner, or no partner
     sn_vec3 a = sn_affine_translation(s->rest[j]), mean = mean_joint(s, m, j);
     float at[3];
     if (sn_vec3_distance(a, mean) > reach || leaves_body(body, a, mean) ||
@@ -197,7 +197,7 @@ static sn_status mirror_inside(sn_context *ctx, const sn_mesh *rest, sn_skeleton
   return status;
 }
 
-// joint3.L and joint3.R: left is where the coordinate is larger, as Blender has it for a character that looks at the viewer.
+// Names pairs joint3.L and joint3.R: left is the larger coordinate, Blender's convention for a character facing the viewer.
 static sn_status name_sides(sn_context *ctx, sn_skeleton *s, const mirror *m) {
   for (int j = 0; j < s->joint_count; j++) {
     int k = m->partner[j];
@@ -216,7 +216,7 @@ static sn_status name_sides(sn_context *ctx, sn_skeleton *s, const mirror *m) {
 
 // ---- weights -----------------------------------------------------------------------------------------------------------
 
-// The mean of both sides, its largest entries.
+// The mean of the weights of both sides; keeps the largest influences.
 static sn_status mirror_skin(sn_context *ctx, const sn_skin *from, const mirror *m, sn_skin *out) {
   sn_skin both;
   size_t k = (size_t)from->influences;
@@ -283,12 +283,12 @@ typedef struct mirror_job {
   const sn_frames *frames;
   const sn_rig_options *options;
   sn_rig_result *result;
-  double reach;   // of single joints
-  double allowed; // rms
+  double reach;   // farthest move of a joint if not the whole tree is mirrored
+  double allowed; // largest rms error
 } mirror_job;
 
-// A mirrored copy of the skeleton: the whole tree where *whole asks for it and it can be (which it then says); or else
-// only the joints of pairs below paired parents that go no farther than job->reach.
+// A mirrored copy of the skeleton: the whole tree if *whole is set and all bones have partners; otherwise clears *whole and
+// mirrors only joints of pairs with paired parents that move at most job->reach.
 static sn_status mirror_skeleton(sn_context *ctx, const mirror_job *job, const mirror *m, sn_skeleton *out,
                                  bool *whole) {
   const sn_mesh *rest = job->rest;
@@ -311,7 +311,7 @@ static sn_status mirror_skeleton(sn_context *ctx, const mirror_job *job, const m
   return status == SN_OK ? name_sides(ctx, out, m) : status;
 }
 
-// What was measured of the result stays that of the old one: figures of the new one are in its report.
+// Replaces the result by the better one; keeps counts, curve and reason of the old report.
 static sn_status keep(sn_context *ctx, sn_rig_result *result, sn_rig_result *better) {
   sn_rig_report *r = &better->report, *old = &result->report;
   r->bones_wanted = old->bones_wanted, r->pruned = old->pruned, r->iterations = old->iterations;
@@ -325,8 +325,8 @@ static sn_status keep(sn_context *ctx, sn_rig_result *result, sn_rig_result *bet
   return SN_OK;
 }
 
-// The motion for mirrored joints with mirrored weights (m NULL: not); where those leave more than allowed, weights as the data
-// ask for them with mirrored joints.
+// Solves the motion for mirrored joints and mirrored weights. If the error exceeds job->allowed, or m is NULL, solves the weights
+// too.
 static sn_status refit(sn_context *ctx, const mirror_job *job, const sn_skeleton *skeleton, const mirror *m,
                        sn_rig_result *out) {
   const sn_rig_options *o = job->options;
@@ -367,7 +367,7 @@ static sn_status decide(sn_context *ctx, const mirror_job *job, const mirror *m,
   return SN_OK;
 }
 
-// Where not all of a skeleton is symmetric, joints that become mirror images go no farther than this, in parts of the diagonal.
+// Farthest move of a joint if only part of the skeleton is mirrored, relative to the diagonal.
 static const double joint_reach = 0.008;
 
 static sn_status mirror_rig(sn_context *ctx, sn_arena *scratch, mirror_job *job, mirror *m) {
@@ -381,7 +381,7 @@ static sn_status mirror_rig(sn_context *ctx, sn_arena *scratch, mirror_job *job,
   sn_status status = m->partner ? compare_bones(ctx, scratch, &result->skin, bones, m, &like) : ctx->error.status;
   const sn_rig_report *r = &result->report;
   job->allowed = r->rms * (most_rise + (r->rms_pct_diag > 0 ? no_rise / r->rms_pct_diag : 0));
-  for (int tried = 0; tried < 2 && !done && status == SN_OK; tried++) { // all of it, then what is alike
+  for (int tried = 0; tried < 2 && !done && status == SN_OK; tried++) { // the whole tree, then similar pairs
     sn_skeleton skeleton = {0};
     sn_rig_result better = {0};
     bool whole = tried == 0;

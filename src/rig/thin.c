@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: MIT
-// The weights of a result: even, and few where few will do.
+// Smooths the weights of a result and removes influences that hardly lower the error.
 #include "rig/solve.h"
 
 #include <string.h>
 
-// An influence must lower the energy of its vertex (squared error and smoothness) by this part of the average vertex's
-// squared error. Where most vertices are nearly exact the average says little: the price falls until all of it costs no
-// more than `bearable` times the squared error.
+// An influence must lower the energy of its vertex (squared error and smoothness) by this part of the mean squared error of a
+// vertex. The part falls from `dearest` by factors of `cheaper` until the total squared error grows by at most `bearable`.
 static const double dearest = 0.1, cheapest = 1e-3, cheaper = 0.3, bearable = 1.03;
 
-// How strongly weights that bend over the surface are smoothed, in parts of the mean squared error: pulls between neighbours leave
-// kinks, which new poses show.
+// Strength of the second-order smoothing relative to the mean squared error: smoothing between neighbours leaves kinks in the
+// weights, which show in new poses.
 static const double evenness = 30;
 enum { even_sweeps = 2 };
 

@@ -38,11 +38,10 @@ void sn_rig_shared_middle(const fit_model *m, int j, int k, double out[3]) {
   for (int c = 0; c < 3; c++) out[c] = s[3][3] > 0 ? s[c][3] / s[3][3] : 0;
 }
 
-// What the motion does not decide, anatomy does: mu, the weight of a joint being in the middle of the skin that its bones share,
-// for joints inside the body (METHODS (e): 0.3 % of an offset remain at rotations of 0.1 rad). Those outside are pulled
-// harder and harder.
+// Range of mu_j, the regularisation of joint C_j towards C0_j where the motion does not determine it (METHODS (e)): the least
+// for joints inside the body; grows while a joint is outside.
 static const double least_hold = 1e-5, most_hold = 10;
-// Two bones whose joint would be far from the skin that they share are hardly neighbours: for the choice of edges.
+// mu for the edge costs: bones whose joint would be far from the skin that they share are unlikely neighbours.
 static const double edge_hold = 1e-2;
 
 static bool joint_inside(const rig_tree *tree, int j, const double x[3]) {
@@ -56,7 +55,7 @@ int sn_rig_joints_outside(const rig_tree *tree) {
   return count;
 }
 
-// The first point inside on the way from `from` to `to`; returns how far it is, INFINITY for none.
+// The first point inside the body on the line from `from` to `to`; returns its distance, INFINITY: none.
 static double first_inside(const rig_body *body, const double from[3], const double to[3], double out[3]) {
   enum { steps = 40 };
   double gap = 0;
@@ -123,7 +122,8 @@ typedef struct cost_job {
   edge *edges;
 } cost_job;
 
-// By how many of its radii `x` is too far from the middle of bone j's vertices to be an end of it. The end of a rod is 1.7 away.
+// Distance from `x` to the centroid of bone j's vertices in units of their rms radius, minus 2 (the end of a rod is at 1.7), if
+// positive.
 static double beyond_end(const fit_model *m, int j, const double x[3]) {
   double s[4][4], square = 0, spread = 0;
   fit_unpack(fit_pair(m, j, j), s);
@@ -135,15 +135,15 @@ static double beyond_end(const fit_model *m, int j, const double x[3]) {
   return spread > 0 ? fmax(sqrt(square / spread) - 2, 0) : 0;
 }
 
-// Bones that share vertices far from one of them are no neighbours in the body, whatever their motion: a front leg and a hind leg
-// that both stand. A hundred times the cost where the shared vertices are one radius beyond the end of a bone.
+// Factor on the edge cost: bones that share vertices far from either of them are no neighbours, even if they move alike (a front
+// and a hind leg that stand). About 100 if the shared vertices are one radius beyond the end of a bone.
 static double far_factor(const fit_model *m, int j, int k, const double middle[3]) {
   double a = beyond_end(m, j, middle), b = beyond_end(m, k, middle);
   return 1 + 100 * (a * a + b * b);
 }
 
-// g(j, k): joint constraint value over weight blending; infinite where the two share no vertex. The middle of the
-// vertices breaks ties between gaps that are nothing but rounding.
+// g(j, k) of Le and Deng 2014: joint constraint value over weight blending; infinite if the bones share no vertex. The
+// constant keeps far_factor effective where the gap is only rounding.
 static edge edge_cost(const fit_model *m, int j, int k) {
   double position[3], middle[3], shared = fit_pair(m, j, k)[9];
   sn_rig_shared_middle(m, j, k, middle);
@@ -159,8 +159,7 @@ static void edge_costs(void *user, int64_t begin, int64_t end, int worker) {
     for (int k = 0; k < j; k++) job->edges[j * (j - 1) / 2 + k] = edge_cost(job->m, j, k);
 }
 
-// The error of the whole mesh with the rigid motion of bone j alone: sum_f sum_i |T_j u_i - x_i|^2, without what is the
-// same for all.
+// Error of the whole mesh if all vertices follow bone j: sum_f sum_i |T_j u_i - x_i|^2, without the constant sum |x_i|^2.
 static double alone(const fit_model *m, int j) {
   const fit_problem *p = m->p;
   size_t columns = 3 * (size_t)p->f;
@@ -175,7 +174,7 @@ static double alone(const fit_model *m, int j) {
   return error;
 }
 
-// Of the body's box.
+// Centre of the bounding box.
 static void body_middle(const fit_problem *p, double middle[3]) {
   for (int c = 0; c < 3; c++) {
     double low = INFINITY, high = -INFINITY;
@@ -184,7 +183,7 @@ static void body_middle(const fit_problem *p, double middle[3]) {
   }
 }
 
-// Squared distance of bone j's vertices to the middle of the body's box.
+// Squared distance of the centroid of bone j's vertices to the centre of the bounding box.
 static double from_middle(const fit_model *m, int j, const double middle[3]) {
   double s[4][4], square = 0;
   fit_unpack(fit_pair(m, j, j), s);
@@ -193,9 +192,9 @@ static double from_middle(const fit_model *m, int j, const double middle[3]) {
   return square;
 }
 
-// Of the bones whose motion alone explains the mesh nearly as well as the best one's does, the one in the middle of the body.
+// Of the bones whose motion alone explains the mesh nearly as well as the best bone's, the one nearest to the centre.
 static int choose_root(const fit_model *m) {
-  static const double nearly = 0.25; // of the way from the best to the mean
+  static const double nearly = 0.25; // of the difference between the mean and the best
   double mean = 0, middle[3], best = INFINITY, least = INFINITY;
   int root = 0;
   body_middle(m->p, middle);
@@ -203,7 +202,7 @@ static int choose_root(const fit_model *m) {
   double bound = best + nearly * (mean - best), fit = INFINITY;
   for (int j = 0; j < m->bones; j++)
     if (alone(m, j) <= bound) least = fmin(least, from_middle(m, j, middle));
-  for (int j = 0; j < m->bones; j++) { // of several in the middle the one that explains most
+  for (int j = 0; j < m->bones; j++) { // of several near the centre, the one that explains most
     if (alone(m, j) > bound || from_middle(m, j, middle) > 1.2 * least + 0.01) continue;
     if (alone(m, j) < fit) fit = alone(m, j), root = j;
   }
@@ -223,7 +222,7 @@ static void direct_edges(const edge *kept, int count, rig_tree *tree) {
     }
 }
 
-// The joint of bone j and its parent, from the motion of both; a root's is in the middle of its vertices.
+// Joint of bone j and its parent from the motion of both; for a root the centroid of its vertices. Raises mu_j until C_j is inside.
 static void place_joint(const fit_model *m, rig_tree *tree, int j) {
   int parent = tree->parent[j];
   sn_rig_shared_middle(m, j, parent < 0 ? j : parent, tree->skin[j]);
@@ -272,7 +271,7 @@ static void sort_tree(rig_tree *tree) {
       if (tree->parent[j] == tree->order[head]) tree->order[count++] = j;
 }
 
-// What hangs on bone j hangs on its parent, by the joints that it has; below a root, on the child that has most vertices.
+// Attaches the children of bone j to its parent; for a root, to its child with the largest weight, which becomes the root.
 static void hand_over_children(const fit_model *m, rig_tree *tree, int j) {
   int next = tree->parent[j];
   for (int k = 0; k < tree->bones && tree->parent[j] < 0; k++) {
@@ -284,7 +283,7 @@ static void hand_over_children(const fit_model *m, rig_tree *tree, int j) {
     if (tree->parent[k] == j && k != next) tree->parent[k] = next, place_joint(m, tree, k);
 }
 
-// Bone j, on which nothing hangs, hangs where its joint fits best; where it shares no vertex with any bone, on the root.
+// Attaches bone j, which has no children, to the bone with the least edge cost; to the root if it shares no vertices.
 static void hang(const fit_model *m, rig_tree *tree, int j) {
   double least = INFINITY;
   tree->parent[j] = tree->root;
@@ -297,7 +296,7 @@ static void hang(const fit_model *m, rig_tree *tree, int j) {
   sort_tree(tree);
 }
 
-// Makes `root` the root; joints between two bones stay where they are.
+// Makes `root` the root; joints between two bones keep their positions.
 static void turn_tree(rig_tree *tree, int root) {
   double joint[3];
   memcpy(joint, tree->joint[root], sizeof joint);
@@ -313,7 +312,7 @@ static void turn_tree(rig_tree *tree, int root) {
 }
 
 void sn_rig_tree_settle_root(const fit_model *m, rig_tree *tree) {
-  static const double thin = 0.5; // of the mean share of all bones
+  static const double thin = 0.5; // of the mean of sn_rig_share over all bones
   double mean = 0, middle[3], least = INFINITY;
   int next = -1;
   body_middle(m->p, middle);
@@ -403,7 +402,7 @@ static bool solve_system(const fit_model *m, const rig_tree *tree, joint_system 
     s->rhs[r] += hold * (tree->skin[j][r % 3] - tree->joint[j][r % 3]);
     if (tree->parent[j] < 0) s->rhs[r] = 0;
   }
-  // Row-major lower is column-major upper: no copy, and no memory, is needed.
+  // Row-major lower is column-major upper: LAPACKE needs no copy.
   return LAPACKE_dposv_work(LAPACK_COL_MAJOR, 'U', rows, 1, s->normal, rows, s->rhs, rows) == 0;
 }
 
@@ -432,12 +431,12 @@ static void apply_shifts(fit_model *m, const rig_tree *tree, const joint_system 
   }
 }
 
-// Where the joints are drawn to, and how much.
+// Updates C0_j and mu_j of all joints.
 static void set_holds(const fit_model *m, rig_tree *tree) {
   for (int j = 0; j < m->bones; j++) {
     if (tree->parent[j] < 0) continue;
     sn_rig_shared_middle(m, j, tree->parent[j], tree->skin[j]);
-    tree->hold[j] = fmax(0.7 * tree->hold[j], least_hold); // what the motion decides wins in the end
+    tree->hold[j] = fmax(0.7 * tree->hold[j], least_hold); // decays, so that the motion dominates
     if (!tree->body) continue;
     if (!sn_rig_inside_known(tree->body, tree->skin[j], &tree->around[2 * j + 1]))
       sn_rig_put_inside(tree->body, tree->skin[j]);
@@ -445,7 +444,7 @@ static void set_holds(const fit_model *m, rig_tree *tree) {
   }
 }
 
-// A joint that is inside goes no farther than the inside does.
+// Halves the steps of joints inside the body until they stay inside; 0 if they do not.
 static void stay_inside(const rig_tree *tree, double *step) {
   enum { halvings = 3 };
   for (int j = 0; j < tree->bones && tree->body && tree->stays; j++) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// One Gauss-Newton step of a skeleton by conjugate gradients: a product with the matrix costs as much as there
-// are pairs of bones that share vertices, where a factorisation costs the cube of the bones.
+// One Gauss-Newton step of a skeleton by conjugate gradients: a matrix product costs O(pairs of bones that share vertices), a
+// factorisation O(bones^3).
 //
-// The preconditioner lets every bone have its vertices to itself: S_jj + sum_k S_jk instead of S. The matrix of such a skeleton
-// is factorised from the leaves to the root, like the articulated bodies of robotics: a bone that may turn about its joint is
-// taken out, and what it puts against a shift of that joint is added to its parent.
+// The preconditioner is block diagonal over the bones before the joints couple them: sum_k S_jk instead of S_jk. Its matrix is
+// factorised from the leaves to the roots, like articulated bodies in robotics (Featherstone): eliminating the rotation of a bone
+// adds a Schur complement to the block of its parent.
 #include "rig/solve.h"
 #include "rig/tree_cg.h"
 
@@ -23,7 +23,7 @@ static bool is_locked(const rig_cg *s, int j) { return s->locked && s->locked[j]
 
 // ---- mechanics ---------------------------------------------------------------------------------------------------------
 
-// Shifts of joints from those of the roots and all rotations: p_j = p_parent + w_parent x l_j.
+// Shifts of all joints from the roots' shifts and all rotations: p_j = p_parent + w_parent x l_j.
 static void spread(const rig_cg *s, double *x) {
   for (int q = 0; q < s->bones; q++) {
     int j = s->tree->order[q], k = s->tree->parent[j];
@@ -36,7 +36,7 @@ static void spread(const rig_cg *s, double *x) {
   }
 }
 
-// Hands a force on joint j to bone k.
+// Adds the force f on a joint, and its torque l x f, to the parent's row x.
 static void hand_on(const double l[3], const double f[3], double *x) {
   x[0] += l[1] * f[2] - l[2] * f[1];
   x[1] += l[2] * f[0] - l[0] * f[2];
@@ -57,7 +57,7 @@ static void gather(const rig_cg *s, double *x) {
     if (is_locked(s, j)) memset(x + 6 * (size_t)j, 0, 6 * sizeof *x);
 }
 
-// How the points of bone j move, as a map of u~: w x (arm u~) + p.
+// Velocity of the points of bone j as a matrix on u~: w x (arm u~) + p.
 static void bone_velocity(const double arm[3][4], const double *x, double out[3][4]) {
   for (int c = 0; c < 4; c++) {
     out[0][c] = x[1] * arm[2][c] - x[2] * arm[1][c];
@@ -90,7 +90,7 @@ static void multiply(const rig_cg *s, const double *x, double *moved, double *ou
 
 // ---- preconditioner ----------------------------------------------------------------------------------------------------
 
-// Sum of a bone's blocks as if all the weight of its vertices were its own.
+// Adds the damping to the diagonal of the blocks.
 static void lump(const rig_cg *s, double damping) {
   double mean = 0;
   for (int j = 0; j < s->bones; j++) {
@@ -172,7 +172,7 @@ static double dot(const double *a, const double *b, size_t n) {
 }
 
 bool sn_rig_cg_solve(const rig_cg *s, double damping, const double *gradient, double *step) {
-  // A Gauss-Newton step need not be exact: three hundredths of the way left (in the preconditioner's measure) cost nothing.
+  // Inexact Gauss-Newton: stops at 3 % of the initial residual in the norm of the preconditioner (1e-3 of its square).
   enum { most = 60 };
   static const double enough = 1e-3;
   size_t n = 6 * (size_t)s->bones;

@@ -5,14 +5,14 @@
 
 #include "rig/solve.h"
 
-// A bone of the preconditioner: what a rotation and a shift of its joint are up against, [turn across; across^T shift].
+// Block of a bone in the preconditioner, for the rotation and the shift of its joint: [turn across; across^T shift].
 typedef struct rig_cg_body {
-  sn_mat3 turn, across, shift; // after factorising: turn is inverted, a root's shift too
+  sn_mat3 turn, across, shift; // factorise() inverts turn, and shift of the roots
   double arm[3];               // l_j, from the parent's joint to this one, in the present pose
   double damping;
 } rig_cg_body;
 
-// The normal equations of one frame. Vectors have six numbers per bone: its rotation and the shift of its joint, which is 0
+// The normal equations of one frame. Vectors have six numbers per bone: rotation vector w_j and shift p_j of its joint, 0
 // unless it is a root.
 typedef struct rig_cg {
   int bones;
@@ -20,13 +20,13 @@ typedef struct rig_cg {
   const bool *locked; // NULL: none
   const int *start, *overlap;
   const double (*pair)[4][4]; // S of every pair in `overlap`
-  const double (*arm)[3][4];  // of every bone: [R | -R C], which takes u~ to the vector from the joint
+  const double (*arm)[3][4];  // of every bone: [R | -R C]; maps u~ to y, the vector from the joint
   rig_cg_body *body;          // filled for every solve
   double (*velocity)[3][4];
   double *space;
 } rig_cg;
 
-// Torque about the joint, and force, of the moment m = sum_i f_i u~_i^T of forces on a bone's points.
+// Torque about the joint and force, from the moment m = sum_i f_i u~_i^T of the forces f_i on a bone's points.
 static inline void rig_moment_force(const double m[3][4], const double arm[3][4], double out[6]) {
   double n[3][3];
   for (int r = 0; r < 3; r++)
@@ -36,13 +36,13 @@ static inline void rig_moment_force(const double m[3][4], const double arm[3][4]
   for (int r = 0; r < 3; r++) out[3 + r] = m[r][3];
 }
 
-// l x
+// [l]_x, the matrix of the cross product l x
 static inline sn_mat3 rig_cross_matrix(const double l[3]) {
   return (sn_mat3){{{0, -l[2], l[1]}, {l[2], 0, -l[0]}, {-l[1], l[0], 0}}};
 }
 
 bool sn_rig_cg_new(sn_context *ctx, sn_arena *memory, int bones, rig_cg *out);
-// (H + damping) step = gradient, where `gradient` is that of free bones. False where it cannot be solved.
+// Solves (H + damping) step = gradient, where `gradient` is that of free bones. False: H is not positive definite.
 bool sn_rig_cg_solve(const rig_cg *s, double damping, const double *gradient, double *step);
 
 #endif

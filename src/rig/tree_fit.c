@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Bone transformations with exact joints (Le and Deng 2014's limit lambda -> infinity): Gauss-Newton on one rotation per
-// bone and the root's translation, with forward kinematics. Sweeping over bones with exact joints freezes them; all
-// rotations of a frame are therefore solved for at once.
+// Bone transformations with exact joints (the limit lambda -> infinity of Le and Deng 2014): Gauss-Newton on one rotation per
+// bone and the root's translation, with forward kinematics. Updating one bone at a time stalls when joints are exact, so all
+// rotations of a frame are solved together.
 //
-// A point of bone j moves by  w_j x y + p_j,  y = R_j (u - C_j),  where p_j, the move of the joint itself, follows from
-// the ancestors:  p_j = p_parent + w_parent x l_j,  l_j = R_parent (C_j - C_parent).
+// A point of bone j moves by  w_j x y + p_j,  y = R_j (u - C_j),  where p_j, the shift of the joint, follows from the
+// ancestors:  p_j = p_parent + w_parent x l_j,  l_j = R_parent (C_j - C_parent).
 #include "rig/solve.h"
 #include "rig/tree_cg.h"
 
@@ -14,8 +14,8 @@
 typedef struct frame_work {
   sn_affine *bone, *trial; // bones
   double (*moment)[3][4];  // bones: residual moments
-  double (*changed)[3][4]; // bones: those of the trial
-  double (*arm)[3][4];     // bones: [R_j | -R_j C_j], which gives y
+  double (*changed)[3][4]; // bones: residual moments of the trial
+  double (*arm)[3][4];     // bones: [R_j | -R_j C_j]; maps u~ to y
   double *gradient, *step; // 6 bones each: rotation and shift of each bone
   rig_cg cg;
 } frame_work;
@@ -57,7 +57,7 @@ static void joint_arm(const rig_tree *tree, const sn_affine *bone, int j, double
   }
 }
 
-// The bodies of the preconditioner: rotation and shift against all the weight of a bone's vertices.
+// The preconditioner's blocks for rotation and shift of each bone, from sum_k S_jk.
 static void fill_bodies(const fit_job *job, frame_work *w) {
   for (int j = 0; j < job->m->bones; j++) {
     double ys[3][4], q[3][3]; // sums of w y u~^T and w y y^T
@@ -82,7 +82,7 @@ static bool solve_step(const fit_job *job, frame_work *w, double damping) {
   return sn_rig_cg_solve(&w->cg, damping, w->gradient, w->step);
 }
 
-// Bones of the trial: turned by the step, then put together from the root outwards.
+// The trial bones: rotated by the step, then connected at the joints from the root outwards.
 static void make_trial(const fit_job *job, frame_work *w) {
   const rig_tree *tree = job->tree;
   for (int q = 0; q < tree->bones; q++) {
@@ -160,7 +160,7 @@ static void fit_frames(void *user, int64_t begin, int64_t end, int worker) {
         for (int c = 0; c < 4; c++)
           w->moment[j][r][c] = m->moment[(size_t)(4 * j + c) * columns + 3 * (size_t)f + (size_t)r];
     }
-    // The joints may not be exact yet: put the bones together first.
+    // The joints may not be exact yet: connect the bones first.
     for (int e = 0; e < 6 * m->bones; e++) w->step[e] = 0;
     make_trial(job, w);
     trial_change(job, w);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// The joint that carries a vertex best by itself (the articulated rigid body of Wang 2007, 7.1). A joint is given up as soon
-// as it is worse than the best so far, in an order of frames that is spread over the clip.
+// The single joint that fits a vertex best (the articulated rigid body of Wang 2007, 7.1). Rejects a joint as soon as its error
+// exceeds the best so far; visits frames spread over the clip first, so that this happens early.
 #include <math.h>
 #include <stdlib.h>
 
 #include "base/team.h"
 #include "sinew/train.h"
 
-// Vertices of a block, which goes through every matrix it looks at together; and of a chunk of work.
+// Vertices of a tile, which share the loads of each matrix; of a chunk of work; and bytes of a worker's buffer.
 enum { tile = 16, chunk = 256, window_bytes = 4 << 20 };
 
 typedef struct joint_job {
@@ -16,14 +16,14 @@ typedef struct joint_job {
   const sn_frames *frames;
   const sn_poses *poses;
   const sn_keys *keys;
-  int *visit;          // the keys, spread
-  int window;          // vertices of which all frames are held
+  int *visit;          // the order of the keys
+  int window;          // vertices per buffer
   float (*buffers)[3]; // window * keys, per worker: all times of a vertex
   uint16_t *joints;
   double *errors;
 } joint_job;
 
-// The squared distances of the joint by itself; INFINITY as soon as they are more than `least`.
+// Squared error of a vertex that follows one joint; INFINITY as soon as it exceeds `least`.
 static double error_of(const joint_job *job, int joint, sn_vec3 rest, const float (*times)[3], double least) {
   double sum = 0;
   for (int n = 0; n < job->keys->count; n++) {
@@ -36,7 +36,7 @@ static double error_of(const joint_job *job, int joint, sn_vec3 rest, const floa
   return sum;
 }
 
-// The first of the best.
+// Finds the best joint of each vertex of a tile, the lowest index among equals. Starts from *guess, and updates it.
 static void search_tile(const joint_job *job, int64_t first, int count, const float (*times)[3], int *guess) {
   size_t frames = (size_t)job->keys->count;
   sn_vec3 rest[tile];
@@ -80,7 +80,7 @@ static void search_range(void *user, int64_t begin, int64_t end, int worker) {
   }
 }
 
-// A few over the whole clip first, then those after them: poses that are far apart tell more.
+// Visits every sqrt(count)-th key, then those after them: distant poses differ more.
 static void spread(int count, int *visit) {
   int step = (int)sqrt(count), at = 0;
   for (int first = 0; first < step; first++)

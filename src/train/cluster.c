@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Clusters of triangles, joined bottom-up by E_A->B (Wang 2007, 5.1).
+// Clusters triangles bottom-up by E_A->B (Wang 2007, 5.1).
 #include "train/cluster.h"
 
 #include <math.h>
@@ -7,22 +7,22 @@
 
 #include "solve/solve.h"
 
-// Nearest groups of other components that a group may be joined with, once `linked_at` groups are left: more than any
-// number of bones, so that a mesh of many parts does not have its body joined before its buttons.
+// Once `linked_at` groups are left, a group may join its nearest groups of other components. More than any number of bones:
+// otherwise a large component would become one group before small components can join it.
 enum { nearest_groups = 8, linked_at = 1024, most_poses = 32 };
 
 typedef struct neighbour {
   struct neighbour *next;
-  int group; // or one that went into it: see `owner`
+  int group; // may have been joined to another: see `owner`
 } neighbour;
 
-// What is known of a group G: X = sum of p p^T over its points p = (y^, 1), and per pose Z = sum of p y^T.
+// Moments of a group: X = sum of p p^T over its points p = (y^, 1), and per pose Z = sum of p y^T.
 typedef struct group {
   double x[4][4];
   double *z;      // [4][3 * poses]
   double squares; // sum |y|^2
   neighbour *neighbours;
-  int stamp; // joins so far; entries of the heap with another stamp are stale
+  int stamp; // number of joins; heap entries with another stamp are stale
 } group;
 
 typedef struct join {
@@ -35,14 +35,14 @@ typedef struct clustering {
   sn_arena memory;
   const sn_mesh *rest;
   int poses, group_count, alive;
-  bool linked; // groups of different components
+  bool linked; // link_components has run
   group *groups;
-  int *owner;        // the group that a group went into, or itself
+  int *owner;        // union-find: the group that a group was joined to, or itself
   double *positions; // [pose][vertex][3], centred
-  double *t[2];      // room for T_A and T_B: [4][3 * poses]
+  double *t[2];      // T_A and T_B: [4][3 * poses]
   join *heap;
   size_t heap_count, heap_capacity;
-  int *marks, mark; // for uniting lists of neighbours
+  int *marks, mark; // to remove duplicates from lists of neighbours
 } clustering;
 
 static bool is_gone(const clustering *c, int g) { return c->owner[g] != g; }
@@ -109,7 +109,7 @@ static join pop(clustering *c) {
   return top;
 }
 
-// c->t[0] is T_a.
+// Pushes the join of a and b. c->t[0] must be T_a.
 static sn_status offer(clustering *c, int a, int b) {
   const group *ga = &c->groups[a], *gb = &c->groups[b];
   solve_t(c, gb, c->t[1]);
@@ -128,7 +128,7 @@ static void add_point(const clustering *c, group *g, const double rest[3], const
   }
 }
 
-// The three corners; and, with hardly any weight, a fourth point above the triangle, without which T is open across its plane.
+// The three corners, and with little weight a fourth point along the normal, without which T is undetermined across the plane.
 static void start_group(const clustering *c, int t, const double *rest, double *posed) {
   const int *corners = c->rest->triangles[t];
   int n = c->rest->vertex_count;
@@ -194,7 +194,7 @@ static sn_status add_neighbour(clustering *c, int a, int b) {
   return SN_OK;
 }
 
-// Triangles with a common edge.
+// Neighbours are triangles with a common edge.
 static sn_status start_neighbours(clustering *c) {
   sn_topology topology = {0};
   sn_status status = sn_topology_build(c->ctx, c->rest, &topology);
@@ -220,7 +220,7 @@ static sn_status start_neighbours(clustering *c) {
 
 // ---- joining --------------------------------------------------------------------------------------------------------
 
-// Group b goes into group a; the neighbours of both are offered to it.
+// Joins group b to group a, and pushes the joins with the neighbours of both.
 static sn_status unite(clustering *c, int a, int b) {
   group *ga = &c->groups[a], *gb = &c->groups[b];
   for (int n = 0; n < 16; n++) ga->x[n / 4][n % 4] += gb->x[n / 4][n % 4];
@@ -249,7 +249,7 @@ static bool is_stale(const clustering *c, const join *j) {
          c->groups[j->b].stamp != j->stamp_b;
 }
 
-// Groups that edges connect have the same component.
+// Connected components of the groups.
 static void find_components(clustering *c, int *component) {
   for (int g = 0; g < c->group_count; g++) component[g] = g;
   for (int g = 0; g < c->group_count; g++)
@@ -267,7 +267,7 @@ static sn_status link_groups(clustering *c, int a, int b) {
   return status == SN_OK ? offer(c, a, b) : status;
 }
 
-// Of groups of other components, those whose centres are nearest. Returns how many.
+// The groups of other components with the nearest centroids. Returns how many.
 static int find_nearest(const clustering *c, const int *component, int a, int nearest[nearest_groups]) {
   int count = 0;
   double distance[nearest_groups];

@@ -32,7 +32,7 @@ sn_status sn_folds_make(sn_context *ctx, sn_arena *memory, int pose_count, const
 
 // ---- clusters of similar poses --------------------------------------------------------------------------------------
 
-// Single linkage: the cluster of every row, for pairs nearer than `part` of the rms distance. Returns how many clusters.
+// Single linkage: clusters rows nearer than `part` of the rms distance. Returns the number of clusters.
 static int link_similar(int count, int dims, const double *rows, double part, int *queue, int *cluster) {
   double sum = 0;
   for (int a = 0; a < count; a++)
@@ -58,10 +58,10 @@ static int link_similar(int count, int dims, const double *rows, double part, in
   return clusters;
 }
 
-// The folds of one clip's poses.
+// Assigns the poses of one clip to folds.
 static sn_status deal_clip(sn_context *ctx, sn_arena *memory, int count, int dims, const double *rows, int *fold_of) {
   static const double similar = 0.25; // of the rms distance (METHODS.md, Folds)
-  enum { most_linked = 4096 };        // every pair is compared: longer clips are cut into runs
+  enum { most_linked = 4096 };        // single linkage compares all pairs: longer clips are cut into runs
   int *queue = SN_NEW(ctx, memory, int, count), *fold_of_cluster = SN_NEW(ctx, memory, int, count);
   if (!queue || !fold_of_cluster) return ctx->error.status;
   int clusters = count <= most_linked ? link_similar(count, dims, rows, similar, queue, fold_of) : 1;
@@ -70,7 +70,7 @@ static sn_status deal_clip(sn_context *ctx, sn_arena *memory, int count, int dim
     return SN_OK;
   }
   sn_random rng = sn_random_new(0);
-  for (int c = 0; c < clusters; c++) { // a random order, dealt in turn
+  for (int c = 0; c < clusters; c++) { // a random permutation
     int other = sn_random_below(&rng, c + 1);
     queue[c] = queue[other], queue[other] = c;
   }
@@ -79,7 +79,7 @@ static sn_status deal_clip(sn_context *ctx, sn_arena *memory, int count, int dim
   return SN_OK;
 }
 
-// Folds that have no pose are dropped.
+// Renumbers the folds without the empty ones. Returns their number.
 static int close_gaps(int count, int *fold_of) {
   int next = 0;
   for (int n = 0; n < sn_usual_folds; n++) {
@@ -111,7 +111,7 @@ static int clip_at(const sn_examples *examples, int frame) {
   return clip;
 }
 
-// At most so many vertices decide how similar shapes are.
+// Most vertices for the distance between shapes.
 enum { most_points = 100 };
 
 static void shape_vector(const sn_examples *e, int frame, int points, double *out) {

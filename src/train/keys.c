@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Frames to train on. --keys auto:N takes frames one after the other, each time the one with which kernel ridge regression has
-// the least error in all frames, and exchanges them as long as that helps. E_fg = e_f . e_g, the products of residuals, and K, the
-// kernel's posterior covariance, are kept up to date: with noise r, taking frame a and v = K_.a / (K_aa + r) (giving back: -r),
+// Chooses training frames. --keys auto:N adds frames greedily, each time the one that minimises the error of kernel ridge
+// regression over all frames, then exchanges frames while the error falls. Adding frame a with noise r (removing: -r) and
+// v = K_.a / (K_aa + r) updates the residuals e, with E_fg = e_f . e_g, and the kernel's posterior covariance K:
 //
 //     e <- e - v e_a,   K <- K - v v^T (K_aa + r).
 #include <cblas.h>
@@ -13,8 +13,8 @@
 #include "train/pose_space.h"
 #include "train/train.h"
 
-// Frames whose pairs are compared at a time: of a longer clip so many, evenly spread, or twice the number to choose, in
-// parts. Vertices at which shapes are compared.
+// Most frames per kernel matrix: of a longer clip that many, evenly spread, or twice the number to choose, in parts. Most
+// vertices for the residuals; most sweeps of exchanges.
 enum { most_frames = 200, most_samples = 1000, most_sweeps = 8 };
 
 typedef struct chooser {
@@ -28,7 +28,7 @@ typedef struct chooser {
 
 static double *new_numbers(const chooser *c, size_t count) { return SN_NEW(c->ctx, c->memory, double, count); }
 
-// The blend of a vertex in a frame: of the skin, or of the joint that moves like it; without joints nothing moves.
+// The blended matrix of a vertex in a frame: by its weights, or of its best single joint; identity without joints.
 static sn_affine blend_of(const sn_examples *e, const uint16_t *carrier, int frame, int i) {
   const sn_skin *skin = &e->skin;
   if (e->skeleton.joint_count == 0) return sn_affine_identity();
@@ -43,7 +43,7 @@ static sn_affine blend_of(const sn_examples *e, const uint16_t *carrier, int fra
   return sum;
 }
 
-// E: products of the skin's residuals, moved to the rest pose.
+// E: inner products of the skin's residuals, mapped to the rest pose.
 static sn_status find_error(const chooser *c) {
   const sn_examples *e = c->examples;
   int frames = c->among->count, n = e->rest.vertex_count, samples = n < most_samples ? n : most_samples;
@@ -70,7 +70,7 @@ static sn_status find_error(const chooser *c) {
   return status;
 }
 
-// Adds a Gaussian of `dims` numbers of every frame's row, zero in the rest pose (the last row).
+// Adds a Gaussian kernel on `dims` numbers of every frame's row, zero in the rest pose (the last row).
 static void add_gaussian(const chooser *c, const double *rows, int stride, int dims) {
   int frames = c->among->count;
   const double wide = 2 * sn_usual_width * sn_usual_width;
@@ -86,7 +86,7 @@ static void add_gaussian(const chooser *c, const double *rows, int stride, int d
     }
 }
 
-// K: a sum of functions of single joints and values; where there are none, what shapes have in common.
+// K: a sum of kernels of single joints and values; without either, the inner products of shapes (E).
 static sn_status find_kernel(const chooser *c) {
   const sn_examples *e = c->examples;
   const sn_values *values = &e->values;
@@ -102,16 +102,16 @@ static sn_status find_kernel(const chooser *c) {
     for (int v = 0; v < values->count; v++)
       row[3 * joints + v] = f < frames ? values->values[frame * values->count + v] : values->rest[v];
   }
-  for (int n = 0; status == SN_OK && n < joints; n++) // but for the root, which moves everything
+  for (int n = 0; status == SN_OK && n < joints; n++) // without the root
     if (turns[n].parent >= 0) add_gaussian(c, rows + 3 * turns[n].joint, stride, 3);
   for (int v = 0; status == SN_OK && v < values->count; v++) add_gaussian(c, rows + 3 * joints + v, stride, 1);
   size_t square = (size_t)frames * (size_t)frames * sizeof *c->kernel;
   if (status == SN_OK && stride == 0) memcpy(c->kernel, c->error, square);
-  if (status == SN_OK && e->frames.frame_count == 0) memcpy(c->error, c->kernel, square); // what is to be expected
+  if (status == SN_OK && e->frames.frame_count == 0) memcpy(c->error, c->kernel, square); // prior covariance
   return status;
 }
 
-// What the sum of squared errors becomes less by if frame f is taken: sum_g 2 v_g E_gf - v_g^2 E_ff.
+// Decrease of the squared error by adding frame f: sum_g 2 v_g E_gf - v_g^2 E_ff.
 static double gain_of(const chooser *c, int f, double r) {
   int n = c->among->count;
   const double *k = c->kernel + (size_t)f * (size_t)n, *e = c->error + (size_t)f * (size_t)n;
@@ -119,7 +119,7 @@ static double gain_of(const chooser *c, int f, double r) {
   return pivot > 0 ? (2 * cblas_ddot(n, k, 1, e, 1) - cblas_ddot(n, k, 1, k, 1) * e[f] / pivot) / pivot : 0;
 }
 
-// Takes frame a; with -r gives it back.
+// Adds frame a; with -r removes it.
 static void move(const chooser *c, int a, double r) {
   int n = c->among->count;
   double pivot = c->kernel[a * n + a] + r;
@@ -143,7 +143,7 @@ static int best_frame(const chooser *c, double r) {
   return best;
 }
 
-// Greedy choice, then exchanges of single frames as long as one lowers the error.
+// Greedy choice, then exchanges of single frames while one lowers the error.
 static sn_status choose(const chooser *c, int wanted, int *out) {
   int n = c->among->count;
   double r = 1e-300;
@@ -206,7 +206,7 @@ static sn_status choose_keys(sn_context *ctx, const sn_examples *examples, int f
   return status;
 }
 
-// The first `count` frames that are not in `keys`, then `more` behind them.
+// All frames below count + more that are not in `keys`.
 static sn_status find_others(sn_context *ctx, const sn_keys *keys, int count, int more, sn_keys *out) {
   *out = (sn_keys){.memory = sn_arena_new(ctx)};
   out->frames = SN_NEW(ctx, &out->memory, int, count + more);

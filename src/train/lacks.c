@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Which local rotations the training poses lack: those that other frames reach, or, without other frames, joints that
-// hardly rotate.
+// Finds local rotations that the training poses do not cover: those that other frames reach, or, without other frames, joints
+// that hardly rotate.
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "train/train.h"
 
-// Degrees: what counts as outside the range of the training.
+// Tolerance in degrees around the training range.
 static const double least_outside = 5;
 
 typedef struct range {
@@ -34,7 +34,7 @@ static void add_other(range *r, sn_vec3 v) {
   r->outside = fmax(r->outside, sqrt(x * x + y * y + z * z)), r->reached = fmax(r->reached, sn_vec3_length(v));
 }
 
-// The part of the skin that follows a joint; 1 without a skin.
+// Mean weight of a joint over all vertices; 1 without a skin.
 static double share_of(const sn_skin *skin, int joint) {
   double sum = 0;
   for (size_t n = 0; n < (size_t)skin->vertex_count * (size_t)skin->influences; n++)
@@ -42,7 +42,7 @@ static double share_of(const sn_skin *skin, int joint) {
   return skin->vertex_count > 0 ? sum / skin->vertex_count : 1;
 }
 
-// What is lacking in degrees, and the sentence about it; 0: nothing.
+// Degrees that the training range lacks (0: none), and the advice.
 static double describe(const range *r, const char *name, bool others, sn_lack *out) {
   char *text = out->advice;
   size_t size = sizeof out->advice;
@@ -55,7 +55,7 @@ static double describe(const range *r, const char *name, bool others, sn_lack *o
              r->outside);
   } else if (!others && r->trained < 1) {
     snprintf(text, size, "add poses of %s: it never rotates in training", name);
-    return 1; // without other frames, joints are compared by their skin alone
+    return 1; // without other frames, rank joints by their weight alone
   } else {
     return 0;
   }
@@ -63,7 +63,7 @@ static double describe(const range *r, const char *name, bool others, sn_lack *o
 }
 
 typedef struct ranked {
-  double harm; // degrees times the part of the skin
+  double harm; // degrees times mean weight
   sn_lack lack;
 } ranked;
 

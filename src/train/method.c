@@ -97,7 +97,7 @@ static sn_status check_training(sn_context *ctx, const sn_method_spec *spec, con
   return SN_OK;
 }
 
-// What every method's options say of the file.
+// Applies the file options, common to all methods, to the model description.
 static void describe_file(const sn_method_spec *spec, const sn_examples *examples, sn_model_desc *desc) {
   if (spec->options.file.pack) desc->weight_bits = SN_RT_PACKED_BITS;
   if (spec->options.file.tangents)
@@ -146,7 +146,7 @@ sn_status sn_train(sn_context *ctx, const sn_method_spec *spec, const sn_example
   return status == SN_OK ? sn_train_lacks(ctx, examples, keys, report) : status;
 }
 
-// From the examples' vertices to those of the rest file.
+// From the examples' welded vertices to those of the rest file.
 static sn_status split_frames(sn_context *ctx, const sn_examples *examples, const sn_frames *welded, sn_frames *out) {
   sn_status status = sn_frames_new(ctx, examples->source_count, welded->frame_count, out);
   for (int f = 0; status == SN_OK && f < welded->frame_count; f++)

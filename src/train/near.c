@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The joints that are relevant to a vertex, as bit sets and as lists.
+// The relevant joints of a vertex: sorted lists of neighbours.
 #include "train/near.h"
 
 #include <string.h>
@@ -11,7 +11,7 @@ int sn_near_carrying(const sn_skin *skin, int i) {
   return count;
 }
 
-// Where `joint` is in the list, or belongs.
+// Index of `joint` in the sorted list, or where to insert it.
 static int place_in(const sn_neighbours *list, int joint) {
   int low = 0, high = list->count;
   while (low < high) {
@@ -71,7 +71,7 @@ int sn_near_joints(const sn_near *near, int i, int most, uint16_t *out) {
   int first = sn_near_carrying(near->skin, i), count = 0, last = -1;
   if (first > most) first = most;
   for (; count < first; count++) out[count] = joints[count];
-  while (count < most) { // the least of the neighbours behind the last one
+  while (count < most) { // merges the sorted lists of neighbours
     int next = -1;
     for (int k = 0; k < first; k++) {
       const sn_neighbours *list = &near->beside[out[k]];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The plan of a model: what a trainer describes, encoded in the vertex order of the rest file.
+// The plan of a model: filled by a training method, encoded in the vertex order of the rest file.
 #include "train/train.h"
 
 sn_plan sn_plan_new(sn_context *ctx, const sn_examples *examples) {
@@ -27,7 +27,7 @@ void *sn_plan_section(sn_context *ctx, sn_plan *plan, sn_rt_section_id id, size_
 
 // ---- the vertex order of the rest file ------------------------------------------------------------------------------
 
-// What takes the place of the examples' arrays.
+// The examples' arrays in the order of the rest file.
 typedef struct file_order {
   sn_mesh mesh;
   sn_skin skin;
@@ -44,7 +44,7 @@ static sn_status rest_normals(sn_context *ctx, const sn_examples *examples, sn_a
   return SN_OK;
 }
 
-// The first file vertex of every seam.
+// For every file vertex, the first file vertex at the same place (seams).
 static sn_status seam_places(sn_context *ctx, const sn_examples *examples, sn_arena *memory, const int **out) {
   int *first = SN_NEW(ctx, memory, int, examples->rest.vertex_count);
   int *places = SN_NEW(ctx, memory, int, examples->source_count);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Local rotations of joints as vectors, their statistics and the range that training covers.
+// Local rotations of joints as rotation vectors, their range in training, and distances between poses.
 #include "train/pose_space.h"
 
 #include <math.h>
@@ -23,7 +23,7 @@ static sn_quat turn_of(const sn_turn *turn, const sn_affine *pose) {
   return turn->parent < 0 ? own : sn_quat_mul(sn_quat_conjugate(rotation_of(pose[turn->parent])), own);
 }
 
-// The rotation nearest to the mean of the matrices; rounded as the model file will have it.
+// The rotation nearest to the mean of the matrices (rest pose included), rounded as in the model file.
 static sn_quat mean_rotation(const sn_turn *turn, const sn_poses *poses, const sn_keys *keys) {
   sn_mat3 sum = sn_mat3_identity(), r;
   for (int k = 0; k < keys->count; k++) {
@@ -34,13 +34,13 @@ static sn_quat mean_rotation(const sn_turn *turn, const sn_poses *poses, const s
   return (sn_quat){(float)q.x, (float)q.y, (float)q.z, (float)q.w};
 }
 
-// From where `parent` moves the origin of `joint` to where `joint` moves it.
+// Vector from the origin of `joint` moved by `parent` to the same moved by `joint`.
 static sn_vec3 gap_of(const sn_skeleton *skeleton, const sn_affine *pose, int joint, int parent) {
   sn_vec3 origin = sn_affine_translation(skeleton->rest[joint]);
   return sn_vec3_sub(sn_affine_apply(pose[joint], origin), sn_affine_apply(pose[parent], origin));
 }
 
-// The squared lengths of the gap over all keys.
+// Sum of |gap|^2 over all keys.
 static double sum_gaps(const sn_examples *e, const sn_keys *keys, int joint, int parent) {
   double sum = 0;
   for (int k = 0; k < keys->count; k++) {
@@ -50,14 +50,14 @@ static double sum_gaps(const sn_examples *e, const sn_keys *keys, int joint, int
   return sum;
 }
 
-// Whether `joint` is `other` or among the joints it is relative to, parents[] being those.
+// Whether `joint` is `other` or one of its ancestors by parents[].
 static bool is_above(const int *parents, int joint, int other) {
   while (other >= 0 && other != joint) other = parents[other];
   return other == joint;
 }
 
-// A joint that shares no skin with its parent gets the one that shares skin with it and stays nearest; joined[]: which
-// share skin with their parents then.
+// Replaces the parent of a joint that shares no vertices with it by the joint that does and stays nearest. joined[]: whether
+// the joint shares vertices with its new parent.
 static sn_status choose_parents(sn_context *ctx, sn_arena *memory, const sn_examples *e, const sn_keys *keys,
                                 int *parents, bool *joined) {
   const sn_skeleton loose = {.joint_count = e->skeleton.joint_count};
@@ -164,7 +164,7 @@ static void mean_vector(int count, int dims, const double *vectors, double *mean
     for (int d = 0; d < dims; d++) mean[d] += vectors[(size_t)k * (size_t)dims + (size_t)d] / count;
 }
 
-// One over the deviation of every component; 0 where it has hardly any.
+// 1 / standard deviation of every component; 0 for near-zero deviations.
 static void make_normalised(int count, const double *vectors, const double *mean, sn_pose_metric *out) {
   double largest = 0;
   for (int d = 0; d < out->dims; d++) {
@@ -181,7 +181,7 @@ static void make_normalised(int count, const double *vectors, const double *mean
   }
 }
 
-// Rows sqrt(count) v_r / s_r of the singular vectors of the centred poses: (L x) . (L x) = x^T covariance^-1 x.
+// L: rows sqrt(count) v_r / s_r of the singular vectors of the centred poses, so that |L x|^2 = x^T covariance^-1 x.
 static sn_status make_mahalanobis(sn_context *ctx, sn_arena *memory, int count, const double *vectors,
                                   const double *mean, sn_pose_metric *out) {
   int dims = out->dims, most = dims < count ? dims : count;

@@ -124,7 +124,7 @@ void sn_cli_vprint(FILE *stream, const char *format, va_list args);
 
 // ---- memory: one limit for the library and for JSON ---------------------------------------------------------------------
 
-// Limits the bytes allocated at once; 0: the machine's memory, or an earlier limit.
+// Limits the bytes held at once; 0: the machine's memory, or an earlier limit.
 void sn_cli_limit_memory(size_t most);
 size_t sn_cli_memory_limit(void);
 // Fails before the work begins if `what` needs more than the allowed memory.
@@ -163,7 +163,7 @@ void sn_cli_catch_signals(void);
 void sn_cli_team_start(int *argc, char ***argv);
 sn_team *sn_cli_team(void); // NULL: single process
 int sn_cli_team_here(void); // processes on this machine
-// Leaves the team; returns the exit status, the same for all.
+// Leaves the team; returns exit_done only if all processes succeeded.
 int sn_cli_team_end(int status);
 // Fails unless all processes read the same examples.
 sn_status sn_cli_team_check(cli *c, const sn_examples *examples);

@@ -42,7 +42,7 @@ static sn_status share(sn_context *ctx, int owner, void *bytes, size_t size) {
   return SN_OK;
 }
 
-// The output of this process, which only the first prints.
+// The messages of this process, captured because only rank 0 prints.
 static int read_said(char *out, int room) {
   ssize_t got = said >= 0 ? pread(said, out, (size_t)room - 1, 0) : 0;
   out[got > 0 ? got : 0] = '\0';

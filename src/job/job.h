@@ -95,7 +95,7 @@ enum {
   SN_POOR_LARGEST = 20
 }; // percent of the diagonal: models and rigs with a larger error are reported as poor
 typedef struct sn_train_result {
-  sn_method_spec spec; // the trained method; NULL for `from`
+  sn_method_spec spec; // what was trained; its method is NULL for `from`
   sn_model model;
   sn_train_report report;
   sn_scores scores;
@@ -121,13 +121,13 @@ typedef struct sn_compare_job {
   sn_training data;
   bool loocv;
   void (*begin)(void *user); // called once examples and keys are known; may be NULL, like those below
-  // Further work on a row: its model is NULL if the method has none, and is freed afterwards.
+  // Further work with a row's model, which is freed afterwards; not called for methods without a model.
   sn_status (*with_model)(void *user, sn_compare_row *row, const sn_rt_model *model);
   sn_status (*finished)(void *user, sn_compare_row *row); // called in the order of the rows
   sn_arena memory;                                        // holds frame_rms
 } sn_compare_job;
 
-// Trains on the keys, opens the model with the runtime and measures it. The row `lbs` is first: others are timed against it.
+// Trains on the keys, opens the model with the runtime and measures it. The row `lbs` runs first: others are timed against it.
 sn_status sn_job_compare(sn_context *ctx, sn_compare_job *job, sn_compare_row *rows, int count);
 void sn_compare_job_free(sn_compare_job *job);
 json_t *sn_report_compare(const sn_compare_row *row);
@@ -137,7 +137,7 @@ json_t *sn_report_compare(const sn_compare_row *row);
 typedef struct sn_rig_job {
   const sn_inputs *inputs; // source of the examples: a document's materials are kept
   sn_examples *examples;   // keeps only the frames of `keys`; the rest pose may change
-  sn_rig_options options;  // the job fills in what the inputs give
+  sn_rig_options options;  // the job fills in `given` and its inputs
   const char *path;        // output file; NULL: none
 } sn_rig_job;
 

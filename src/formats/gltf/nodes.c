@@ -83,7 +83,7 @@ static bool is_hidden(const json_t *node) {
   return json_is_false(json_object_get(sn_gltf_extension(node, "KHR_node_visibility"), "visible"));
 }
 
-// Marks the nodes of the default scene; of all scenes if the document names no default.
+// Marks the visible nodes of the default scene; of the whole document if it names no default.
 static void choose_scene(sn_gltf *gltf) {
   sn_reader *r = &gltf->reader;
   json_t *scenes;

@@ -92,7 +92,7 @@ static sn_status finished(void *user, sn_compare_row *row) {
   return SN_OK;
 }
 
-// Figures 5.4 to 5.6 of the thesis: correction of the worst vertex, target and result, over the angle; two lines per method.
+// Figures 5.4 to 5.6 of the thesis: displacement of the worst vertex over the angle, true and interpolated, per method.
 static sn_status plot_traces(const comparison *job, const char *path) {
   sn_plot_line lines[2 * most_methods];
   char names[2 * most_methods][300];

@@ -312,7 +312,7 @@ static sn_status read_poses(sn_context *ctx, const sn_gltf *gltf, double fps, sn
   return status;
 }
 
-// Fails if joints of a written tree are apart from their parents' ends: such a rig is broken.
+// Fails if joints of a written tree separate in some frame: such a rig is broken.
 static sn_status check_gap(rigging *r) {
   double gap_pct = r->out->figures.joint_gap_pct_diag;
   static const double most = 0.01; // percent of the diagonal, above single-precision rounding far from the origin

@@ -247,7 +247,7 @@ static void read_object(sn_abc *abc, abc_object *object, uint64_t group) {
   }
 }
 
-// An instance names another object: replaces `group` and `meta` by its. Leaves them for other objects.
+// Replaces `group` and `meta` of an instance by those of the object it names; false if it is no instance.
 static bool follow_instance(sn_abc *abc, uint64_t *group, abc_span *meta) {
   if (sn_abc_group(abc, *group) == 0) return false;
   abc_property source = sn_abc_find(abc, sn_abc_child_group(abc, *group, 0), ".instanceSource");

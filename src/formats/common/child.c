@@ -29,7 +29,7 @@ static void limit(int resource, rlim_t most) { setrlimit(resource, &(struct rlim
 // The library's own messages come first, on a separate line: C++ reports out of memory and aborts.
 static void run_and_exit(int (*work)(void *, char *, size_t), void *data, int fd, pid_t parent) {
   char message[sizeof((sn_child_end *)0)->message] = "\n";
-  prctl(PR_SET_PDEATHSIG, SIGKILL); // dies with its parent; checks that it has not ended already
+  prctl(PR_SET_PDEATHSIG, SIGKILL); // dies with its parent, which may have ended already
   if (getppid() != parent) _exit(CHILD_FAILED);
   if (!sanitized) dup2(fd, STDERR_FILENO);
   limit(RLIMIT_CORE, 0);

@@ -173,7 +173,7 @@ static void consider_shift(fit_job *job) {
   error = error_of(job, &r);
   double most_of_it = fabs(shift) <= 1.5 ? shifted : likely;
   if (shift == 0 || !(error < most_of_it * start) || start * start - error * error < noticed * noticed) return;
-  if (!*job->best.words) job->best.error = INFINITY; // nothing to compete with
+  if (!*job->best.words) job->best.error = INFINITY; // no earlier reading to beat
   bool in_time = job->best.in_time;
   job->best.in_time = better(job, error, "the frames are %.3g frame%s %s than the poses: give `offset` skeleton=%.6g",
                              fabs(shift), fabs(fabs(shift) - 1) < 5e-3 ? "" : "s", shift > 0 ? "later" : "earlier",

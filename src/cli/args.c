@@ -145,7 +145,7 @@ static bool typed_option(cli *c, const sn_option *option, cli_option *out) {
   return out->name && (!kind || out->argument);
 }
 
-// Those of the command, the typed ones, and those of every command, in one list.
+// Concatenates the command's options, the typed ones, and the common ones.
 static bool gather_options(cli *c) {
   cli_option *out = SN_NEW(&c->ctx, &c->memory, cli_option, option_count(c->command) + 1);
   c->options = out;
@@ -163,7 +163,7 @@ static const cli_option *find_option(const cli *c, const char *name, size_t size
   return NULL;
 }
 
-// A method that has the option `name`; NULL for none.
+// A method that has the option `name`; NULL: none.
 static const char *method_with(const char *name) {
   for (const sn_method *const *m = sn_methods(); *m; m++)
     for (sn_option_cursor at = {.group = (*m)->options}; at.group && sn_option_next(&at);)
@@ -171,7 +171,7 @@ static const char *method_with(const char *name) {
   return NULL;
 }
 
-// `where`: how the right names are listed.
+// `where`: the command that lists the right names.
 static int unknown(const char *what, const char *word, const char *const *names, const char *where) {
   const char *meant = sn_suggest(word, names);
   if (meant) return sn_cli_misuse("%s %s; did you mean %s?", what, word, meant);
@@ -196,7 +196,7 @@ static int unknown_command(const cli_command *const *commands, const char *word)
   return unknown("unknown command", word, names, "--help");
 }
 
-// One word that begins with a dash, and its value (behind = or the next word).
+// Parses a word that begins with a dash, and its value (after = or the next word).
 static int parse_option(cli *c, int argc, char **argv, int *at) {
   const char *word = argv[*at], *equals = strchr(word, '=');
   const cli_option *option = find_option(c, word, equals ? (size_t)(equals - word) : strlen(word));
@@ -209,7 +209,7 @@ static int parse_option(cli *c, int argc, char **argv, int *at) {
       return sn_cli_misuse("%s needs a value: %s %s", word, word, option->argument);
   }
   if (!option->argument && text) return sn_cli_misuse("%s takes no value", option->name);
-  bool words = text && !strpbrk(option->argument, "[ABCDEFGHIJKLMNOPQRSTUVWXYZ"); // one of these, and nothing else
+  bool words = text && !strpbrk(option->argument, "[ABCDEFGHIJKLMNOPQRSTUVWXYZ"); // a choice of fixed words
   if (words && sn_option_choice(option->argument, text) < 0)
     return sn_cli_misuse("%s %s: choose one of %s", option->name, text, option->argument);
   if (!(option->flags & cli_repeats) && sn_cli_given(c, option->name))
@@ -256,7 +256,7 @@ static bool parse_memory(cli *c) {
   if (end == text || (*end && (!unit || end[1])) || !(bytes >= 0 && bytes < 9e18))
     return sn_cli_misuse("--memory %s: give bytes, or a number with K, M or G, as 500M", text) == exit_done;
   sn_cli_limit_memory((size_t)bytes);
-  // What a solve holds beside the frames is of the size of a few of them: an eighth of the limit leaves room for it.
+  // Frame arrays from an eighth of the limit on are kept in files: a solve holds a few arrays of that size in memory.
   if (bytes > 0) c->ctx.large = (size_t)bytes / 8 < SN_LARGE ? (size_t)bytes / 8 : SN_LARGE;
   return true;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Reading a list of jobs; their dependencies.
+// Reads a list of jobs and finds their dependencies.
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@ enum { most_name = 100 };
 
 // ---- paths ------------------------------------------------------------------------------------------------------------
 
-// From the root; links are followed in as much of the path as exists.
+// Absolute path; links are resolved in the part that exists.
 static char *canonical(sn_context *ctx, sn_arena *memory, const char *path) {
   char real[PATH_MAX];
   if (realpath(path, real)) return sn_arena_text(ctx, memory, real);
@@ -39,7 +39,7 @@ static char *canonical(sn_context *ctx, sn_arena *memory, const char *path) {
 
 // ---- the list ---------------------------------------------------------------------------------------------------------
 
-// One job of a list as it is read.
+// State while reading one job of the list.
 typedef struct job_reader {
   sn_context *ctx;
   sn_arena *memory;
@@ -54,7 +54,7 @@ static sn_status bad_job(const job_reader *r, const char *what) {
 
 static bool is_text(const json_t *value) { return json_is_string(value) && *json_string_value(value); }
 
-// A command in one line: words between spaces, with quotes around what has spaces itself.
+// Splits a command line into words, at spaces except within quotes.
 static bool split_words(const job_reader *r, const char *line) {
   batch_job *job = r->job;
   char *out = sn_arena_text(r->ctx, r->memory, line);
@@ -169,7 +169,7 @@ static sn_status check_names(cli *c, const batch *b, const char *list) {
 
 // ---- dependencies ----------------------------------------------------------------------------------------------------------
 
-// In this order a folder is followed by all that is within it: the end of a path, '/', any other character.
+// Sorts paths so that a folder is directly followed by its contents: end of path, then '/', then other characters.
 static int by_path(const void *a, const void *b) {
   const char *x = ((const batch_file *)a)->path, *y = ((const batch_file *)b)->path;
   while (*x && *x == *y) x++, y++;
@@ -177,7 +177,7 @@ static int by_path(const void *a, const void *b) {
   return *x == '/' ? -1 : *y == '/' ? 1 : (unsigned char)*x - (unsigned char)*y;
 }
 
-// The first output that is `path` or behind it.
+// Index of the first output at or after `path` in this order.
 static int first_from(const batch *b, char *path) {
   int low = 0, high = b->output_count;
   while (low < high) {
@@ -227,7 +227,7 @@ static void add_need(batch_job *job, int other) {
   job->needs[job->need_count++] = other;
 }
 
-// Jobs that write this path or into it, or a folder around it: how many, and into `job` once it has room for them.
+// Counts the jobs that write this path, into it, or a folder around it; adds them to `job` once its list is allocated.
 static size_t add_needs(const batch *b, char *path, batch_job *job) {
   size_t found = 0;
   for (int g = first_from(b, path); g < b->output_count && is_within(b->outputs[g].path, path); g++, found++)
@@ -256,19 +256,19 @@ static sn_status find_needs(cli *c, batch *b) {
   return SN_OK;
 }
 
-// The first dependency of job k that is on a cycle or behind one.
+// The first dependency of job k that is on a cycle or depends on one.
 static int blocking_need(const batch *b, const bool *free_of, int k) {
   const int *need = b->jobs[k].needs;
   while (free_of[*need]) need++;
   return *need;
 }
 
-// From a job on a cycle, or behind one, to the message that names it.
+// Reports the cycle, starting from a job on it or depending on it.
 static sn_status tell_cycle(cli *c, const batch *b, const char *list, const bool *free_of, int k) {
   char text[700] = "";
   size_t used = 0;
   int at = k;
-  // Walking up never leaves the jobs that wait for ever: after job_count steps we are on the cycle.
+  // Each step stays among blocked jobs: after job_count steps we are on the cycle.
   for (int step = 0; step <= b->job_count; step++) at = blocking_need(b, free_of, at);
   int start = at;
   do {
@@ -282,7 +282,7 @@ static sn_status tell_cycle(cli *c, const batch *b, const char *list, const bool
 }
 
 static sn_status check_cycles(cli *c, batch *b, const char *list) {
-  bool *free_of = SN_NEW(&c->ctx, &b->memory, bool, b->job_count); // of cycles
+  bool *free_of = SN_NEW(&c->ctx, &b->memory, bool, b->job_count); // not on a cycle and not dependent on one
   if (!free_of) return c->ctx.error.status;
   for (bool more = true; more;) {
     more = false;
@@ -299,7 +299,7 @@ static sn_status check_cycles(cli *c, batch *b, const char *list) {
 
 // ---- parts --------------------------------------------------------------------------------------------------------------
 
-// Every job gets the lowest number among the jobs that needs connect it to.
+// Group of a job: the lowest index among the jobs connected to it.
 static void find_groups(batch *b) {
   for (int k = 0; k < b->job_count; k++) b->jobs[k].group = k;
   for (bool more = true; more;) {
@@ -330,7 +330,7 @@ sn_status sn_batch_choose(cli *c, batch *b, int part, int parts) {
   return SN_OK;
 }
 
-// ---- all of it ------------------------------------------------------------------------------------------------------------
+// ---- reading --------------------------------------------------------------------------------------------------------------
 
 static sn_status read_list(cli *c, const char *path, const sn_file *file, batch *b) {
   json_error_t error;

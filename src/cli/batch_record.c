@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a job was and what its files were when it was done: one small file per job, so that parts of a farm never write the
-// same one. A job is up to date where the record would be the same today.
+// Records of finished jobs and their files: one small file per job, so that the machines of a farm never write the same one. A job
+// is up to date if its record would be the same now.
 #include <errno.h>
 #include <fts.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@ const char *sn_batch_path(const batch *b, const batch_job *job, const char *exte
   return out;
 }
 
-// Size and time of a file; of a folder, a sum over all that is in it, whatever the order it is listed in.
+// Size and modification time of a file; for a folder, an order-independent sum over its contents.
 static bool describe(char *path, char out[80]) {
   struct stat info;
   if (stat(path, &info) != 0) return false;
@@ -40,7 +40,7 @@ static bool describe(char *path, char out[80]) {
   return true;
 }
 
-// The files as an object; the first that is not there in `missing` (NULL: none).
+// Describes the files as an object; `missing` is the first that does not exist (NULL: none).
 static json_t *describe_files(const batch_file *files, int count, const char **missing) {
   json_t *out = json_object();
   char text[80];
@@ -78,7 +78,7 @@ sn_status sn_batch_remember(cli *c, const batch *b, batch_job *job) {
   if (missing) {
     return sn_fail(&c->ctx, SN_BAD_INPUT, "succeeded without writing %s; check \"outputs\"", missing);
   }
-  sn_context alone = c->ctx; // records appear at once, not with the report
+  sn_context alone = c->ctx; // records are published at once, not with the report
   alone.outputs = NULL;
   sn_status status = sn_cli_write_json(&alone, sn_batch_path(b, job, "json", path), job->record, JSON_INDENT(1));
   c->ctx.error = alone.error;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// sinew batch: many commands, those at a time that are ready, and only those that are not up to date.
+// sinew batch: runs many commands in parallel, as their dependencies allow, and only those that are not up to date.
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -15,8 +15,8 @@
 static const char *const state_names[] = {"waiting", "running", "done", "up to date", "failed", "not run"};
 
 typedef struct batch_limits {
-  int at_once, threads; // threads of a job without the option
-  size_t memory;        // of a job without the option; 0: none
+  int at_once, threads; // threads: for jobs without the option
+  size_t memory;        // for jobs without the option; 0: no limit
 } batch_limits;
 
 // ---- one job ------------------------------------------------------------------------------------------------------------
@@ -39,10 +39,10 @@ static bool has_option(const batch_job *job, const char *name) {
   return false;
 }
 
-// In the child: never returns.
+// Runs in the child; never returns.
 static void become(const batch_job *job, char **words, int log, pid_t parent) {
-  prctl(PR_SET_PDEATHSIG, SIGTERM);    // a batch that is stopped takes its jobs along
-  if (getppid() != parent) _exit(127); // it was, before that
+  prctl(PR_SET_PDEATHSIG, SIGTERM);    // a stopped batch stops its jobs
+  if (getppid() != parent) _exit(127); // it was stopped before this call
   int nothing = open("/dev/null", O_RDONLY);
   if (nothing < 0 || dup2(nothing, 0) < 0 || dup2(log, 1) < 0 || dup2(log, 2) < 0) _exit(127);
   execv("/proc/self/exe", words);
@@ -78,7 +78,7 @@ static bool launch(cli *c, const batch *b, batch_job *job, const batch_limits *l
   return false;
 }
 
-// The last line of the job's log that is an error, or its last line.
+// The last error line of the job's log, else its last line.
 static void read_reason(const batch *b, batch_job *job) {
   char path[4096], line[sizeof job->message];
   FILE *log = fopen(sn_batch_path(b, job, "txt", path), "r");
@@ -111,9 +111,9 @@ static void take_result(cli *c, const batch *b, batch_job *job, int result) {
   finish(c, job, batch_failed);
 }
 
-// ---- all of them ----------------------------------------------------------------------------------------------------------
+// ---- all jobs -------------------------------------------------------------------------------------------------------------
 
-// What keeps a waiting job: true where it can be started, or has been settled here.
+// Whether a waiting job can start; marks it blocked if a dependency failed.
 static bool is_ready(cli *c, const batch *b, batch_job *job) {
   for (int n = 0; n < job->need_count; n++) {
     const batch_job *need = &b->jobs[job->needs[n]];
@@ -151,7 +151,7 @@ static int count_state(const batch *b, batch_state state) {
   return count;
 }
 
-// Settles and starts what can be, until nothing changes or enough jobs run.
+// Resolves and starts jobs until nothing changes or enough of them run.
 static void start_ready(cli *c, const batch *b, const batch_limits *limits) {
   for (bool changed = true; changed;) {
     changed = false;
@@ -206,7 +206,7 @@ static bool parse_part(const char *text, int *part, int *parts) {
 
 static int run_list(cli *c, batch *b, const batch_limits *limits) {
   int total = 0;
-  sn_context alone = c->ctx; // the folder stays, whatever becomes of the jobs
+  sn_context alone = c->ctx; // the folder stays, even if jobs fail
   alone.outputs = NULL;
   for (int k = 0; k < b->job_count; k++) total += b->jobs[k].chosen;
   if (sn_make_folder(&alone, b->folder) != SN_OK) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// sinew bench: the time of one evaluation, against plain lbs and a copy of the same bytes, in the same run.
+// sinew bench: times one evaluation against plain lbs and a copy of the same bytes, in the same run.
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
@@ -36,7 +36,7 @@ static sn_status bench(cli *c, const sn_rt_model *model, const sn_examples *exam
 typedef sn_cuda_status (*cuda_time_fn)(const sn_rt_model *model, uint32_t characters, double seconds,
                                        sn_cuda_timing *out, sn_cuda_error *error);
 
-// libsinew-cuda is loaded for a crowd only: from the tool's own folder, the lib folder beside it, or where the system looks.
+// Loads libsinew-cuda, for crowds only: from the tool's folder, the lib folder next to it, or the system's path.
 static cuda_time_fn find_cuda(void) {
   const char *places[] = {"", "../lib/", "../lib/x86_64-linux-gnu/", NULL};
   char own[512], path[640];

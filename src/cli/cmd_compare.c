@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// sinew compare: several methods on the same examples, one table.
+// sinew compare: measures several methods on the same examples, in one table.
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,7 +12,7 @@ enum { most_methods = 64 };
 typedef struct compare_row {
   int degrees;            // 1 + the combination of --degrees all; 0: none
   double *vertex_rms;     // per vertex, for its statistics; the mean square for `published`
-  json_t *clamped;        // frames with torques outside the range of the training, by joint
+  json_t *clamped;        // by joint: frames with torques outside the training range
   sn_correct_trace trace; // for --plot-of correction
 } compare_row;
 
@@ -26,14 +26,14 @@ typedef struct comparison {
   json_t *list;
 } comparison;
 
-// The error on clips that are only tested on is that on new motion.
+// The error on test clips is headed "new motion".
 static void say_header(const cli *c, bool between, bool clips, bool tested) {
   sn_cli_say(c, "%-28s %9s %s%10s %10s %10s %9s %10s %9s %8s %6s %8s\n", "method", "train ee",
              between ? "  between " : "", clips ? "new motion" : "test ee", tested ? "test rms %" : "rms %", "max %",
              "std %", "normal °", "bytes", "us", "x lbs", "seconds");
 }
 
-// Figures of the test frames, or of the training frames where there are no others.
+// Figures of the test frames, or of the training frames if there are no test frames.
 static const sn_metrics *row_metrics(const sn_compare_row *row) {
   return row->scores.test.frame_count > 0 ? &row->scores.test : &row->scores.train;
 }
@@ -52,7 +52,7 @@ static bool plot_corrections(const cli *c) {
   return sn_cli_given(c, "--plot") && strcmp(sn_cli_text(c, "--plot-of"), "correction") == 0;
 }
 
-// The errors behind the statistics of --degrees: of the test frames, or of the training frames where there are no others.
+// Per-vertex errors for the statistics of --degrees: of the test frames, or of the training frames if there are none.
 static sn_status measure_vertices(comparison *job, const sn_rt_model *model, const sn_compare_row *row,
                                   compare_row *more) {
   cli *c = job->c;
@@ -92,7 +92,7 @@ static sn_status finished(void *user, sn_compare_row *row) {
   return SN_OK;
 }
 
-// The thesis's figures 5.4 to 5.6: what the worst vertex needs and gets against the angle, two lines per method.
+// Figures 5.4 to 5.6 of the thesis: displacement of the worst vertex over the angle, true and interpolated, per method.
 static sn_status plot_traces(const comparison *job, const char *path) {
   sn_plot_line lines[2 * most_methods];
   char names[2 * most_methods][300];
@@ -107,7 +107,7 @@ static sn_status plot_traces(const comparison *job, const char *path) {
                                   "displacement, file units", lines, 2 * job->count});
 }
 
-// Error of every frame, one line per method.
+// Plots the error of every frame, one line per method.
 static sn_status plot(const comparison *job, const char *path) {
   const sn_examples *examples = &job->examples;
   sn_plot_line lines[most_methods];
@@ -126,7 +126,7 @@ static sn_status plot(const comparison *job, const char *path) {
     &(sn_plot){"Error over the frames", "frame", "rms error, % of the diagonal", lines, job->count});
 }
 
-// Test error against the size of the model, one line per method: what options such as rotreg's `bones` trade.
+// Plots the test error over the size of the model, one line per method: the trade-off of options such as rotreg's `bones`.
 static sn_status plot_bytes(const comparison *job, const char *path) {
   const sn_compare_row *rows = job->rows;
   sn_plot_line lines[most_methods];
@@ -174,7 +174,7 @@ static void begin(void *user) {
              examples->rest.vertex_count, examples->skeleton.joint_count, examples->frames.frame_count,
              data->keys.count, loocv && !clips ? data->keys.count : data->others.count,
              loocv ? " (leave one out)" : "", clips ? "; test figures are of the clips that are only tested on" : "");
-  // Between: frames that are neither trained on nor of a test clip.
+  // "between": frames that are neither trained on nor in a test clip.
   say_header(c, clips && (loocv || data->others.count > examples->test_frame_count), clips,
              loocv || data->others.count > 0);
 }
@@ -195,7 +195,7 @@ static sn_status compare_all(comparison *job, sn_inputs *inputs) {
 
 // ---- --degrees all -------------------------------------------------------------------------------------------------
 
-// The analysis of variance of the nine rows, in the order of their combinations.
+// Analysis of variance of the nine rows, in the order of their combinations.
 static sn_status say_degrees(const comparison *job) {
   cli *c = job->c;
   double *values[cli_degree_pairs] = {0};
@@ -213,7 +213,7 @@ static sn_status say_degrees(const comparison *job) {
   return status;
 }
 
-// Every method of the command line, a torque method as its nine combinations.
+// Parses every --method; a torque method expands to its nine combinations.
 static int parse_methods(comparison *job) {
   cli *c = job->c;
   const char *specs[most_methods];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// sinew convert: between mesh files, and between sequence files.
+// sinew convert: converts mesh files and sequence files.
 #include "cli/inputs.h"
 
 static int run(cli *c) {

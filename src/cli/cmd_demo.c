@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// sinew demo: the commands a new user would type, one after the other.
+// sinew demo: runs the commands that a new user would type.
 #include <stdio.h>
 #include <string.h>
 
@@ -12,14 +12,14 @@ typedef struct demo {
   cli *c;
   const char *folder;
   sn_arena memory;
-  char *words[most_words + 2]; // --quiet and the end
+  char *words[most_words + 2]; // room for --quiet and the end
   int count;
   bool failed; // out of memory, or too many words
 } demo;
 
 // ---- a command line ---------------------------------------------------------------------------------------------------
 
-// A word of the command; DIR at its beginning stands for the demo's folder.
+// Adds a word to the command; a leading DIR is replaced by the demo's folder.
 static void add_word(demo *d, const char *word, size_t length) {
   bool folder = length >= 3 && strncmp(word, "DIR", 3) == 0;
   size_t size = length + strlen(d->folder) + 1;
@@ -31,7 +31,7 @@ static void add_word(demo *d, const char *word, size_t length) {
   d->words[d->count++] = text;
 }
 
-// Every method of the table, and the forms with a separate row: as options of `compare`, or as the models that it wrote.
+// Adds every method, and the variants with a separate row: as options of `compare`, or as the models that it wrote.
 static void add_specs(demo *d, bool models) {
   static const char *const variants[] = {"", "lbs:extra=halfway", "rotreg:psd=1", NULL};
   for (const sn_method *const *m = sn_methods(); *m; m++)
@@ -47,7 +47,7 @@ static void add_specs(demo *d, bool models) {
     }
 }
 
-// Words between spaces or in quotes. METHODS and MODELS stand for the options and files of every method.
+// Splits a line into words, at spaces or by quotes. METHODS and MODELS expand to the options and files of every method.
 static void add_words(demo *d, const char *line) {
   for (; *line; line += strspn(line, " ")) {
     bool quoted = *line == '\'';
@@ -61,7 +61,7 @@ static void add_words(demo *d, const char *line) {
   }
 }
 
-// Shows the command as a shell would take it, and runs it.
+// Prints the command in shell syntax, and runs it.
 static int run_line(demo *d, const char *line) {
   const cli *c = d->c;
   add_words(d, line);
@@ -80,15 +80,15 @@ static int run_line(demo *d, const char *line) {
   return status;
 }
 
-// ---- what the demo does -------------------------------------------------------------------------------------------------
+// ---- the demo's commands ------------------------------------------------------------------------------------------------
 
 #define ARM                                                                                                          \
   "--rest DIR/arm/rest.obj --frames DIR/arm/frames.pc2 --skeleton DIR/arm/skeleton.glb "                             \
   "--torque DIR/arm/torque.csv --controls DIR/arm/controls.txt --keys every:4"
 #define BODY "--rest DIR/body/rest.obj --frames DIR/body/frames.pc2"
 
-// The athlete is tested on new motion, after a range of motion. The body is rigged from nothing but its moving vertices. Each view
-// adds to the page that was written so far.
+// The athlete trains on a range of motion and is tested on new motion. The body is rigged from its frames alone. Each view extends
+// the page.
 static const char *const lines[] = {
   "sinew compare METHODS " ARM " --models DIR/models --plot DIR/errors.svg",
   "sinew gen athlete --vertices 2000 --motion rom -o DIR/athlete-rom",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// sinew eval: a model and its input -> frames.
+// sinew eval: evaluates a model and writes frames.
 #include <math.h>
 
 #include "cli/inputs.h"

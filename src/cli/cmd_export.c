@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// sinew export: a model of `helpers` or `psd` for tools that do not have Sinew.
+// sinew export: exports models of `helpers` or `psd` for use without Sinew.
 #include <string.h>
 
 #include "cli/inputs.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// sinew info: what is in a file.
+// sinew info: describes the contents of a file.
 #include "cli/inputs.h"
 
-// --keys auto:N: poses of a clip to sculpt or simulate.
+// --keys auto:N: chooses poses of a clip to sculpt or simulate.
 static sn_status choose_poses(cli *c, const char *path) {
   sn_inputs inputs;
   sn_examples examples;

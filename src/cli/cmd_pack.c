@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// sinew pack: a finished model in fewer bytes, and its vertices in another order.
+// sinew pack: compresses a trained model, or reorders its vertices.
 #include "cli/inputs.h"
 
 static int run(cli *c) {

@@ -15,7 +15,7 @@ static int check_options(cli *c, const sn_rig_options *o, sn_inputs *in) {
   if (sn_cli_given(c, "--plot") && (o->bones > 0 || given))
     return sn_cli_misuse("rig: --plot draws how --bones auto chooses; leave out --bones N and --skeleton");
   if (given && !in->solve) in->solve = "weights";
-  in->load.still_skeleton = given && strcmp(in->solve, "weights") != 0; // motion is looked for
+  in->load.still_skeleton = given && strcmp(in->solve, "weights") != 0; // the solver finds the motion
   return exit_done;
 }
 
@@ -28,7 +28,7 @@ static void say_noise(const cli *c, const sn_rig_noise *noise) {
     sn_cli_say(c, "  frame %d is an outlier: it keeps the pose of the frame before\n", noise->wrong[k]);
 }
 
-// The cross-validated error of numbers of bones, those about the choice in full; the choice is marked.
+// Prints the cross-validated error by number of bones, in full near the choice, which is marked.
 static void say_curve(const cli *c, const sn_rig_report *r) {
   if (r->curve_count == 0) return;
   sn_cli_say(c, "  error on held-out frames by number of free bones, %% of the diagonal:\n   ");
@@ -85,7 +85,7 @@ static void say_result(const cli *c, const sn_rig_job *job, const sn_rig_done *d
              g->error.rms_pct_diag * g->frame_rms[worst] / fmax(g->error.rms, 1e-30));
 }
 
-// What the solver holds of every vertex at least: measured, 540 bytes on generated bodies of 12,000 vertices.
+// Checks for the least memory that the solver needs: about 500 bytes per vertex.
 static sn_status check_memory(cli *c, const sn_examples *e) {
   char what[96];
   snprintf(what, sizeof what, "a rig of %d vertices", e->rest.vertex_count);

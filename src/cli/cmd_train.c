@@ -17,7 +17,7 @@ static void say_scores(const cli *c, const char *name, const sn_metrics *m) {
     sn_cli_figure(m->max_pct_diag, 3).text, sn_cli_figure(m->ee, 4).text, sn_cli_figure(m->normal_deg, 2).text);
 }
 
-// One line: the error on held-out poses, and what was chosen by it.
+// Prints the cross-validated error and what was chosen by it.
 static void say_cross_validation(const cli *c, const sn_train_report *report) {
   if (report->cross_validated > 0)
     sn_cli_say(c, "  cross-validated enveloping error %s\n", sn_cli_figure(report->cross_validated, 4).text);
@@ -78,7 +78,7 @@ static sn_status ready(void *user, const sn_method_spec *spec) {
   return spec ? sn_cli_need_to_train(&t->c->ctx, spec, data->examples, &data->keys) : SN_OK;
 }
 
-// Trains, writes and says what came of it. The figures are those of the bytes that are written, by the runtime.
+// Trains, writes and reports. The figures are measured by the runtime on the bytes that are written.
 static int train(cli *c, const char *path, sn_inputs *inputs, training *t) {
   sn_examples examples = {0};
   sn_train_result result = {0};
@@ -100,7 +100,7 @@ static int train(cli *c, const char *path, sn_inputs *inputs, training *t) {
   return status == SN_OK ? exit_done : sn_cli_fail(c);
 }
 
-// --from MODEL --pose FRAME=MESH: a pose added to a finished model.
+// --from MODEL --pose FRAME=MESH: adds a pose to a trained model.
 static int run_from(cli *c, const char *path, sn_inputs *inputs) {
   sn_opened opened;
   if (sn_cli_given(c, "--method")) return sn_cli_misuse("train: --from goes without --method: the model has one");

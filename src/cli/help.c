@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// --help, from the tables of options.
+// --help, from the option tables.
 #include "cli/cli.h"
 
 #include <stdio.h>
@@ -9,7 +9,7 @@
 
 enum { help_width = 100, help_column = 25 };
 
-// A line that begins at `column`, broken between words so that it is nowhere wider than help_width.
+// Prints text from `column` on, wrapped at help_width.
 static void print_wrapped(const char *text, int length, int column) {
   int at = column;
   for (const char *end = text + length; text < end; text += strspn(text, " ")) {
@@ -24,7 +24,7 @@ static void print_wrapped(const char *text, int length, int column) {
   putchar('\n');
 }
 
-// Lines of a text; indented ones as they are.
+// Prints the lines of a text; indented ones unchanged.
 static void print_text(const char *text) {
   while (*text) {
     int length = (int)strcspn(text, "\n");
@@ -36,7 +36,7 @@ static void print_text(const char *text) {
   }
 }
 
-// A name and what it means; a long name has a line to itself.
+// Prints a name and its meaning; a long name gets a separate line.
 static void print_line(const char *left, const char *help, const char *initial, bool repeats) {
   char text[1000];
   bool is_default = initial && *initial && strcmp(initial, "0") != 0;
@@ -54,7 +54,7 @@ static void print_option(const cli_option *option) {
   print_line(left, option->help, option->initial, option->flags & cli_repeats);
 }
 
-// ---- options under their titles -----------------------------------------------------------------------------------------
+// ---- options by section --------------------------------------------------------------------------------------------------
 
 static const struct {
   int title;
@@ -87,7 +87,7 @@ static void print_options(const cli *c, bool all) {
 
 // ---- options of methods ----------------------------------------------------------------------------------------------
 
-// Whether no method before `first` shares the option.
+// Whether no earlier method has this option.
 static bool is_new(const sn_option *option, const sn_method *const *first) {
   for (const sn_method *const *m = sn_methods(); m < first; m++)
     for (sn_option_cursor at = {.group = (*m)->options}; sn_option_next(&at);)
@@ -106,7 +106,7 @@ static void print_method_option(const sn_option *option) {
   print_line(left, option->help, option->initial, false);
 }
 
-// What a method has that none before it has; then the names of the others.
+// Prints the options that no earlier method has; then the names of the others.
 static void print_method_options(const sn_method *const *m, bool all) {
   char shared[300] = "";
   for (sn_option_cursor at = {.group = (*m)->options}; sn_option_next(&at);) {
@@ -120,7 +120,7 @@ static void print_method_options(const sn_method *const *m, bool all) {
 }
 
 static void print_methods(const cli *c, bool all) {
-  bool trains = strcmp(c->command->name, "train") == 0; // others have rows that are not written as models
+  bool trains = strcmp(c->command->name, "train") == 0; // other commands have rows that are not models
   printf("\nMethods:\n");
   for (const sn_method *const *m = sn_methods(); *m; m++) {
     if (trains && !(*m)->train) continue;
@@ -129,7 +129,7 @@ static void print_methods(const cli *c, bool all) {
   }
 }
 
-// Help on one method; false where the topic is none.
+// Help on one method; false if the topic is not a method.
 static bool print_method(const char *topic) {
   for (const sn_method *const *m = sn_methods(); *m; m++) {
     if (strcmp((*m)->name, topic) != 0) continue;
@@ -142,7 +142,7 @@ static bool print_method(const char *topic) {
 
 // ---- tables for other programs -----------------------------------------------------------------------------------------
 
-// All that the tables say of the command, as JSON: man pages, shell completion and a page of the documentation (tools/tables.py).
+// The command's tables as JSON: for man pages, shell completion and documentation (tools/tables.py).
 static void print_tables(const cli *c) {
   const cli_command *command = c->command;
   json_t *out = json_object(), *options = json_array();
@@ -161,7 +161,7 @@ static void print_tables(const cli *c) {
   json_decref(out);
 }
 
-// ---- all of it ------------------------------------------------------------------------------------------------------------
+// ---- the help page --------------------------------------------------------------------------------------------------------
 
 // Every line of a text, indented.
 static void print_indented(const char *text) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Options that mean the same everywhere, and what they load.
+// Options shared by commands, and their loading.
 #include "cli/inputs.h"
 
 #include <math.h>

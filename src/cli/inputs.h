@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What commands read: the options of their examples, and how figures are printed.
+// Options for the inputs of commands, and the formatting of figures.
 #ifndef SINEW_CLI_INPUTS_H
 #define SINEW_CLI_INPUTS_H
 
@@ -19,7 +19,7 @@
 #define CLI_OPTION_FPS {"--fps", "N", "30", "frames per second of the poses; an .abc has its own rate", cli_advanced | cli_files}
 #define CLI_OPTION_OBJECT \
   {"--object", "PATH", NULL, "mesh of an .abc, or all meshes below this path; all of them by default", cli_listed}
-// How files are read.
+// Options for reading files.
 #define CLI_OPTIONS_FILES \
   {"--clip", "NAME|INDEX|all", NULL, "animation of a glTF or FBX file; the first by default. FILE#NAME works too", cli_listed}, \
   CLI_OPTION_FPS, \
@@ -38,7 +38,7 @@
 #define CLI_OPTION_KEYS \
   {"--keys", "SPEC", "all", "training frames: all, every:N, 0,5,10-20, random:N or auto:N; the rest are test frames", cli_input}
 #define CLI_OPTION_MATCH {"--match", "FILE", NULL, "mesh in the frames' vertex order, in the rest pose", cli_advanced | cli_files}
-// What drives a model.
+// Options for the inputs that drive a model.
 #define CLI_OPTIONS_DRIVE CLI_OPTION_SKELETON, CLI_OPTIONS_FILES, CLI_OPTION_MAP, CLI_OPTION_TORQUE, CLI_OPTION_VALUES
 #define CLI_OPTIONS_TRAINING \
   CLI_OPTION_REST, CLI_OPTION_FRAMES, CLI_OPTION_SKELETON, CLI_OPTION_KEYS, \
@@ -47,18 +47,18 @@
   {"--pose", "FRAME=MESH", NULL, "sculpted mesh for a frame; MESH@SIGMA sets its width", cli_repeats | cli_input}, \
   CLI_OPTION_TORQUE, CLI_OPTION_VALUES, CLI_OPTION_CONTROLS, CLI_OPTIONS_FILES
 
-// How an example of the help comes by a model.
+// Commands that create the model of a help example.
 #define CLI_EXAMPLE_MODEL \
   "sinew gen arm -o arm\n" \
   "sinew train --method lbs:weights=given --rest arm/rest.obj --skeleton arm/skeleton.glb \\\n  -o arm.sinew\n"
 // clang-format on
 
-// The files and texts of the options above (those the command has); notes on them are printed.
+// Files and texts of the options above (those the command has); prints notes on them.
 sn_status sn_cli_inputs(cli *c, sn_inputs *out);
-// Which frames --keys auto:N chose, for whoever is to sculpt or simulate them; also for the report.
+// Prints the frames chosen by --keys auto:N, to be sculpted or simulated; adds them to the report.
 void sn_cli_say_keys(cli *c, const sn_keys *keys);
 
-// A number as text, "-" where it is not finite.
+// A number as text, "-" if it is not finite.
 typedef struct cli_figure_text {
   char text[32];
 } cli_figure_text;

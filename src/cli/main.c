@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The tool: its commands, and what must be so before one of them runs.
+// The tool: its commands, and the process setup before one runs.
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,16 +27,16 @@ int sn_cli_run(int argc, char **argv) {
   return status < 0 ? sn_cli_flush() : status;
 }
 
-// With a standard stream closed, the next file to be opened would become it, and messages part of that file. What is
-// written to a closed standard output fails, as it should.
+// With a closed standard stream, the next opened file would take its place and receive messages. /dev/null fills the gap; read-only
+// for standard output, so that writing to it fails.
 static void fill_standard_streams(void) {
   for (int fd = 0; fd <= 2; fd++)
     if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == 2 ? O_WRONLY : O_RDONLY) < 0) _exit(exit_failed);
 }
 
-// OpenBLAS has other kernels, and so other last bits, for every kind of processor, and some that crash where memory runs out.
-// With these, the same on every processor that has them, a model does not depend on where it was trained. Who sets the variable has
-// chosen. Threads of OpenBLAS wait for ever where memory is short. It reads both before main: hence once more from the beginning.
+// OpenBLAS selects kernels by processor: rounding differs, and some crash when memory runs out. These kernels make a model
+// independent of where it was trained, unless the user set the variable. Its threads deadlock when memory is short. OpenBLAS reads
+// both variables before main, so the process restarts itself.
 static void pin_blas(char **argv) {
   const char *kernels = NULL, *threads = getenv("OPENBLAS_NUM_THREADS");
 #if defined(__x86_64__)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The limit on the tool's memory, and what training is expected to need.
+// The tool's memory limit, and estimates of what training needs.
 #include "cli/cli.h"
 
 #include <malloc.h>
@@ -14,7 +14,7 @@ static _Atomic size_t in_use, limit;
 
 void sn_cli_limit_memory(size_t most) {
   long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-  if (most == 0 && atomic_load(&limit) > 0) return; // a command of demo's: the limit stays
+  if (most == 0 && atomic_load(&limit) > 0) return; // a command within demo: the limit stays
   if (most == 0 && pages > 0 && page > 0) most = (size_t)pages * (size_t)page;
   atomic_store(&limit, most);
 }
@@ -30,7 +30,7 @@ sn_status sn_cli_need_memory(sn_context *ctx, double bytes, const char *what) {
 
 sn_status sn_cli_need_to_train(sn_context *ctx, const sn_method_spec *spec, const sn_examples *examples,
                                const sn_keys *keys) {
-  enum { any_method = 100 }; // a model and its figures
+  enum { any_method = 100 }; // for the model and its figures, at least
   const sn_method *method = spec->method;
   double vertex = (method->vertex_bytes > any_method ? method->vertex_bytes : any_method) +
                   (double)method->pose_bytes * keys->count;

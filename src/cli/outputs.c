@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a command writes: never over what it reads, nothing before all of it is well, nothing left where it is stopped.
+// Outputs of a command: never overwrite an input, appear only if all of it succeeded, and leave nothing if it is stopped.
 #include "cli/cli.h"
 
 #include <errno.h>
@@ -44,10 +44,10 @@ static bool is_output(const cli_option *option) {
          (names_a_file(option->argument) || strstr(option->argument, "DIR"));
 }
 
-// Whether the argument is the file that `convert` writes.
+// Whether argument k is the output file of `convert`.
 static bool is_written(const cli *c, int k) { return strcmp(c->command->name, "convert") == 0 && k == 1; }
 
-// Names that the command cannot write to are refused before the work: another ending than FILE.svg has, a folder that is not there.
+// Refuses unusable output names before the work: an extension other than FILE.svg's, or a missing folder.
 static int check_name(const cli_option *option, const char *path) {
   const char *ending = strchr(option->argument, '.'), *slash = strrchr(path, '/');
   struct stat info;
@@ -68,7 +68,7 @@ static int check_output(const cli *c, const char *option, const char *path) {
   bool files = strncmp(c->command->usage, "SET", 3) != 0;
   for (int k = 0; files && k < c->argument_count; k++) {
     const char *other = c->arguments[k];
-    bool page = sn_has_extension(other, ".html"); // it is carried on, and may be replaced
+    bool page = sn_has_extension(other, ".html"); // a page is extended, so it may be replaced
     if (other == path || page || !same_file(path, other)) continue;
     return sn_cli_misuse("%s would replace %s, which is %s; give another name", option, other,
                          is_written(c, k) ? "written too" : "read");
@@ -95,7 +95,7 @@ static const sn_outputs *volatile waiting;
 static volatile sig_atomic_t publishing, asked_to_stop;
 
 static void stop(int signal_number) {
-  if (publishing) { // a moment, in which files get their names
+  if (publishing) { // files are being renamed: stop afterwards
     asked_to_stop = signal_number;
     return;
   }
@@ -104,7 +104,7 @@ static void stop(int signal_number) {
   raise(signal_number);
 }
 
-// The name of the file that is mapped at `address`, from the system's list; only calls that a handler may make.
+// Prints the name of the file mapped at `address`, from /proc/self/maps; uses only async-signal-safe calls.
 static void write_mapped_name(const void *address) {
   static char text[1 << 16];
   int list = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
@@ -126,7 +126,7 @@ static void write_mapped_name(const void *address) {
   }
 }
 
-// A mapped file became shorter, or the disk cannot be read.
+// SIGBUS: a mapped file was truncated, or the disk cannot be read.
 static void lost_file(int signal_number, siginfo_t *info, void *context) {
   (void)signal_number, (void)context;
   static const char before[] = "sinew: ", after[] = ": became shorter while it was read, or cannot be read\n";
@@ -142,12 +142,12 @@ void sn_cli_discard_outputs(void) { sn_outputs_clean(waiting); }
 void sn_cli_catch_signals(void) {
   static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
   for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++)
-    if (signal(numbers[k], stop) == SIG_IGN) signal(numbers[k], SIG_IGN); // nohup
+    if (signal(numbers[k], stop) == SIG_IGN) signal(numbers[k], SIG_IGN); // keep ignored signals ignored (nohup)
   struct sigaction lost = {.sa_sigaction = lost_file, .sa_flags = SA_SIGINFO};
   sigaction(SIGBUS, &lost, NULL);
 }
 
-// ---- all or nothing -----------------------------------------------------------------------------------------------------
+// ---- publishing outputs -------------------------------------------------------------------------------------------------
 
 int sn_cli_flush(void) {
   bool failed_before = ferror(stdout);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Progress on a terminal, and nothing elsewhere.
+// Progress: a bar on a terminal, sparse lines elsewhere.
 #include "cli/cli.h"
 
 #include <stdio.h>
@@ -10,7 +10,7 @@ struct cli_progress {
   bool terminal, shown;
   double start, last;
   char task[64];
-  double task_start; // the time left is that of the task alone
+  double task_start; // time left is that of the current task
 };
 
 static bool show(void *user, const char *task, double done) {

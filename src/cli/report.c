@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Whether a value is a name, whatever it looks like: a title, a file, a folder.
+// Whether the option's value is a name, even if it looks like a number: a title, a file, a folder.
 static bool is_name(const cli_option *option) {
   static const char *const words[] = {"TEXT", "FILE", "DIR", "MODEL", NULL};
   for (const char *const *word = words; *word; word++)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The processes of an MPI run as a team.
+// The processes of an MPI run.
 #include "cli/cli.h"
 
 #ifndef SINEW_MPI
@@ -24,7 +24,7 @@ sn_status sn_cli_team_check(cli *c, const sn_examples *examples) {
 #include "base/team.h"
 
 static sn_team team;
-static MPI_Comm end_comm;  // for how it ended, so that none waits for a process that failed
+static MPI_Comm end_comm;  // for exit statuses, so that none waits for a process that failed
 static MPI_Comm here_comm; // this machine's
 static int here = 1, said = -1, real_stderr = -1;
 
@@ -42,7 +42,7 @@ static sn_status share(sn_context *ctx, int owner, void *bytes, size_t size) {
   return SN_OK;
 }
 
-// What this process would have said, were it the first.
+// The messages of this process, captured because only rank 0 prints.
 static int read_said(char *out, int room) {
   ssize_t got = said >= 0 ? pread(said, out, (size_t)room - 1, 0) : 0;
   out[got > 0 ? got : 0] = '\0';
@@ -56,8 +56,8 @@ static void say_alone(void) {
   if (*text) dprintf(fd, "sinew: rank %d: %s", team.rank, strncmp(text, "sinew: ", 7) == 0 ? text + 7 : text);
 }
 
-// The lowest rank that failed; team.size for none. One that failed waits a moment for the others to come here too: where
-// they do not, they wait for it elsewhere, and are ended.
+// The lowest rank that failed; team.size: none. A failed process waits briefly for the others to get here; if they do not, they are
+// blocked in another call, and are aborted.
 static int first_failed(bool failed) {
   enum { moments = 2000, microseconds = 1000 };
   int mine = failed ? team.rank : team.size, lowest = team.size, done = 0;
@@ -115,9 +115,9 @@ int sn_cli_team_end(int status) {
   return status;
 }
 
-// ---- the same files ---------------------------------------------------------------------------------------------------------
+// ---- checking that all read the same files --------------------------------------------------------------------------------
 
-// A table that may be missing.
+// Hashes a table that may be missing.
 static uint64_t mix_table(uint64_t hash, const void *bytes, int rows, int columns, size_t item) {
   return bytes ? sn_hash(hash, bytes, (size_t)rows * (size_t)columns * item) : hash;
 }
@@ -135,7 +135,7 @@ static uint64_t mix_poses(uint64_t hash, const sn_examples *e) {
   return mix_table(hash, torques->values, torques->frame_count, torques->joint_count, sizeof *torques->values);
 }
 
-// Of everything but the frames, and of a few vertices of every frame, others in each.
+// Hash of everything but the frames, and of a few vertices of every frame, different ones in each.
 static uint64_t fingerprint(const sn_examples *e) {
   enum { probes = 16, stride = 7919 };
   uint64_t hash = SN_HASH_START;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Text that others chose (names of joints, files, extensions) on its way to a terminal.
+// Escapes untrusted text (names of joints, files, extensions) for terminals.
 #include "cli/cli.h"
 
 #include <stdlib.h>
 
 #include "report/report.h"
 
-// A terminal may act on it: all but line ends and tabs below 32, 127, and the second set of controls, 128 to 159.
+// Control characters: below 32 except line end and tab, 127, and C1 controls, 128 to 159.
 static bool is_control(const unsigned char *text, int size) {
   if (size == 1) return (*text < 32 && *text != '\n' && *text != '\t') || *text == 127;
   return size == 2 && text[0] == 0xc2 && text[1] < 0xa0;

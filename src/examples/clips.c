@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which animations of which files: --clip NAME (several, or all) and FILE#NAME, as one list of files with one clip each.
+// Expands --clip NAME (several, or all) and FILE#NAME to one list of files with one clip each.
 #include "examples/load.h"
 
 #include <math.h>
@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 typedef struct source_list {
-  int count, room, tests; // the last ones are only tested on
+  int count, room, tests; // the last `tests` entries are test clips
   const char **paths, **clips;
 } source_list;
 
@@ -23,7 +23,7 @@ static void append(sn_loading *l, source_list *list, const char *path, const cha
   if (l->status == SN_OK) list->paths[list->count] = path, list->clips[list->count++] = clip;
 }
 
-// Every animation of a file, by its number.
+// Appends every animation of a file, by its number.
 static void append_all(sn_loading *l, source_list *list, const char *path) {
   SN_FREED_BY(sn_gltf_close) sn_gltf *gltf = sn_load_document(l, path);
   int count = gltf ? sn_gltf_clip_count(gltf) : 0;
@@ -49,7 +49,7 @@ static void append_file(sn_loading *l, bool test, const char *text, source_list 
   }
 }
 
-// The frames' files, or the skeletons'.
+// Expands the files of --frames or of --skeleton.
 static source_list expand(sn_loading *l, const char *const *files, int count) {
   source_list list = {0};
   int trained_on = count - (l->options.frames_count > 0 ? l->options.test_count : 0);
@@ -70,7 +70,7 @@ void sn_load_expand(sn_loading *l) {
   o->test_count = frames.tests;
 }
 
-// "walk" of "cache/walk.pc2".
+// "walk" for "cache/walk.pc2".
 static const char *stem(sn_loading *l, const char *path) {
   const char *slash = strrchr(path, '/'), *start = slash && slash[1] ? slash + 1 : path;
   char *name = sn_load_text(l, start), *dot = name ? strrchr(name, '.') : NULL;
@@ -80,13 +80,13 @@ static const char *stem(sn_loading *l, const char *path) {
 
 static void name_clip(sn_loading *l, const char *path, const char *clip, const char **out, double *seconds) {
   SN_FREED_BY(sn_gltf_close) sn_gltf *gltf = sn_is_document(path) ? sn_load_document(l, path) : NULL;
-  bool targets = gltf && sn_gltf_clip_count(gltf) == 0 && sn_gltf_morph_count(gltf) > 0; // which are the frames
+  bool targets = gltf && sn_gltf_clip_count(gltf) == 0 && sn_gltf_morph_count(gltf) > 0; // the targets are the frames
   *out = NULL;
   if (gltf && !targets) {
     int index;
     l->status = sn_gltf_find_clip(l->ctx, gltf, clip, &index);
     sn_clip_info info = sn_gltf_clip(gltf, index);
-    *out = sn_load_text(l, info.name); // "": it has none
+    *out = sn_load_text(l, info.name); // "" if the animation has no name
     *seconds = info.end - info.start;
   }
   if (!*out) *out = stem(l, path);

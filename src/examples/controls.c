@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Control vertices: a list, a file of numbers, or how many to choose.
+// Control vertices: a list, a file of vertex numbers, or auto:N.
 #include "examples/load.h"
 #include "base/number.h"
 
@@ -10,7 +10,7 @@
 
 static bool is_separator(char c) { return c == ',' || c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == ';'; }
 
-// Whole numbers between separators; '#' begins a comment. Vertices of a welded mesh are named by the file's numbers.
+// Parses vertex numbers between separators; '#' begins a comment. Numbers refer to the file, also where the mesh is welded.
 static void parse_controls(sn_loading *l, const char *name, const char *text, size_t size) {
   const char *p = text, *end = text + size;
   sn_examples *out = l->out;
@@ -38,7 +38,7 @@ static void parse_controls(sn_loading *l, const char *name, const char *text, si
   if (out->control_count == 0) sn_fail_once(l, SN_BAD_INPUT, "%s: no control vertices", name);
 }
 
-// auto:N leaves the choice of N vertices to the trainer.
+// auto:N: the trainer chooses N vertices.
 static void wanted_controls(sn_loading *l, const char *spec) {
   char *end;
   double count = strtod(spec + 5, &end);

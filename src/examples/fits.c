@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Do the frames belong to the poses? The file's own skin says where each frame should be. Where another reading of the files
-// (another rate, a shift in time, backwards, another clip, other axes, another unit) explains the frames far better, that is
-// what is wrong.
+// Checks that the frames belong to the poses: the file's weights predict each frame. If another reading of the files (frame rate,
+// time shift, reversed time, clip, axes, unit) explains the frames far better, reports it.
 #include "examples/load.h"
 
 #include <math.h>
@@ -9,11 +8,11 @@
 #include <stdio.h>
 #include <string.h>
 
-// Errors are of the diagonal. Below `fitting` nothing is asked; another reading is likely from `likely` times the error down, and
-// certain from `certain` times down where the error is more than `wrong`.
+// Errors are relative to the diagonal. Below `fitting` nothing is tested. Another reading is likely if it reduces the error to
+// `likely` of it, and certain at `certain` of it if the error exceeds `wrong`.
 static const double fitting = 2e-4, likely = 0.5, certain = 0.1, wrong = 5e-3;
-// A shift in time by about a frame or less is reported where the error falls to `shifted` of itself by it, and what it takes
-// away (the root of the difference of the squares) is more than `noticed`: what the skin cannot do hides the rest.
+// A time shift of about a frame or less is reported if it reduces the error to `shifted` of it and removes more than `noticed`
+// (sqrt of the difference of squares): the skin's residual hides small shifts.
 static const double shifted = 0.9, noticed = 5e-4;
 
 enum { most_frames = 24, most_vertices = 400 };
@@ -25,34 +24,34 @@ typedef struct reading {
   sn_mat3 axes; // frames to rest space
 } reading;
 
-// Sums over the vertices x of the frames, in the axes of a reading, and p of the poses' skin; d = x - p.
+// Sums over the frames' vertices x, in the axes of a reading, and their positions p skinned by the poses; d = x - p.
 typedef struct fit_sums {
-  double dd, pp, px, xx, used; // used: 0 where fewer than half of the frames have a pose
+  double dd, pp, px, xx, used; // used: number of samples; 0 if fewer than half of the frames have a pose
   sn_vec3 d;
 } fit_sums;
 
-// After a failure, which stays in `status`, nothing more is sampled.
+// After a failure, kept in `status`, nothing more is sampled.
 typedef struct fit_job {
   sn_context *ctx;
   sn_status status;
   const sn_gltf *gltf;
   const char *path; // of the frames
   sn_examples *examples;
-  const sn_adjust *adjust;       // of rest, frames and skeleton, as given
-  int first, count, clip;        // frames of the examples; the clip that was asked for
+  const sn_adjust *adjust;       // of rest, frames and skeleton, from the options
+  int first, count, clip;        // frames of the examples; the clip from the options
   double fps, diagonal, offset;  // of the poses, seconds
   sn_affine *matrices, *between; // of the file's joints; from our rest to the file's
   int *joint_of, joint_count;
   reading plain;
   struct finding {
     double error;
-    bool in_time; // a shift in time, which is reported for smaller gains
+    bool in_time; // a time shift, reported for smaller gains
     char words[256];
-  } best; // reading that was found
+  } best; // the best reading so far
   sn_arena scratch;
 } fit_job;
 
-// The matrices of a clip, `t` seconds behind the moment that belongs to frame 0.
+// Samples the joint matrices of a clip, `t` seconds after the time of frame 0.
 static bool sample(fit_job *job, int clip, double t) {
   double start = sn_gltf_clip(job->gltf, clip).start + job->offset;
   if (job->status == SN_OK) job->status = sn_gltf_pose(job->ctx, job->gltf, clip, start + t, job->matrices);
@@ -99,7 +98,7 @@ static fit_sums sum_up(fit_job *job, const reading *r) {
   return out;
 }
 
-// Root mean squared distance of the frames times `scale` from the skin, over the diagonal.
+// RMS distance between the frames times `scale` and the skinned positions, over the diagonal.
 static double error_at(const fit_job *job, const fit_sums *s, double scale) {
   double sum = scale == 1 ? s->dd : s->pp - 2 * scale * s->px + scale * scale * s->xx;
   return s->used > 0 ? sqrt(fmax(sum, 0) / s->used) / job->diagonal : INFINITY;
@@ -110,7 +109,7 @@ static double error_of(fit_job *job, const reading *r) {
   return error_at(job, &sums, 1);
 }
 
-// Keeps a reading with this error, and the words for it, where it is better; of readings that are as good, the first.
+// Keeps a reading and its message if its error is clearly lower; of equally good readings, the first.
 __attribute__((format(printf, 3, 4))) static bool better(fit_job *job, double error, const char *words, ...) {
   va_list list;
   if (!(error < 0.8 * job->best.error)) return false;
@@ -138,7 +137,7 @@ static void consider_times(fit_job *job) {
   better(job, error_of(job, &r), "the frames run backwards");
 }
 
-// Where a parabola through the squares of three errors, `step` apart around `shift`, is lowest; no farther than a step.
+// Minimum of the parabola through three squared errors, `step` apart around `shift`; at most a step away.
 static double lowest(fit_job *job, double shift, double step) {
   double square[3];
   for (int k = 0; k < 3; k++) {
@@ -152,7 +151,7 @@ static double lowest(fit_job *job, double shift, double step) {
   return shift + step * fmax(-1, fmin(1, at));
 }
 
-// A shift of the poses against the frames, whole frames first, then parts of one.
+// Time shift between poses and frames: whole frames first, then fractions.
 static void consider_shift(fit_job *job) {
   enum { most = 20 };
   reading r = job->plain;
@@ -174,7 +173,7 @@ static void consider_shift(fit_job *job) {
   error = error_of(job, &r);
   double most_of_it = fabs(shift) <= 1.5 ? shifted : likely;
   if (shift == 0 || !(error < most_of_it * start) || start * start - error * error < noticed * noticed) return;
-  if (!*job->best.words) job->best.error = INFINITY; // nothing else is as good
+  if (!*job->best.words) job->best.error = INFINITY; // no earlier reading to beat
   bool in_time = job->best.in_time;
   job->best.in_time = better(job, error, "the frames are %.3g frame%s %s than the poses: give `offset` skeleton=%.6g",
                              fabs(shift), fabs(fabs(shift) - 1) < 5e-3 ? "" : "s", shift > 0 ? "later" : "earlier",
@@ -192,7 +191,7 @@ static void consider_clips(fit_job *job) {
   }
 }
 
-// The scale that fits best: a unit's, or three digits; 0 for none.
+// Least-squares scale, rounded to a known unit or to three digits; 0: none.
 static double best_scale(const fit_sums *s) {
   double scale = s->xx > 0 ? s->px / s->xx : 0;
   if (!(scale > 0)) return 0;
@@ -200,7 +199,7 @@ static double best_scale(const fit_sums *s) {
   return known != scale ? known : round(scale / digit) * digit;
 }
 
-// Other axes alone, then other units as well: the scale that fits best has a closed form.
+// Other axes alone, then with another unit: the best scale has a closed form.
 static void consider_axes(fit_job *job) {
   fit_sums sums[SN_AXES];
   reading r = job->plain;
@@ -218,7 +217,7 @@ static void consider_axes(fit_job *job) {
     }
 }
 
-// The same distance everywhere.
+// A constant offset of all vertices.
 static void consider_place(fit_job *job) {
   fit_sums s = sum_up(job, &job->plain);
   sn_vec3 by = s.used > 0 ? sn_vec3_scale(s.d, 1 / s.used) : s.d;
@@ -229,10 +228,10 @@ static void consider_place(fit_job *job) {
 
 // ---- motion that has nothing to do with the poses ------------------------------------------------------------------------
 
-// What the frames and the skin of the poses do at a vertex, about their means over the frames.
+// Covariance sums over the sampled vertices: frames against skinned positions, both minus their means over the frames.
 typedef struct likeness {
   double together, frames, poses; // sums of products, of squares
-  int count, vertices;            // frames and vertices that were looked at
+  int count, vertices;            // frames and vertices sampled
 } likeness;
 
 static void add_vertex(const sn_vec3 *frame, const sn_vec3 *pose, int count, likeness *sum) {
@@ -263,14 +262,14 @@ static likeness compare_motion(fit_job *job) {
   return out;
 }
 
-// Frames of another motion altogether, which no reading of the files explains: frames and poses do not correlate.
+// Detects frames of a different motion, which no reading explains: frames and poses do not correlate.
 static sn_status check_motion(fit_job *job) {
   static const double unrelated = 0.3, doubtful = 0.7;
   enum { fewest_frames = 6 };
   likeness l = compare_motion(job);
   double least = pow(wrong * job->diagonal, 2) * l.count * l.vertices;
   if (job->status != SN_OK || l.count < fewest_frames || l.poses < least) return job->status;
-  double correlation = l.together / sqrt(fmax(l.frames, least) * l.poses); // frames that stand still: 0
+  double correlation = l.together / sqrt(fmax(l.frames, least) * l.poses); // frames without motion: 0
   if (correlation < unrelated) {
     return sn_fail(job->ctx, SN_BAD_INPUT,
                    "%s: the frames do not follow the poses of the skeleton file (correlation %.2f): they are of "
@@ -310,7 +309,7 @@ static sn_status check_readings(fit_job *job) {
   return SN_OK;
 }
 
-// Joints of the file by the names of ours, and the maps between the rest poses.
+// Matches the file's joints to ours by name and computes the maps between the rest poses.
 static sn_status prepare(fit_job *job) {
   const sn_skeleton *ours = &job->examples->skeleton;
   SN_FREED_BY(sn_skeleton_free) sn_skeleton theirs;
@@ -351,14 +350,14 @@ static void check_clip(sn_loading *l, int c) {
                  .offset = options->adjust[SN_FILE_SKELETON].offset,
                  .scratch = sn_arena_new(l->ctx)};
   if (job.offset < 0)
-    job.offset += ceil(-job.offset * job.fps - 0.5) / job.fps; // the frames before the first key went
+    job.offset += ceil(-job.offset * job.fps - 0.5) / job.fps; // cut_frames dropped the frames before the first pose
   l->status = sn_gltf_find_clip(l->ctx, gltf, options->skeleton_clips[c], &job.clip);
   if (l->status == SN_OK) l->status = prepare(&job);
   if (l->status == SN_OK && job.diagonal > 0) l->status = check_readings(&job);
   sn_arena_free(&job.scratch);
 }
 
-// Without a skin that says where the frames should be: a size that no pose explains.
+// Without a skin, only a size ratio that no pose explains can be reported.
 static void compare_sizes(sn_loading *l) {
   static const double most = 4;
   const sn_examples *out = l->out;
@@ -383,7 +382,7 @@ void sn_load_check_fits(sn_loading *l) {
   if (known && out->skeleton.joint_count > 1 && sn_skin_is_placeholder(&out->skin)) {
     sn_examples_note(l->ctx, l->out, "%s: all vertices are bound to joint '%s': these weights are a placeholder",
                      l->options.skeletons[0], out->skeleton.names[out->skin.joints[0]]);
-    known = false; // such a skin does not say where the frames belong
+    known = false; // placeholder weights do not predict the frames
   }
   for (int c = 0; known && c < l->options.skeleton_count && l->status == SN_OK; c++)
     if (!same_source(&l->options, c)) check_clip(l, c);

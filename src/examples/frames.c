@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// The frames of a set of examples, in the vertex order of the rest mesh.
+// Loads the frames, in the vertex order of the rest mesh.
 #include "examples/load.h"
 
 #include <math.h>
 #include <string.h>
 #include <strings.h>
 
-// Frames that come with faces, of a mesh that was exported beside them: the same faces in the same order say which vertex is
-// which. NULL where they do not.
+// Vertex order of frames with faces: if their triangles are those of the rest mesh in the same order, corners give the match. NULL
+// if they are not.
 static int *match_faces(sn_loading *l, int found, sn_arena *memory) {
   const sn_mesh *rest = &l->out->rest;
   SN_FREED_BY(sn_mesh_free) sn_mesh mesh = {0};
@@ -29,7 +29,7 @@ static int *match_faces(sn_loading *l, int found, sn_arena *memory) {
 sn_status sn_load_match(sn_context *ctx, const sn_load_options *options, const sn_mesh *mesh, sn_arena *memory,
                         int **pick, int *count) {
   SN_FREED_BY(sn_mesh_free) sn_mesh match;
-  sn_choice choice = sn_load_choice(options, SN_FILE_FRAMES); // it comes with them
+  sn_choice choice = sn_load_choice(options, SN_FILE_FRAMES); // adjusted like the frames it belongs to
   SN_TRY(sn_mesh_read(ctx, options->match, &choice, &match));
   int n = mesh->vertex_count;
   double *distance = SN_NEW(ctx, memory, double, n);
@@ -47,8 +47,8 @@ sn_status sn_load_match(sn_context *ctx, const sn_load_options *options, const s
   return SN_OK;
 }
 
-// Which vertex of a frames file is vertex i of the rest file (NULL: the same), how many a file must have, and how many the
-// rest file has when vertices at one place count once.
+// pick[i]: the vertex of a frames file for vertex i of the rest file (NULL: the same); the vertex count that a file must have; and
+// the rest file's count after welding by position.
 typedef struct vertex_order {
   int *pick, expected, welded;
 } vertex_order;
@@ -79,7 +79,7 @@ void sn_load_gather(const sn_frames *from, const int *pick, int done, sn_frames 
   }
 }
 
-// The connected pieces of the rest mesh, vertices at one place being one: piece[i] is a vertex of i's. NULL after a failure.
+// Connected components of the rest mesh, vertices at one position counting as one: piece[i] identifies vertex i's. NULL on failure.
 static int *find_pieces(sn_loading *l, sn_arena *memory) {
   const sn_mesh *mesh = &l->out->rest;
   int count, *root = SN_TAKE(l, memory, int, mesh->vertex_count),
@@ -94,8 +94,8 @@ static int *find_pieces(sn_loading *l, sn_arena *memory) {
   return piece;
 }
 
-// Mean distance between the ends of the mesh's edges, over the box of the piece they are in: many times larger where the order is
-// wrong. Pieces that the motion scales, or takes apart, change nothing.
+// Mean edge length relative to the bounding box of the edge's component. A wrong vertex order makes it many times larger; scaling
+// or moving whole components does not change it.
 static double relative_edge(sn_loading *l, const int *piece, const float (*positions)[3], sn_arena *memory) {
   const sn_mesh *mesh = &l->out->rest;
   float(*boxes)[6] = SN_ROOM(l, memory, (size_t)mesh->vertex_count, sizeof *boxes);
@@ -134,7 +134,7 @@ static void check_order(sn_loading *l) {
                  l->options.frames[0], found / expected, l->options.rest);
 }
 
-// Frames of `found` vertices may come without the splits of the rest file.
+// The frames' vertex order. They may have one vertex where the rest file splits it at seams.
 static vertex_order find_order(sn_loading *l, int found, sn_arena *memory) {
   const sn_load_options *o = &l->options;
   const sn_mesh *rest = &l->out->rest;
@@ -169,7 +169,7 @@ static void join_frames(sn_loading *l, sn_frames *parts, sn_arena *scratch) {
   if (l->status != SN_OK) return;
   out->clip_count = options->frames_count;
   out->test_frame_count = total - out->clip_start[options->frames_count - options->test_count];
-  if (!order.pick && options->frames_count == 1) { // no copy: PC2 stays where it was read to
+  if (!order.pick && options->frames_count == 1) { // no copy: PC2 frames stay memory-mapped
     out->frames = parts[0];
     parts[0] = (sn_frames){0};
     return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Examples from the files named on the command line: everything in the order of --rest, seams welded.
+// Loads examples from the files named on the command line: all data in the vertex order of --rest, seams welded.
 #include "examples/load.h"
 
 #include <string.h>
@@ -30,9 +30,9 @@ double sn_load_rate(const sn_load_options *options, const sn_examples *examples)
   return examples->frames.rate > 0 ? examples->frames.rate : SN_DEFAULT_FPS;
 }
 
-// ---- the rest mesh, with texture coordinates and tangents: malformed ones are dropped, only tangents need them -------------
+// ---- the rest mesh, with texture coordinates and tangents: malformed ones are dropped, as only tangents need them -----------
 
-// Copies the surface's texture coordinates, v upwards, and frees it. Of failures (`status`) only a lack of memory counts.
+// Copies the surface's texture coordinates, with v upwards, and frees it. Only SN_NO_MEMORY in `status` is an error here.
 static void take_uvs(sn_loading *l, sn_status status, sn_surface *surface, bool downwards) {
   size_t corners = status == SN_OK && surface->has_uvs ? 3 * (size_t)l->out->rest.triangle_count : 0;
   if (status == SN_NO_MEMORY) l->status = status;
@@ -62,7 +62,7 @@ static void load_mesh(sn_loading *l, const char *path, const sn_choice *choice) 
   take_uvs(l, status, &surface, false);
 }
 
-// The mesh of a document with its normals (NULL: it has none), and a note where its bind pose is not where the file has it.
+// Reads a document's mesh and normals (NULL: none); adds a note if the bind pose differs from the file's pose.
 static void read_rest_document(sn_loading *l, float (**normals)[3]) {
   char text[256];
   SN_FREED_BY(sn_gltf_close) sn_gltf *gltf = sn_load_document(l, l->options.rest);
@@ -77,7 +77,7 @@ static void load_rest(sn_loading *l, float (**normals)[3]) {
   const char *path = l->options.rest;
   sn_choice choice = sn_load_choice(&l->options, SN_FILE_REST);
   const sn_adjust *adjust = &l->options.adjust[SN_FILE_REST];
-  choice.adjust = (sn_adjust){.offset = adjust->offset}; // scale and axes: below
+  choice.adjust = (sn_adjust){.offset = adjust->offset}; // scale and axes are applied below
   if (sn_is_document(path)) {
     read_rest_document(l, normals);
   } else {
@@ -92,7 +92,7 @@ static void load_rest(sn_loading *l, float (**normals)[3]) {
   sn_fail_name(l->ctx, l->status, path);
 }
 
-// Frames that come with faces bring the rest mesh: that of a document, or their first.
+// Takes the rest mesh from the frames if they have faces: the document's mesh, or the first frame.
 static void own_rest(sn_loading *l) {
   const char *path = l->options.frames[0];
   if (sn_has_extension(path, ".abc") || sn_is_document(path)) {

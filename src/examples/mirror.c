@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Training frames and their mirror images.
+// Appends mirror images of the training frames.
 #include "sinew/examples.h"
 
 sn_status sn_examples_mirror_keys(sn_context *ctx, char axis, sn_examples *examples, sn_keys *keys) {
@@ -10,7 +10,7 @@ sn_status sn_examples_mirror_keys(sn_context *ctx, char axis, sn_examples *examp
   sn_status status = sn_examples_mirror(ctx, axis - 'x', examples);
   int *frames = status == SN_OK ? SN_NEW(ctx, &keys->memory, int, 2 * keys->count) : NULL;
   if (!frames) return ctx->error.status;
-  for (int k = 0; k < keys->count; k++) // frame f's image is `count` frames behind it
+  for (int k = 0; k < keys->count; k++) // the mirror image of frame f is frame f + count
     frames[k] = keys->frames[k], frames[keys->count + k] = count + keys->frames[k];
   keys->frames = frames, keys->count *= 2;
   return SN_OK;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A bind mesh that is not where the rest mesh is: the unit and axes that bring it there, where there are any.
+// Finds the unit and axes that bring a misplaced bind mesh to the rest mesh, if there are any.
 #include "examples/load.h"
 
 #include <math.h>
@@ -21,14 +21,14 @@ static box moved_box(box b, sn_mat3 linear) {
                sn_vec3_make(fmax(p.x, q.x), fmax(p.y, q.y), fmax(p.z, q.z))};
 }
 
-// How far the corners of two boxes are apart.
+// Larger distance between corresponding corners of two boxes.
 static double box_distance(box a, box b) {
   return fmax(sn_vec3_distance(a.low, b.low), sn_vec3_distance(a.high, b.high));
 }
 
 static double diagonal_of(box b) { return sn_vec3_distance(b.low, b.high); }
 
-// The largest distance from a vertex of the rest mesh to the nearest of the bind mesh, moved.
+// Largest distance from a rest vertex to the nearest transformed bind vertex.
 static double farthest_of(sn_loading *l, const sn_mesh *bind, sn_mat3 linear) {
   const sn_mesh *rest = &l->out->rest;
   SN_SCRATCH(scratch, l->ctx);
@@ -43,7 +43,7 @@ static double farthest_of(sn_loading *l, const sn_mesh *bind, sn_mat3 linear) {
   return farthest;
 }
 
-// Whether the frames are with the bind mesh, and not with the rest mesh: by the sizes of their boxes.
+// Whether frame 0 matches the bind mesh better than the rest mesh, by the sizes of their boxes.
 static bool frames_are_bound(const sn_examples *e, box bind, box rest) {
   if (e->frames.frame_count == 0) return false;
   box frame = box_of(sn_frame(&e->frames, 0), e->frames.vertex_count);
@@ -60,7 +60,7 @@ void sn_load_explain_place(sn_loading *l, const sn_mesh *bind, char *words, size
   double diagonal = diagonal_of(to), scale = sn_known_scale(diagonal / diagonal_of(from), 0.05),
          best = 1e-2 * diagonal;
   *words = '\0';
-  for (int pass = 0; pass < 2 && !*words; pass++) // mirrored axes only where nothing else will do
+  for (int pass = 0; pass < 2 && !*words; pass++) // mirrored axes only if no others fit
     for (int k = 0; k < SN_AXES; k++) {
       sn_mat3 linear = sn_mat3_scale(sn_axes_number(k), scale), inverse;
       if ((sn_mat3_determinant(linear) < 0) != (pass == 1)) continue;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Motion of another skeleton: partners of the joints, a report of them, and the poses carried over. Motion of the same
-// skeleton, bound in another pose: the poses from the model's rest pose on.
+// Retargets the examples' motion to the model's skeleton: matches joints, reports the match, converts the poses. For the same
+// skeleton with another bind pose, re-expresses the poses relative to the model's rest pose.
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,7 +17,7 @@ static sn_status read_map(sn_context *ctx, const char *path, sn_arena *memory, c
   return *out ? SN_OK : ctx->error.status;
 }
 
-// How many joints have a partner; `report` names those that have none.
+// Counts the joints with a match; `report` names those without.
 static int report_partners(const sn_skeleton *ours, const int *partners, char *report, size_t size) {
   int found = 0;
   for (int j = 0; j < ours->joint_count; j++) found += partners[j] >= 0;
@@ -37,10 +37,10 @@ typedef struct carrying {
   char *map, *report;
   size_t size;
   int *partners;
-  sn_affine *maps; // from our rest pose of a joint to its partner's
+  sn_affine *maps; // from our rest matrix of a joint to its match's
 } carrying;
 
-// The examples get `ours` and the poses for it.
+// Replaces the examples' skeleton by `ours` and retargets their poses to it.
 static sn_status carry_over(sn_context *ctx, sn_skeleton *ours, const carrying *c, sn_examples *examples) {
   sn_skeleton *theirs = &examples->skeleton;
   sn_poses poses;
@@ -55,17 +55,17 @@ static sn_status carry_over(sn_context *ctx, sn_skeleton *ours, const carrying *
   sn_poses_free(&examples->poses);
   sn_skeleton_free(theirs);
   examples->poses = poses;
-  sn_skin_free(&examples->skin); // of the other skeleton
+  sn_skin_free(&examples->skin); // it belongs to the other skeleton
   examples->skin = (sn_skin){0};
   *theirs = *ours;
   *ours = (sn_skeleton){0};
   return SN_OK;
 }
 
-// The same skeleton bound in another pose: its poses from our rest pose on. That is what the rest matrices of both say, if they
-// take every joint's children to where they are.
+// The same skeleton with another bind pose: converts the poses to our rest pose by the ratio of the rest matrices. That is valid
+// only if the ratio takes every joint's children to where they are in their rest pose.
 static sn_status rebind(sn_context *ctx, sn_skeleton *ours, const carrying *c, sn_examples *examples) {
-  static const double tolerance = 0.01; // of the longest bone; radians
+  static const double tolerance = 0.01; // relative to the longest bone; radians
   const sn_skeleton *theirs = &examples->skeleton;
   double longest = 0;
   bool in_place = sn_load_between(ours, theirs, c->partners, c->maps);

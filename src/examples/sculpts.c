@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Sculpted meshes, FRAME=MESH[@SIGMA], at frames of the skeleton's clip, or of the table of values.
+// Sculpted meshes, FRAME=MESH[@SIGMA], at frames of the skeleton's clip or of the table of values.
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,16 +9,16 @@
 typedef struct sculpt {
   int frame;
   const char *path;
-  double sigma; // of the pose's kernel; 0: not given
+  double sigma; // width of the pose's kernel, radians; 0: not given
 } sculpt;
 
 typedef struct job {
   sn_context *ctx;
-  const sn_load_options *options; // sculpted meshes, and the one of `match`, are adjusted as frames are
+  const sn_load_options *options; // sculpted meshes and the mesh of `match` are adjusted like frames
   sn_examples *examples;
   int count;
   sculpt *sculpts;
-  int *order, order_count; // which vertex of a sculpted mesh each of the examples' is; NULL: the same
+  int *order, order_count; // order[i]: vertex of a sculpted mesh for vertex i of the examples; NULL: the same
   sn_arena scratch;
 } job;
 
@@ -26,7 +26,7 @@ static int compare_sculpts(const void *a, const void *b) {
   return ((const sculpt *)a)->frame - ((const sculpt *)b)->frame;
 }
 
-// "bent.obj" and 0.4 of "bent.obj@0.4".
+// Splits "bent.obj@0.4" into path and sigma.
 static sn_status parse_mesh(sn_context *ctx, sn_arena *memory, const char *text, sculpt *out) {
   const char *at = strrchr(text, '@');
   char *end = NULL;
@@ -43,7 +43,7 @@ static sn_status parse_mesh(sn_context *ctx, sn_arena *memory, const char *text,
   return SN_OK;
 }
 
-// Of texts[0 .. count - 1], which need not be ascending, sculpts that are.
+// Parses texts[0 .. count - 1], in any order, into sculpts sorted by frame.
 static sn_status parse(job *j, const char *const *texts, int frame_count) {
   sn_context *ctx = j->ctx;
   sculpt *out = j->sculpts;
@@ -66,7 +66,7 @@ static sn_status parse(job *j, const char *const *texts, int frame_count) {
   return SN_OK;
 }
 
-// A sculpted mesh in the examples' order.
+// Reads a sculpted mesh in the examples' vertex order.
 static sn_status read_sculpt(const job *j, const sculpt *s, float (*out)[3]) {
   const sn_examples *examples = j->examples;
   SN_FREED_BY(sn_mesh_free) sn_mesh mesh;
@@ -87,13 +87,13 @@ static sn_status read_sculpt(const job *j, const sculpt *s, float (*out)[3]) {
   return SN_OK;
 }
 
-// Rows of so many bytes: of the sculpted frames alone.
+// Moves the rows (of `size` bytes) of the sculpted frames to the front.
 static void keep_rows(const job *j, void *rows, size_t size) {
-  for (int k = 0; size && k < j->count; k++) // ascending, so nothing is overwritten before it is read
+  for (int k = 0; size && k < j->count; k++) // ascending, so no row is overwritten before it is read
     memmove((char *)rows + (size_t)k * size, (char *)rows + (size_t)j->sculpts[k].frame * size, size);
 }
 
-// Without frames the sculpted ones are all there is: frames, poses, torques and values become those alone.
+// Without frames, only the sculpted poses remain: poses, torques and values keep their rows alone.
 static void keep_poses(const job *j) {
   sn_examples *e = j->examples;
   keep_rows(j, e->poses.matrices, (size_t)e->poses.joint_count * sizeof *e->poses.matrices);
@@ -102,7 +102,7 @@ static void keep_poses(const job *j) {
   e->poses.frame_count = j->count;
   if (e->torques.values) e->torques.frame_count = j->count;
   if (e->values.count > 0) e->values.frame_count = j->count;
-  e->clip_count = 0; // of the poses that are no more
+  e->clip_count = 0; // the clips' poses are gone
 }
 
 static sn_status keep_sigmas(const job *j, int frames) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Skeleton, skin and poses of a set of examples.
+// Loads skeleton, skin and poses.
 #include "examples/load.h"
 
 #include <math.h>
@@ -18,7 +18,7 @@ static void misplaced(sn_loading *l, const sn_mesh *bind, int i, double distance
                l->options.skeletons[0], l->options.rest, i, distance);
 }
 
-// Brings the bind mesh's skin to the rest mesh's vertices, and checks that the two meshes are in the same place.
+// Copies the bind mesh's skin to the rest mesh's vertices; fails if the two meshes are not in the same place.
 static void place_skin(sn_loading *l, const sn_mesh *bind, const sn_skin *skin) {
   sn_examples *out = l->out;
   int n = out->rest.vertex_count;
@@ -50,7 +50,7 @@ static void read_first_skeleton(sn_loading *l, const sn_gltf *gltf) {
 }
 
 bool sn_load_between(const sn_skeleton *ours, const sn_skeleton *theirs, int *partners, sn_affine *maps) {
-  static const double slack = 1e-3; // of how far the skeleton reaches
+  static const double slack = 1e-3; // relative to the extent of the skeleton
   double reach = 0, away = 0;
   for (int j = 0; j < ours->joint_count; j++) {
     int k = partners[j] = sn_skeleton_find_near(theirs, ours->names[j], j);
@@ -82,8 +82,8 @@ static void append_poses(sn_loading *l, int c, const sn_skeleton *skeleton, cons
   }
 }
 
-// As many poses as there are frames, where motion is only where a solver begins: none, the pose of the file; too few, the
-// last one stays.
+// One pose per frame as a solver's initial guess: the file's static pose if it has no clip; a clip that is too short repeats its
+// last pose.
 static sn_status initial_poses(sn_context *ctx, const sn_gltf *gltf, int clip, const sn_choice *choice,
                                sn_poses *out) {
   SN_FREED_BY(sn_poses_free) sn_poses have = {0};
@@ -103,8 +103,8 @@ static sn_status initial_poses(sn_context *ctx, const sn_gltf *gltf, int clip, c
   return SN_OK;
 }
 
-// Frames before the first pose of a clip that is shifted, and behind its last, have none and go. Other clips move up. How many went
-// at the beginning.
+// Drops the frames of clip c that lie before the first or after the last pose once `offset` shifts the clip. Returns how many it
+// dropped at the beginning.
 static int cut_frames(sn_loading *l, int c, double seconds) {
   const sn_load_options *options = &l->options;
   sn_examples *out = l->out;
@@ -121,7 +121,7 @@ static int cut_frames(sn_loading *l, int c, double seconds) {
                    options->frames[c], gone, count);
   if (out->clip_count == 1) {
     out->frames.positions += (size_t)first * (size_t)out->frames.vertex_count;
-  } else { // put together by us, so in memory of our own
+  } else { // several clips were joined by join_frames, so the memory is writable
     int start = out->clip_start[c];
     for (int f = start; f < total - gone; f++) {
       int from = f < start + last - first ? f + first : f + gone;
@@ -135,7 +135,7 @@ static int cut_frames(sn_loading *l, int c, double seconds) {
   return first;
 }
 
-// The poses of the frames of clip c; of the whole clip where there are none.
+// Poses at the frames of clip c; of the whole clip if there are no frames.
 static void read_poses(sn_loading *l, int c, const sn_gltf *gltf, sn_poses *poses) {
   const sn_load_options *options = &l->options;
   sn_examples *out = l->out;
@@ -157,7 +157,7 @@ static void read_poses(sn_loading *l, int c, const sn_gltf *gltf, sn_poses *pose
   if (l->status == SN_OK) l->status = sn_gltf_poses_adjusted(l->ctx, gltf, clip, &choice, count, poses);
 }
 
-// The skeleton of clip c, and its poses as the file has them. The first file's skeleton is everybody's.
+// The skeleton of clip c and its unmatched poses. The first file's skeleton becomes the examples' skeleton.
 static void read_clip(sn_loading *l, int c, sn_skeleton *skeleton, sn_poses *poses) {
   const char *path = l->options.skeletons[c];
   if (!sn_is_document(path))
@@ -175,7 +175,7 @@ static void read_clip(sn_loading *l, int c, sn_skeleton *skeleton, sn_poses *pos
   sn_fail_name(l->ctx, l->status, path);
 }
 
-// One after the other. Without frames the clips are the poses'.
+// Concatenates the clips' poses. Without frames, the clips are those of the poses.
 static void join_poses(sn_loading *l, const sn_skeleton *skeletons, const sn_poses *parts) {
   sn_examples *out = l->out;
   int count = l->options.skeleton_count, total = 0;

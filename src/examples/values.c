@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Named values of a set of examples: a table, or the weights of the morph targets of glTF documents.
+// Named values: from a table, or the weights of glTF morph targets.
 #include "examples/load.h"
 #include "formats/tables/values.h"
 
 #include <string.h>
 
-// Weights of a document's targets at `count` frames, into rows `first` on. Without a clip frame k is target k alone.
+// Weights of a document's morph targets at `count` frames, one row each. Without a clip, frame k is target k at weight 1.
 static sn_status read_weights(sn_context *ctx, const sn_gltf *gltf, const sn_choice *choice, int count,
                               double *rows) {
   int targets = sn_gltf_morph_count(gltf), clip;
@@ -44,7 +44,7 @@ static sn_status name_values(sn_context *ctx, const char *path, const sn_gltf *g
   return SN_OK;
 }
 
-// Targets that nothing moves are no values.
+// Drops the targets whose weight is always 0.
 static void drop_still(sn_context *ctx, sn_examples *out) {
   sn_values *v = &out->values;
   int kept = 0, all = v->count;
@@ -52,7 +52,7 @@ static void drop_still(sn_context *ctx, sn_examples *out) {
     bool moves = false;
     for (int f = 0; f < v->frame_count; f++) moves |= v->values[(size_t)f * (size_t)all + (size_t)k] != 0;
     if (!moves) continue;
-    for (int f = 0; f < v->frame_count; f++) // to the left: a row has its first `kept` weights in order
+    for (int f = 0; f < v->frame_count; f++) // compacts in place: a row keeps its first `kept` weights in order
       v->values[(size_t)f * (size_t)all + (size_t)kept] = v->values[(size_t)f * (size_t)all + (size_t)k];
     v->names[kept++] = v->names[k];
   }
@@ -64,7 +64,7 @@ static void drop_still(sn_context *ctx, sn_examples *out) {
     sn_examples_note(ctx, out, "%d of %d morph targets never move and are no values", all - kept, all);
 }
 
-// The frames of one document, behind `done` of them.
+// Reads the weights of one document's frames into the rows from `done` on.
 static void add_document(sn_loading *l, const char *path, const sn_choice *choice, int done, int count) {
   sn_values *out = &l->out->values;
   SN_FREED_BY(sn_gltf_close) sn_gltf *gltf = sn_load_document(l, path);
@@ -75,7 +75,7 @@ static void add_document(sn_loading *l, const char *path, const sn_choice *choic
   sn_fail_name(l->ctx, l->status, path);
 }
 
-// Frames of a document, and its targets: 0 for none.
+// Number of frames of a document, and of its morph targets (0: none).
 static int measure(sn_loading *l, const char *path, const sn_choice *choice, int *targets) {
   SN_FREED_BY(sn_gltf_close) sn_gltf *gltf = sn_load_document(l, path);
   *targets = gltf ? sn_gltf_morph_count(gltf) : 0;
@@ -84,7 +84,7 @@ static int measure(sn_loading *l, const char *path, const sn_choice *choice, int
   return frames;
 }
 
-// Weights as values: of the document of --values, or of the documents of --frames, in their order.
+// Uses morph weights as values: from the document of --values, or from the documents of --frames in their order.
 static void from_documents(sn_loading *l) {
   const sn_load_options *options = &l->options;
   sn_examples *out = l->out;
@@ -115,7 +115,7 @@ void sn_load_values(sn_loading *l) {
   bool documents = options->frames_count > 0 && options->skeleton_count == 0;
   for (int c = 0; c < options->frames_count; c++) documents = documents && sn_is_document(options->frames[c]);
   if (options->values && !sn_is_document(options->values)) {
-    const char *clip; // FILE.glb#CLIP is no document's name
+    const char *clip; // FILE.glb#CLIP does not end like a document's name
     if (!sn_clip_path(l->ctx, &l->out->memory, options->values, &clip)) l->status = l->ctx->error.status;
     if (l->status == SN_OK && !clip) l->status = sn_values_read(l->ctx, options->values, &l->out->values);
     documents = l->status == SN_OK && clip;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Seams: the rest mesh, its skin and its frames with one vertex where the file has several that are always together.
+// Welds seams in rest mesh, skin and frames: file vertices that coincide in all of them become one vertex.
 #include "examples/load.h"
 
 #include <string.h>
@@ -19,7 +19,7 @@ static sn_status weld_mesh(sn_context *ctx, sn_mesh *split, int welded, sn_examp
   return SN_OK;
 }
 
-// `first`: the first file vertex of every welded one.
+// `first`: the first file vertex of each welded vertex.
 static sn_status weld_skin(sn_context *ctx, const int *first, sn_examples *out) {
   SN_FREED_BY(sn_skin_free) sn_skin split = out->skin;
   out->skin = (sn_skin){0};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Documents and meshes from files of any format, by their extensions.
+// Reads documents and meshes of any format, by extension.
 #include "formats/assimp/assimp.h"
 #include "formats/common/adjust.h"
 #include "formats/gltf/gltf.h"
@@ -19,7 +19,7 @@ sn_status sn_gltf_read(sn_context *ctx, const char *path, sn_gltf **out) {
   SN_SCRATCH(scratch, ctx);
   char *folder = sn_arena_text(ctx, &scratch, path), *slash = folder ? strrchr(folder, '/') : NULL;
   if (!folder) return ctx->error.status;
-  if (slash == folder) slash++; // "/file": the root, written so that "folder/file" works
+  if (slash == folder) slash++; // "/file": keep the root, so that "folder/file" works
   *(slash ? slash : folder) = '\0';
   sn_file given = file;
   file = (sn_file){0};

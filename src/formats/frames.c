@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Frames from and to whatever holds them: point caches, Alembic, folders and globs of meshes, animated glTF.
+// Reads and writes frames: point caches, Alembic, folders and globs of meshes, animated glTF.
 #include "formats/common/adjust.h"
 #include "formats/caches/pointcache.h"
 
@@ -45,7 +45,7 @@ static int compare_paths(const void *a, const void *b) {
   return order != 0 ? order : strcmp(*x, *y);
 }
 
-// A pattern that matches what is called `path` and then `tail`, the path's own special characters quoted.
+// A glob pattern for `path` followed by `tail`, with the path's special characters quoted.
 static char *quoted_pattern(sn_context *ctx, sn_arena *memory, const char *path, const char *tail) {
   char *pattern = SN_NEW(ctx, memory, char, 2 * strlen(path) + strlen(tail) + 1);
   if (!pattern) return NULL;
@@ -58,7 +58,7 @@ static char *quoted_pattern(sn_context *ctx, sn_arena *memory, const char *path,
   return pattern;
 }
 
-// A mesh of one frame.
+// Whether the file can be one frame of a sequence.
 static bool is_frame(const char *path) {
   static const char *const kinds[] = {".obj", ".glb", ".gltf", ".ply"};
   for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
@@ -68,13 +68,13 @@ static bool is_frame(const char *path) {
 
 bool sn_is_sequence(const char *path) { return is_folder(path) || (strpbrk(path, "*?[") && access(path, F_OK) != 0); }
 
-// A folder gives its meshes, the name of a file that exists itself, anything else is a pattern.
+// A folder gives its meshes, an existing file itself; anything else is a pattern.
 static const char *frame_pattern(sn_context *ctx, sn_arena *memory, const char *path) {
   if (is_folder(path)) return quoted_pattern(ctx, memory, path, "/*");
   return access(path, F_OK) == 0 ? quoted_pattern(ctx, memory, path, "") : path;
 }
 
-// Keeps the meshes of what was found, all of one kind.
+// Keeps the mesh files, which must all be of one kind.
 static sn_status keep_meshes(sn_context *ctx, const char *path, char **paths, int *count) {
   int kept = 0;
   for (int k = 0; k < *count; k++)
@@ -113,7 +113,7 @@ sn_status sn_list_frames(sn_context *ctx, const char *path, sn_arena *memory, ch
   return keep_meshes(ctx, path, *out, count);
 }
 
-// The same vertices and triangles in every file.
+// All files must have the same vertices and triangles.
 static sn_status check_topology(sn_context *ctx, const char *path, const sn_mesh *mesh, const char *first_path,
                                 const sn_mesh *first) {
   const char *cure = "all frames must be one mesh that moves: export them without remeshing";
@@ -156,7 +156,7 @@ static sn_status read_cache(sn_context *ctx, const char *path, sn_frames *out) {
   return (sn_has_extension(path, ".pc2") ? sn_pc2_take : sn_mdd_take)(ctx, path, &file, out);
 }
 
-// The frames of a clip; without clips, frame k is morph target k alone.
+// The frames of a clip; without clips, frame k is morph target k at weight 1.
 static sn_status sample_document(sn_context *ctx, const sn_gltf *gltf, const sn_choice *choice, const char *clip_name,
                                  int vertex_count, sn_frames *out) {
   double fps = choice->fps > 0 ? choice->fps : SN_DEFAULT_FPS, start = choice->adjust.offset;
@@ -220,7 +220,7 @@ static sn_status read_any(sn_context *ctx, const char *path, const sn_choice *ch
   return read_meshes(ctx, path, out);
 }
 
-// A file without times begins at one of its frames.
+// Applies the offset to a file without times: it must be a whole number of frames.
 static sn_status skip_frames(sn_context *ctx, const char *path, const sn_choice *choice, sn_frames *frames) {
   double rate = choice->fps > 0 ? choice->fps : frames->rate > 0 ? frames->rate : SN_DEFAULT_FPS;
   double at = choice->adjust.offset * rate, first = round(at);
@@ -236,7 +236,7 @@ static sn_status skip_frames(sn_context *ctx, const char *path, const sn_choice 
   return SN_OK;
 }
 
-// A copy: the frames may be a mapped file.
+// Copies, because the frames may be a memory-mapped file.
 static sn_status move_frames(sn_context *ctx, const sn_adjust *adjust, sn_frames *frames) {
   sn_frames moved;
   SN_TRY(sn_frames_new(ctx, frames->vertex_count, frames->frame_count, &moved));
@@ -249,7 +249,7 @@ static sn_status move_frames(sn_context *ctx, const sn_adjust *adjust, sn_frames
   moved.rate = frames->rate;
   sn_frames_free(frames);
   *frames = moved;
-  return sn_frames_check(ctx, frames); // large numbers times a large scale
+  return sn_frames_check(ctx, frames); // scaling may overflow
 }
 
 sn_status sn_frames_read(sn_context *ctx, const char *path, const sn_choice *choice, sn_frames *out) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Frames one after the other: from an archive without holding them all, from anything else out of memory.
+// Streams frames: from an archive one at a time, from other files out of memory.
 #include "formats/common/adjust.h"
 
 static sn_status open_archive(sn_context *ctx, const char *path, const sn_choice *choice, sn_stream *out) {

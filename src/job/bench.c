@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The time of one evaluation, against plain lbs and a copy of the same bytes, in the same run.
+// Times one evaluation against plain lbs and a copy of the same bytes, in the same run.
 #include <stdlib.h>
 
 #include "job/job.h"
@@ -25,7 +25,7 @@ sn_status sn_job_bench(sn_context *ctx, const sn_rt_model *model, const sn_examp
   double part = seconds / rounds;
   sn_status status = sn_assess_plain_lbs(ctx, model, &bytes);
   if (status == SN_OK) status = sn_model_open(ctx, "plain lbs", bytes.bytes, bytes.size, &lbs);
-  // The rows take turns, so that a disturbance of the machine falls on all of them; each gives its middle round.
+  // Measurements are interleaved, so that a disturbance affects all of them; each reports its median round.
   for (int r = 0; status == SN_OK && r < rounds; r++) {
     status = sn_assess_time(ctx, model, examples, true, part, &full[r]);
     if (status == SN_OK) status = sn_assess_time(ctx, &lbs, NULL, true, part, &plain[r]);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Several methods on the same examples.
+// Trains and measures several methods on the same examples.
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 typedef struct comparison {
   sn_context *ctx;
   const sn_compare_job *job;
-  sn_model lbs; // the model of the row `lbs`, beside which the others are timed
+  sn_model lbs; // the model of the row `lbs`; others are timed against it
 } comparison;
 
 static bool is_lbs(const sn_compare_row *row) { return strcmp(row->spec.text, "lbs") == 0; }
@@ -23,7 +23,7 @@ static sn_status time_row(comparison *c, const sn_rt_model *model, sn_compare_ro
                                &row->ratio);
 }
 
-// The model as a file that is called after its spec.
+// Writes the model to a file named after its spec.
 static sn_status write_model(comparison *c, const sn_method_spec *spec, const sn_model *model) {
   const char *folder = c->job->data.inputs->models;
   char path[4096], name[sizeof spec->text];
@@ -56,7 +56,7 @@ static sn_status compare_model(comparison *c, sn_compare_row *row) {
   return status;
 }
 
-// A form of a method that no model holds: errors only.
+// A variant that no model represents: errors only.
 static sn_status compare_prediction(comparison *c, sn_compare_row *row) {
   const sn_training *data = &c->job->data;
   sn_train_report report = {0};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Between mesh files, between sequence files, and a model in other bytes.
+// Converts mesh files and sequence files, and repacks models.
 #include <stdio.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@ static bool is_gltf(const char *path) { return sn_has_extension(path, ".glb") ||
 
 static bool is_alembic(const char *path) { return sn_has_extension(path, ".abc"); }
 
-// Frames that come with the mesh they are of.
+// Whether frames of this format come with their mesh.
 static bool has_faces(const char *path) { return sn_is_document(path) || is_alembic(path); }
 
 typedef struct conversion {
@@ -17,10 +17,10 @@ typedef struct conversion {
   const char *from, *to;
   const sn_inputs *inputs;
   sn_choice choice;
-  char *what; // was written
+  char *what; // description of the output
 } conversion;
 
-// A glTF document read and written whole: .glb to .gltf and back.
+// Copies a whole glTF document: .glb to .gltf and back.
 static sn_status convert_document(conversion *c) {
   sn_gltf *gltf;
   sn_status status = sn_gltf_read(c->ctx, c->from, &gltf);
@@ -32,7 +32,7 @@ static sn_status convert_document(conversion *c) {
   return status;
 }
 
-// The poses of every clip.
+// Reads the poses of every clip.
 static sn_status read_clips(conversion *c, const sn_gltf *gltf, double fps, sn_poses *poses,
                             sn_gltf_clip_out *clips) {
   sn_status status = SN_OK;
@@ -45,7 +45,7 @@ static sn_status read_clips(conversion *c, const sn_gltf *gltf, double fps, sn_p
   return status;
 }
 
-// What a document holds, through our own description of it: mesh, skin and every clip; no morph targets, which is said.
+// Converts a document: mesh, skin and every clip. Morph targets are dropped, with a note.
 static sn_status convert_scene(conversion *c) {
   sn_gltf *gltf;
   sn_examples scene = {0}; // mesh, skeleton and skin
@@ -60,7 +60,7 @@ static sn_status convert_scene(conversion *c) {
   if (status == SN_OK && sn_gltf_count(gltf).joints > 0) {
     status = sn_gltf_skeleton(c->ctx, gltf, &scene.skeleton, &scene.skin);
     out.skeleton = &scene.skeleton, out.skin = &scene.skin, out.clip_count = count;
-    if (is_gltf(c->to) && !sn_adjust_moves(&c->choice.adjust)) out.base = gltf; // its materials
+    if (is_gltf(c->to) && !sn_adjust_moves(&c->choice.adjust)) out.base = gltf; // keeps materials
     if (status == SN_OK) status = read_clips(c, gltf, out.fps, poses, clips);
   }
   sn_adjust_rig(&c->choice.adjust, &scene.rest, &scene.skeleton);
@@ -79,7 +79,7 @@ static sn_status convert_scene(conversion *c) {
   return status;
 }
 
-// A mesh, or the first frame of an archive, which comes with what lies on its faces.
+// Converts a mesh, or the first frame of an archive with its texture coordinates and face sets.
 static sn_status convert_mesh(conversion *c) {
   bool lies = is_alembic(c->from) && !sn_is_scene(c->to);
   sn_mesh mesh;
@@ -148,7 +148,7 @@ sn_status sn_job_convert(sn_context *ctx, const char *from, const char *to, cons
 
 // ---- models -----------------------------------------------------------------------------------------------------------
 
-// Packs the model, unless it is packed and only its order is to change; then renumbers its vertices.
+// Packs the model unless it is packed and only its order changes; then renumbers its vertices.
 sn_status sn_job_pack(sn_context *ctx, const sn_rt_model *model, const char *order, sn_model *out) {
   sn_vertex_order target = order && strcmp(order, "blocks") == 0 ? SN_VERTEX_ORDER_BLOCKS : SN_VERTEX_ORDER_FILE;
   if (order && strcmp(order, "blocks") != 0 && strcmp(order, "file") != 0)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A model and what drives it -> frames, or a skin with its animation; and the error where the true frames are given.
+// Evaluates a model: writes frames, or a skin with its animation; measures the error if ground truth is given.
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,12 +11,12 @@ typedef struct evaluation {
   sn_context *ctx;
   const sn_eval_job *job;
   const sn_rt_model *model;
-  sn_examples input, truth; // what drives the model; the true frames, where control points do and there are any
+  sn_examples input, truth; // inputs of the model; the ground truth, if control points drive the model
   sn_arena memory;
 } evaluation;
 
-// Joints by the model's own tree; or the palette as joints of a flat skeleton, what glTF sees of half-way joints and of drives with
-// separate bones. Both in the poses of the examples.
+// The model's skeleton, or the palette as joints of a flat skeleton, as glTF needs it for halfway joints and separate bones. With
+// the poses of the examples.
 static sn_status make_skeleton(evaluation *e, sn_skeleton *skeleton, sn_poses *poses) {
   const sn_rt_model *model = e->model;
   int count = (int)model->info.palette_count;
@@ -25,7 +25,7 @@ static sn_status make_skeleton(evaluation *e, sn_skeleton *skeleton, sn_poses *p
   return status == SN_OK ? sn_model_palettes(e->ctx, model, &e->input, poses, NULL, NULL) : status;
 }
 
-// Where there are more fields than frames, a morph target per frame instead: what the fields add up to there, with the weight 1.
+// With more fields than frames, writes one morph target per frame instead: the sum of the fields there, at weight 1.
 static sn_status targets_of_frames(evaluation *e, size_t frames, sn_displacements *fields, float **weights) {
   size_t vertices = e->model->info.vertex_count;
   float(*deltas)[3] = sn_arena_alloc(e->ctx, &fields->memory, frames * vertices, sizeof *deltas);
@@ -44,7 +44,7 @@ static sn_status targets_of_frames(evaluation *e, size_t frames, sn_displacement
   return SN_OK;
 }
 
-// Corrections in the rest pose are morph targets: glTF morphs before it skins.
+// Writes corrections in the rest pose as morph targets: glTF morphs before it skins.
 static sn_status morph_targets(evaluation *e, sn_displacements *fields, float **weights, const char *const **names) {
   sn_status status = sn_model_displacements(e->ctx, e->model, fields);
   if (status == SN_UNSUPPORTED) {
@@ -62,7 +62,7 @@ static sn_status morph_targets(evaluation *e, sn_displacements *fields, float **
   return status;
 }
 
-// Every clip of the input under its own name; what is driven by control points is one clip.
+// One glTF clip per clip of the input, with its name; a single clip if control points drive the model.
 static void describe_clips(const sn_examples *examples, const sn_poses *poses, const float *weights, int morph_count,
                            sn_gltf_clip_out *out) {
   out[0] =
@@ -78,7 +78,7 @@ static void describe_clips(const sn_examples *examples, const sn_poses *poses, c
   }
 }
 
-// The rest tangents, for the parts of the rest file that lack them; NULL where the model has none.
+// The rest tangents, for parts of the rest file without them; NULL if the model has none.
 static sn_status rest_tangents(evaluation *e, float (**out)[4]) {
   const sn_rt_model *model = e->model;
   *out = NULL;
@@ -89,7 +89,7 @@ static sn_status rest_tangents(evaluation *e, float (**out)[4]) {
   return sn_model_to_file(e->ctx, model, *out, sizeof **out, 1);
 }
 
-// The document of the rest mesh, not for its mirror image; and the model's normals where the mesh is elsewhere than there.
+// The document of the rest mesh, unless that is mirrored; and the model's normals if scale or axes were adjusted.
 static sn_status read_base(evaluation *e, sn_gltf **base, float (**normals)[3]) {
   const sn_rt_model *model = e->model;
   const char *rest = e->job->inputs->load.rest;
@@ -104,7 +104,7 @@ static sn_status read_base(evaluation *e, sn_gltf **base, float (**normals)[3]) 
   return sn_model_to_file(e->ctx, model, *normals, sizeof **normals, 1);
 }
 
-// A linear blend is exactly a glTF skin.
+// Writes a scene: linear blend skinning is exactly a glTF skin.
 static sn_status write_scene(evaluation *e) {
   const sn_rt_model *model = e->model;
   const sn_examples *examples = &e->input;
@@ -170,7 +170,7 @@ static sn_status write_frames(evaluation *e) {
   return status;
 }
 
-// How far the model is from the true frames.
+// Error of the model against the ground truth.
 static sn_status score(evaluation *e, const sn_examples *truth, sn_metrics *out) {
   int frames = sn_model_frame_count(e->model, &e->input), count = truth->frames.frame_count;
   sn_figures figures;
@@ -180,7 +180,7 @@ static sn_status score(evaluation *e, const sn_examples *truth, sn_metrics *out)
   return status;
 }
 
-// Positions of the control points, or of the whole mesh, which has them.
+// Reads positions of the control points, or of the whole mesh, which includes them.
 static sn_status load_controls(evaluation *e) {
   const char *path = e->job->inputs->load.controls;
   int points = (int)e->model->info.control_count;
@@ -201,7 +201,7 @@ static sn_status load_controls(evaluation *e) {
   return status == SN_OK ? sn_frames_check(e->ctx, frames) : status;
 }
 
-// One pose per value, as a clip of its name: that value as large as in training, the others at 0.
+// One pose per value, as a clip of its name: that value at its training maximum, the others at 0.
 static sn_status pose_values(evaluation *e) {
   const sn_rt_model *model = e->model;
   sn_examples *out = &e->input;
@@ -221,7 +221,7 @@ static sn_status pose_values(evaluation *e) {
   return SN_OK;
 }
 
-// Values alone; the true frames, where there are any, are in the same examples.
+// Reads values that drive the model; the same examples hold the ground truth, if there is any.
 static sn_status load_values(evaluation *e) {
   sn_inputs *in = e->job->inputs;
   bool given = in->load.values || in->frames.count > 0;
@@ -267,7 +267,7 @@ json_t *sn_report_clamped(const sn_inputs *in, const char *name, const sn_rt_mod
   return out;
 }
 
-// A note per joint, or of many one: on the joint that is farthest outside.
+// A note per joint or, if there are many, one on the joint that is farthest outside.
 static void note_outside(const sn_inputs *in, json_t *joints, double farthest, int frames) {
   static const int most_notes = 6;
   const char *name;
@@ -286,7 +286,7 @@ static void note_outside(const sn_inputs *in, json_t *joints, double farthest, i
   }
 }
 
-// Which joints leave the range of the training, in which frames and by how far. NULL where that failed.
+// Joints outside the training range: in which frames, and by how far. NULL after a failure.
 static json_t *report_outside(evaluation *e) {
   static const double least = 1; // degrees; smaller angles are not noted
   const sn_rt_model *model = e->model;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What is in a file.
+// Describes the contents of a file.
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@ typedef struct description {
 
 static const char *plural(int count) { return count == 1 ? "" : "s"; }
 
-// The bounding box and its diagonal, which is returned.
+// Reports the bounding box; returns its diagonal.
 static double put_box(json_t *out, const float (*positions)[3], int count, sn_vec3 *low, sn_vec3 *high) {
   sn_points_bounds(positions, count, low, high);
   double diagonal = sn_vec3_distance(*low, *high);
@@ -70,7 +70,7 @@ static sn_status info_frames(description *o, const char *path) {
   return SN_OK;
 }
 
-// What a line says of an object besides its path and kind.
+// Describes an object after its path and kind.
 static void describe_object(const sn_abc_object *o, char *out, size_t size) {
   int used = 0;
   out[0] = '\0';
@@ -92,7 +92,7 @@ static void describe_object(const sn_abc_object *o, char *out, size_t size) {
 static json_t *object_json(const sn_abc_object *o) {
   json_t *out =
     json_pack("{ss ss sb sb}", "path", o->path, "kind", o->kind, "animated", o->animated, "instance", o->instance);
-  if (!out) out = json_pack("{ss}", "kind", o->kind); // a path that is not UTF-8
+  if (!out) out = json_pack("{ss}", "kind", o->kind); // the path is not UTF-8
   sn_report_add(out, "points:o? faces:o? samples:i start:o? end:o? changes_at:o? hidden_samples:i",
                 o->mesh ? json_integer(o->points) : NULL, o->mesh || o->faces ? json_integer(o->faces) : NULL,
                 o->samples, o->samples > 0 ? sn_report_number(o->start) : NULL,
@@ -118,7 +118,7 @@ static sn_status info_abc(description *o, const char *path) {
   }
   json_object_set_new(o->report, "objects", objects);
   status = sn_abc_choose(o->ctx, abc, NULL, 0);
-  if (status != SN_OK) { // an archive of something else is described, not refused
+  if (status != SN_OK) { // an archive of other objects is described, not refused
     bool damaged = status == SN_BAD_FILE || status == SN_NO_MEMORY;
     if (!damaged) fprintf(o->text, "  no frames: %s\n", o->ctx->error.message);
     sn_abc_free(abc);
@@ -211,7 +211,7 @@ static sn_status info_gltf(description *o, const char *path) {
   fprintf(o->text, "%s: %s\n", path, is_gltf ? "glTF 2.0" : sn_format_of(path)->name);
   json_object_set_new(o->report, "kind", json_string(is_gltf ? "gltf" : strrchr(path, '.') + 1));
   status = sn_gltf_mesh(o->ctx, gltf, &mesh);
-  if (status == SN_BAD_INPUT) { // motion alone
+  if (status == SN_BAD_INPUT) { // motion only
     fprintf(o->text, "  no mesh\n");
     json_object_set_new(o->report, "vertices", json_integer(0));
     status = SN_OK;
@@ -251,7 +251,7 @@ static void describe_range(description *o, const char *kind, const char *name, c
   sn_report_put(out, name, json_pack("[ff]", (double)range[0], (double)range[1]));
 }
 
-// What drives the model besides joints.
+// Describes inputs other than joints.
 static void describe_drive(description *o, const sn_rt_model *model) {
   const sn_rt_info *info = sn_rt_get_info(model);
   json_t *torques = json_object(), *values = json_object(), *controls = json_array();

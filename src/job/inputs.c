@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Files and options of jobs by their names, and what is done with the files once they are loaded.
+// Sets files and options of jobs by name, and loads the files.
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -118,7 +118,7 @@ sn_choice sn_inputs_choice(const sn_inputs *in, sn_file_kind kind) {
                      .adjust = in->load.adjust[kind]};
 }
 
-// The files of `more` behind those of `list`.
+// Appends the files of `more` to `list`.
 static sn_status append(sn_context *ctx, sn_input_list *list, const sn_input_list *more) {
   if (list->count + more->count > SN_MOST_INPUTS)
     return sn_fail(ctx, SN_BAD_INPUT, "at most %d `frames` and `skeleton`, test clips included", SN_MOST_INPUTS);
@@ -144,7 +144,7 @@ sn_status sn_inputs_load(sn_context *ctx, sn_inputs *in, sn_examples *out) {
   o->skeleton_count = in->skeletons.count, o->skeletons = in->skeletons.texts;
   o->clip_count = in->clips.count, o->clips = in->clips.texts;
   o->object_count = in->objects.count, o->objects = in->objects.texts;
-  if (o->controls && sn_is_point_cache(o->controls)) o->controls = NULL; // positions: for the evaluation
+  if (o->controls && sn_is_point_cache(o->controls)) o->controls = NULL; // positions, read by the evaluation
   status = sn_examples_load(ctx, o, out);
   if (status == SN_OK && in->loaded) {
     status = in->loaded(in->user, out);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the tool and other languages do, as functions with typed options and results: they only translate.
+// The functions behind the tool and the language bindings, with typed options and results; those only translate.
 #ifndef SINEW_JOB_JOB_H
 #define SINEW_JOB_JOB_H
 
@@ -17,67 +17,67 @@ typedef struct sn_input_list {
   const char *texts[SN_MOST_INPUTS];
 } sn_input_list;
 
-// Files and options of jobs, by the names that they have on the command line: texts stay the caller's.
+// Files and options of jobs, by their command-line names. The caller owns the texts.
 typedef struct sn_inputs {
-  sn_load_options load; // rest, torque, values, controls, match, adjust, fps; the rest is filled in by sn_inputs_load
+  sn_load_options load; // rest, torque, values, controls, match, adjust, fps; sn_inputs_load fills in the others
   sn_input_list frames, skeletons, test_frames, test_skeletons, clips, objects, poses;
   const char *map;
-  const char *keys;       // "all" for all frames
+  const char *keys;       // "all": all frames
   const char *mirror;     // training: axis across which frames are mirrored; NULL: none
   sn_limits limits;       // training
-  const char *solve;      // rigging with the examples' skeleton: "weights", "motion" or "both"; NULL: it is not used
+  const char *solve;      // rigging with the examples' skeleton: "weights", "motion" or "both"; NULL: without it
   const char *lock;       // rigging: joints that keep their motion, by name; NULL: none
   const char *rest_frame; // rigging: frame that is the rest pose, or "auto"; NULL: the rest mesh is
-  const char *models;     // comparing: folder that models are written to; NULL: none
-  bool keep_weights;      // rigging: of the skeleton's file where vertex colours are white
-  bool keep_bones, heat;  // rigging: exactly `bones`; the error of every vertex is written as its colour
-  bool unordered;         // evaluation: every frame by itself
+  const char *models;     // comparing: folder for the models; NULL: not written
+  bool keep_weights;      // rigging: keep the skeleton file's weights where vertex colours are white
+  bool keep_bones, heat;  // rigging: exactly `bones` bones; write the error of every vertex as its colour
+  bool unordered;         // evaluation: each frame independently
   uint64_t seed;
-  // Both may be NULL: a line for the user; a check of what was loaded.
+  // Callbacks, may be NULL: a line for the user; a check of the loaded examples.
   void (*note)(void *user, const char *line);
   sn_status (*loaded)(void *user, sn_examples *examples);
   void *user;
 } sn_inputs;
 
-// One file or option: "rest", "frames", "test-frames", "scale", "pose", "keys", ... A switch is set by any text, also NULL.
+// Sets one file or option: "rest", "frames", "test-frames", "scale", "pose", "keys", ... Any text, even NULL, sets a switch.
 bool sn_input_known(const char *name);
 sn_status sn_inputs_add(sn_context *ctx, sn_inputs *inputs, const char *name, const char *text);
 void sn_inputs_note(const sn_inputs *inputs, const char *format, ...) __attribute__((format(printf, 2, 3)));
-// Frames per second: of `fps`, else of the frames, else 30.
+// Frames per second: `fps`, else that of the frames, else 30.
 double sn_inputs_rate(const sn_inputs *inputs, const sn_frames *frames);
-// What of a single file is meant.
+// The choice (clip, objects, adjustments) for a single file.
 sn_choice sn_inputs_choice(const sn_inputs *inputs, sn_file_kind kind);
-// Everything but the meshes of `pose`.
+// Loads everything but the meshes of `pose`.
 sn_status sn_inputs_load(sn_context *ctx, sn_inputs *inputs, sn_examples *out);
-// Puts the meshes of `pose` into the frames; without frames, the examples become these poses alone. Fails where there are none.
+// Puts the meshes of `pose` into the frames; without frames, the examples become these poses alone. Fails if there are none.
 sn_status sn_inputs_sculpt(sn_context *ctx, const sn_inputs *inputs, sn_examples *examples);
-// Where the skeleton is not the model's (other names or lengths, or `map`), its motion is carried over to the model's.
+// Retargets the motion to the model's skeleton if the examples' differs (names or lengths), or as `map` says.
 sn_status sn_inputs_retarget(sn_context *ctx, const sn_inputs *inputs, const sn_rt_model *model,
                              sn_examples *examples);
 
 bool sn_is_point_cache(const char *path); // frames without faces: .pc2, .mdd
-bool sn_is_scene(const char *path);       // a skinned mesh with its motion is written so: .glb, .gltf, .fbx
+bool sn_is_scene(const char *path);       // formats for a skinned mesh with its motion: .glb, .gltf, .fbx
 
-// A model file, opened.
+// An open model file.
 typedef struct sn_opened {
   sn_file file;
   sn_rt_model model;
-  sn_model as_file; // of sn_open_as_file, where the model was renumbered
+  sn_model as_file; // from sn_open_as_file, if the model was renumbered
 } sn_opened;
 
 sn_status sn_open_model(sn_context *ctx, const char *path, sn_opened *out);
-// With its vertices in the order of the rest file.
+// Opens a model with its vertices in the order of the rest file.
 sn_status sn_open_as_file(sn_context *ctx, const char *path, sn_opened *out);
 void sn_opened_close(sn_opened *opened);
 
 // ---- train ----------------------------------------------------------------------------------------------------------------
 
-// What training and comparing learn from.
+// Training data, for training and comparing.
 typedef struct sn_training {
   const sn_inputs *inputs;
   sn_examples *examples; // loaded from the inputs, or given; sculpted poses and mirror images are added
   sn_keys keys, others;  // filled in
-  sn_status (*ready)(void *user, const sn_method_spec *spec); // before a method is trained; may be NULL
+  sn_status (*ready)(void *user, const sn_method_spec *spec); // called before a method is trained; may be NULL
   void *user;
 } sn_training;
 
@@ -85,22 +85,22 @@ void sn_training_free(sn_training *training);
 
 typedef struct sn_train_job {
   sn_training data;
-  const sn_method_spec *spec; // NULL: the best within the limits
-  const sn_rt_model *from;    // poses are added to this model, and nothing else is learned
+  const sn_method_spec *spec; // NULL: choose the best within the limits
+  const sn_rt_model *from;    // add poses to this model and train nothing else
   bool measure;
 } sn_train_job;
 
 enum {
   SN_POOR_RMS = 2,
   SN_POOR_LARGEST = 20
-}; // percent of the diagonal: a model or a rig with more is said to be poor
+}; // percent of the diagonal: models and rigs with a larger error are reported as poor
 typedef struct sn_train_result {
   sn_method_spec spec; // what was trained; its method is NULL for `from`
   sn_model model;
   sn_train_report report;
   sn_scores scores;
   sn_rt_info info;
-  sn_choice_table table; // of `auto`, also where it failed
+  sn_choice_table table; // of `auto`, even if it failed
 } sn_train_result;
 
 sn_status sn_job_train(sn_context *ctx, sn_train_job *job, sn_train_result *out);
@@ -113,21 +113,21 @@ typedef struct sn_compare_row {
   sn_method_spec spec;
   sn_scores scores;
   double seconds, bytes, flops, us;
-  double ratio;      // of us to that of the row `lbs`; NAN where there is none
+  double ratio;      // of `us` to that of the row `lbs`; NAN: no such row
   double *frame_rms; // per frame
 } sn_compare_row;
 
 typedef struct sn_compare_job {
   sn_training data;
   bool loocv;
-  void (*begin)(void *user); // examples and keys are known; may be NULL, as those below
-  // What else is to be done with a row: its model is NULL where the method has none, and gone afterwards.
+  void (*begin)(void *user); // called once examples and keys are known; may be NULL, like those below
+  // Further work with a row's model, which is freed afterwards; not called for methods without a model.
   sn_status (*with_model)(void *user, sn_compare_row *row, const sn_rt_model *model);
-  sn_status (*finished)(void *user, sn_compare_row *row); // in the order of the rows
-  sn_arena memory;                                        // of frame_rms
+  sn_status (*finished)(void *user, sn_compare_row *row); // called in the order of the rows
+  sn_arena memory;                                        // holds frame_rms
 } sn_compare_job;
 
-// Trains on the keys, opens the bytes with the runtime, and measures. The row `lbs` is the first: others are timed beside it.
+// Trains on the keys, opens the model with the runtime and measures it. The row `lbs` runs first: others are timed against it.
 sn_status sn_job_compare(sn_context *ctx, sn_compare_job *job, sn_compare_row *rows, int count);
 void sn_compare_job_free(sn_compare_job *job);
 json_t *sn_report_compare(const sn_compare_row *row);
@@ -135,10 +135,10 @@ json_t *sn_report_compare(const sn_compare_row *row);
 // ---- rig ------------------------------------------------------------------------------------------------------------------
 
 typedef struct sn_rig_job {
-  const sn_inputs *inputs; // where the examples are from: a document's materials are kept
-  sn_examples *examples;   // the frames of `keys` stay; the rest pose may change
-  sn_rig_options options;  // what is given is filled in
-  const char *path;        // to write; NULL: nothing
+  const sn_inputs *inputs; // source of the examples: a document's materials are kept
+  sn_examples *examples;   // keeps only the frames of `keys`; the rest pose may change
+  sn_rig_options options;  // the job fills in `given` and its inputs
+  const char *path;        // output file; NULL: none
 } sn_rig_job;
 
 typedef struct sn_rig_done {
@@ -146,9 +146,9 @@ typedef struct sn_rig_done {
   sn_model model;         // linear blend skinning with the weights
   sn_rig_figures figures; // of the file as written, or of the model
   double seconds;
-  int rest_frame; // that was chosen; -1: none
+  int rest_frame; // the chosen one; -1: none
   sn_rig_noise noise;
-  char poor[256]; // what to try where the rig is far from the frames; "" where it is not
+  char poor[256]; // advice if the rig's error is large; else ""
   sn_arena memory;
 } sn_rig_done;
 
@@ -161,22 +161,22 @@ json_t *sn_report_rigging(const sn_rig_job *job, const sn_rig_done *done);
 
 typedef struct sn_eval_job {
   const sn_rt_model *model;
-  const char *name;  // of the model, for messages
-  sn_inputs *inputs; // what drives it; `frames` are the true ones
-  const char *path;  // to write: deformed vertices, or a linear skin with its animation (sn_is_scene)
+  const char *name;  // for messages
+  sn_inputs *inputs; // inputs that drive the model; `frames` are the ground truth
+  const char *path;  // output: deformed vertices, or a linear skin with its animation (sn_is_scene)
 } sn_eval_job;
 
 typedef struct sn_eval_result {
   int frames;
-  sn_metrics error; // of the true frames; frame_count 0: none are given
-  json_t *clamped;  // by joint or value: at how many frames it is outside the range of the training
+  sn_metrics error; // against the ground truth; frame_count 0: none given
+  json_t *clamped;  // by joint or value: number of frames outside the training range
   json_t *outside;  // by joint: frames outside that range, the largest distance in degrees, and its frame
 } sn_eval_result;
 
 sn_status sn_job_eval(sn_context *ctx, const sn_eval_job *job, sn_eval_result *out);
-// Takes the result.
+// Takes ownership of the result.
 json_t *sn_report_eval(const sn_eval_job *job, sn_eval_result *result);
-// Notes where torques and values are outside what the model was trained on; the number of such frames by joint or value.
+// Notes torques and values outside the training range; returns the number of such frames by joint or value.
 json_t *sn_report_clamped(const sn_inputs *inputs, const char *name, const sn_rt_model *model,
                           const sn_examples *examples);
 
@@ -193,23 +193,23 @@ json_t *sn_report_bench(const sn_rt_model *model, const sn_bench_result *result)
 
 // ---- view -----------------------------------------------------------------------------------------------------------------
 
-// A page of models, and those of pages written before.
+// A page of models, together with those of earlier pages.
 typedef struct sn_view_job {
   int count, page_count;
   const char *const *models, *const *pages; // files
   sn_inputs *inputs;
   const char *title, *path; // title NULL: the first model's name
-  const char *page;         // the HTML that is filled in
+  const char *page;         // the HTML template
   size_t page_size;
 } sn_view_job;
 
 sn_status sn_job_view(sn_context *ctx, const sn_view_job *job, json_t **input);
-// A method's spec as the name of a file: '-' for what does not belong in one.
+// A method's spec as a file name: '-' replaces characters that do not belong in one.
 void sn_spec_name(const char *spec, char *out, size_t size);
 
 // ---- files ----------------------------------------------------------------------------------------------------------------
 
-// What is in a file, for people and as a report.
+// The contents of a file, as text and as a report.
 typedef struct sn_info_result {
   char *text;
   size_t size;
@@ -221,11 +221,11 @@ void sn_info_result_free(sn_info_result *result);
 
 enum { SN_WHAT_SIZE = 200 };
 
-// One file as another; `inputs` have the rest mesh, the clip, the objects, the rate and adjustments. `what` (SN_WHAT_SIZE) is what
-// was written; "" where a document was copied whole.
+// Converts a file; `inputs` give rest mesh, clip, objects, rate and adjustments. `what` (SN_WHAT_SIZE) describes what was written;
+// "" if a document was copied whole.
 sn_status sn_job_convert(sn_context *ctx, const char *from, const char *to, const sn_inputs *inputs, char *what);
 
-// A finished model packed, its vertices in the order "file" or "blocks"; NULL: as they are.
+// Packs a trained model, with its vertices in the order "file" or "blocks"; NULL: unchanged.
 sn_status sn_job_pack(sn_context *ctx, const sn_rt_model *model, const char *order, sn_model *out);
 
 #endif

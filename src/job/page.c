@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Packing of a page: compressed blobs, quantised frames, and the file itself.
+// Packs a page: compressed blobs, quantised frames, and the file.
 #include "job/page.h"
 
 #include <math.h>
@@ -24,7 +24,7 @@ static void base64(const uint8_t *bytes, size_t size, char *out) {
   }
 }
 
-// Byte k of every word to plane k; what is left over at the end stays.
+// Moves byte k of every word to plane k; an incomplete last word stays.
 static void to_planes(const uint8_t *bytes, size_t size, size_t word, uint8_t *out) {
   size_t count = size / word;
   for (size_t k = 0; k < word; k++)
@@ -54,7 +54,7 @@ json_t *sn_page_blob(sn_context *ctx, const void *bytes, size_t size, size_t wor
 
 // ---- frames -----------------------------------------------------------------------------------------------------------
 
-// Boxes of one size for all frames, each as low as its frame: then the steps of a vertex tell how it moves.
+// Boxes of one size for all frames, each at its frame's minimum: quantisation steps are then equal in all frames.
 static void find_boxes(const sn_frames *frames, float (*boxes)[6]) {
   float size[3] = {0};
   for (int f = 0; f < frames->frame_count; f++) {
@@ -68,7 +68,7 @@ static void find_boxes(const sn_frames *frames, float (*boxes)[6]) {
   for (int f = 0; f < frames->frame_count; f++) memcpy(boxes[f] + 3, size, sizeof size);
 }
 
-// Steps of all x, then y, then z; the largest distance that they leave.
+// Quantises all x, then y, then z; returns the largest distance error.
 static double quantise_frame(const float (*positions)[3], int count, const float box[6], uint16_t *out) {
   double worst = 0, squared[3];
   for (int i = 0; i < count; i++) {
@@ -85,18 +85,18 @@ static double quantise_frame(const float (*positions)[3], int count, const float
 }
 
 typedef struct neighbours {
-  int *start, *list; // those of vertex i: list[start[i]] up to list[start[i + 1] - 1]
+  int *start, *list; // neighbours of vertex i: list[start[i]] .. list[start[i + 1] - 1]
 } neighbours;
 
-// Steps of all frames, and what is left of them once they are predicted.
+// Quantised frames and their prediction residuals.
 typedef struct coded_frames {
   int frame_count, count; // vertices of a frame
   uint16_t *steps, *offsets;
-  int *strayed; // per vertex: from how it went on
+  int *strayed; // per vertex: deviation from the extrapolation in time
   neighbours around;
 } coded_frames;
 
-// Neighbours with lower numbers of every vertex, as often as they share a triangle.
+// Neighbours of every vertex with a lower index, once per shared triangle.
 static sn_status lower_neighbours(sn_context *ctx, const sn_mesh *mesh, sn_arena *memory, neighbours *out) {
   int count = 0;
   out->start = SN_NEW(ctx, memory, int, mesh->vertex_count + 2);
@@ -117,8 +117,8 @@ static sn_status lower_neighbours(sn_context *ctx, const sn_mesh *mesh, sn_arena
   return SN_OK;
 }
 
-// Each coordinate goes on as in the last `order` frames; by how much it strays from that is about the mean of what its
-// neighbours did. What is left are small numbers, of either sign by zigzag. Returns the sum of their sizes.
+// Predicts each coordinate: extrapolation from the last `order` frames plus the mean deviation of its lower neighbours. The
+// residuals are small and zigzag-encoded. Returns the sum of their magnitudes.
 static double predict(const coded_frames *c, int order) {
   const neighbours *around = &c->around;
   const uint16_t *steps = c->steps;
@@ -179,7 +179,7 @@ json_t *sn_page_frames(sn_context *ctx, const sn_mesh *mesh, const sn_frames *fr
 
 static void write_text(sn_writer *writer, const char *text) { sn_write(writer, text, strlen(text)); }
 
-// JSON inside HTML: '<' occurs in strings only, where it may be written as an escape.
+// JSON inside HTML: '<' occurs only in strings, where it is escaped.
 static int dump_piece(const char *buffer, size_t size, void *user) {
   size_t from = 0;
   for (size_t k = 0; k < size; k++) {
@@ -196,8 +196,8 @@ static const char *find(const char *text, size_t size, const char *word) {
   return memmem(text, size, word, strlen(word));
 }
 
-// What begins at `text` as a set of ours, up to its end: JSON without any '<', as dump_piece writes it, so that no parser of
-// HTML can take a part of it for anything else. NULL for what we did not write.
+// End of a set that this code wrote, starting at `text`: JSON without '<', as dump_piece writes it, so no HTML parser can misread
+// it. NULL for anything else.
 static const char *set_end(const char *text, const char *end) {
   const char *close = memchr(text, '<', (size_t)(end - text));
   size_t length = strlen(set_close);
@@ -208,7 +208,7 @@ static const char *set_end(const char *text, const char *end) {
   return good ? close : NULL;
 }
 
-// The sets of a page written before, as they are.
+// Copies the sets of an existing page unchanged.
 static sn_status copy_sets(sn_context *ctx, const char *path, sn_writer *writer) {
   sn_file file;
   sn_status status = sn_file_open(ctx, path, &file);

@@ -10,8 +10,8 @@
 // moved to plane k first (floats then deflate better). NULL, with ctx->error set, when memory runs out.
 json_t *sn_page_blob(sn_context *ctx, const void *bytes, size_t size, size_t word);
 
-// Frames of a mesh with 16 bits per coordinate within a box around each frame: {"boxes", "coordinates", "error", "order"};
-// `error` is the largest distance between a vertex and what the page will show for it.
+// Frames quantised to 16 bits per coordinate within a box around each: {"boxes", "coordinates", "error", "order"}; `error` is the
+// largest distance between a vertex and its quantised position.
 json_t *sn_page_frames(sn_context *ctx, const sn_mesh *mesh, const sn_frames *frames);
 
 // Writes the page: the template with `title`, the sets of the pages already written, and those in `sets` (objects).

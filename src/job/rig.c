@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Rigging a mesh sequence: what is known beforehand, the solve, the file, and the figures of what was written.
+// Rigs a mesh sequence: prepares the input, solves, writes the file, and measures what was written.
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,8 +13,8 @@ typedef struct rigging {
   sn_rig_job *job;
   sn_rig_done *out;
   bool *locked;
-  bool posed;    // the rest mesh is not where its file has it
-  bool mirrored; // nor are its triangles
+  bool posed;    // the rest positions are not the file's
+  bool mirrored; // the triangles are reversed too
 } rigging;
 
 // ---- input -------------------------------------------------------------------------------------------------------------
@@ -41,12 +41,12 @@ static sn_status lock_joints(rigging *r) {
   return SN_OK;
 }
 
-// What the skeleton file itself keeps: joints that are locked, and with keep_weights how far vertices keep their weights.
+// Locks in the skeleton file: joints that keep their motion and, with keep_weights, how far vertices keep their weights.
 static sn_status read_locks(rigging *r) {
   sn_examples *e = r->job->examples;
   sn_gltf *gltf;
   sn_mesh bind = {0};
-  const char *clip; // of several skeleton files the first counts
+  const char *clip; // of several skeleton files, the first counts
   const char *path = sn_clip_path(r->ctx, &r->out->memory, r->job->inputs->skeletons.texts[0], &clip);
   sn_status status = path ? sn_gltf_read(r->ctx, path, &gltf) : r->ctx->error.status;
   if (status != SN_OK) return status;
@@ -112,7 +112,7 @@ static sn_status choose_frames(rigging *r) {
   return status;
 }
 
-// The positions of a frame (counted before `keys`) become those of the rest pose.
+// Uses the positions of a frame (numbered before `keys`) as the rest pose.
 static sn_status choose_rest(rigging *r) {
   sn_examples *e = r->job->examples;
   const char *text = r->job->inputs->rest_frame;
@@ -179,7 +179,7 @@ static sn_status prepare(rigging *r) {
 
 // ---- output ------------------------------------------------------------------------------------------------------------
 
-// Error as a colour, from dark blue (none) through teal to yellow (the largest): readable by colour-blind people.
+// Colour map of the error, from dark blue (none) through teal to yellow (largest); safe for colour-blind readers.
 static void heat_colour(double t, float out[3]) {
   static const double stops[5][3] = {
     {0.07, 0.0, 0.09}, {0.05, 0.08, 0.24}, {0.01, 0.28, 0.26}, {0.12, 0.6, 0.12}, {0.98, 0.8, 0.02}};
@@ -222,7 +222,7 @@ static sn_status to_file_order(rigging *r, file_order *out) {
   return SN_OK;
 }
 
-// New joints get names that the rest file's own joints do not have: a file's joints are kept by name, parents and all.
+// Renames new joints that share a name with a joint of the rest file: the writer keeps existing joints by name.
 static sn_status free_names(sn_context *ctx, const sn_gltf *base, sn_skeleton *skeleton) {
   sn_skeleton old;
   sn_status status = sn_gltf_skeleton(ctx, base, &old, NULL);
@@ -239,12 +239,12 @@ static sn_status free_names(sn_context *ctx, const sn_gltf *base, sn_skeleton *s
   return status;
 }
 
-// The document that the rest mesh is from; NULL: it is from another file, or its mirror image.
+// The document of the rest mesh; NULL: it is from another format, or mirrored.
 static sn_status read_base(rigging *r, sn_gltf **out) {
   const sn_inputs *in = r->job->inputs;
   const char *path = in->load.rest, *clip;
   *out = NULL;
-  if (!path && in->frames.count > 0) { // the frames brought it
+  if (!path && in->frames.count > 0) { // the frames gave the rest mesh
     path = sn_clip_path(r->ctx, &r->out->memory, in->frames.texts[0], &clip);
     if (!path) return r->ctx->error.status;
   }
@@ -291,7 +291,7 @@ static sn_status write_rig(rigging *r, const char *path) {
 
 // ---- figures ------------------------------------------------------------------------------------------------------------
 
-// The poses of every clip that was written, one after the other; those of the rest file that stay are behind them.
+// Poses of all written clips, concatenated; clips kept from the rest file follow them in the file and are not read.
 static sn_status read_poses(sn_context *ctx, const sn_gltf *gltf, double fps, sn_examples *read) {
   int joint_count = read->skeleton.joint_count, frames = read->frames.frame_count;
   sn_poses *out = &read->poses;
@@ -312,10 +312,10 @@ static sn_status read_poses(sn_context *ctx, const sn_gltf *gltf, double fps, sn
   return status;
 }
 
-// A tree hangs together; where the written one does not, it is no rig.
+// Fails if joints of a written tree separate in some frame: such a rig is broken.
 static sn_status check_gap(rigging *r) {
   double gap_pct = r->out->figures.joint_gap_pct_diag;
-  static const double most = 0.01; // percent of the diagonal: single precision, far from the origin, stays below
+  static const double most = 0.01; // percent of the diagonal, above single-precision rounding far from the origin
   if (r->job->options.given != SN_RIG_NOTHING || r->job->options.structure != SN_RIG_TREE || gap_pct <= most)
     return SN_OK;
   return sn_fail(r->ctx, SN_NOT_CONVERGED,
@@ -324,7 +324,7 @@ static sn_status check_gap(rigging *r) {
                  r->job->path, gap_pct);
 }
 
-// Figures of a rig as a model, by the runtime.
+// Measures a rig as a model, with the runtime.
 static sn_status measure(rigging *r, const sn_examples *rigged, const sn_mesh *mesh, const sn_skin *skin) {
   sn_rig_done *out = r->out;
   sn_model_desc desc = sn_model_desc_default();
@@ -347,7 +347,7 @@ static sn_status measure_result(rigging *r) {
   return status;
 }
 
-// Figures of the file as written: read back.
+// Measures the written file, by reading it back.
 static sn_status measure_file(rigging *r) {
   sn_examples read = *r->job->examples;
   read.skeleton = (sn_skeleton){0}, read.poses = (sn_poses){0};
@@ -368,10 +368,10 @@ static sn_status measure_file(rigging *r) {
   return status == SN_OK ? check_gap(r) : status;
 }
 
-// Stray vertices lie outside the box of the others by many times its size, and make the diagonal worthless as a measure.
+// Stray vertices lie many times the box's size outside it, so the diagonal is useless as a measure.
 typedef struct strays {
   int count, farthest;
-  double diagonal; // of the box without the outer hundredth at each of its sides
+  double diagonal; // of the box without the outer 1 % on each side
 } strays;
 
 static sn_status find_strays(sn_context *ctx, const sn_mesh *rest, strays *out) {
@@ -398,7 +398,7 @@ static sn_status find_strays(sn_context *ctx, const sn_mesh *rest, strays *out) 
   return SN_OK;
 }
 
-// What to try where the rig is far from the frames; an empty text where it is not.
+// Writes advice if the rig's error is large; else an empty text.
 static sn_status advise(rigging *r) {
   const sn_metrics *m = &r->out->figures.error;
   char *out = r->out->poor;
@@ -435,7 +435,7 @@ sn_status sn_job_rig(sn_context *ctx, sn_rig_job *job, sn_rig_done *out) {
   if (status == SN_OK) status = sn_rig(ctx, &e->rest, &e->frames, &job->options, &out->rig);
   out->seconds = sn_seconds() - start;
   if (status == SN_OK && (!job->path || job->inputs->heat))
-    status = measure_result(&r); // colours are written with the rig
+    status = measure_result(&r); // before writing: the file includes the error colours
   if (status == SN_OK && job->path) status = write_rig(&r, job->path);
   if (status == SN_OK && job->path) status = measure_file(&r);
   return status == SN_OK ? advise(&r) : status;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Training, and the figures of what was trained.
+// Trains a model and measures it.
 #include <math.h>
 #include <string.h>
 
@@ -26,7 +26,7 @@ static sn_status measure(sn_context *ctx, const sn_train_job *job, sn_train_resu
   return status;
 }
 
-// Methods without corrections have one model, which meets the limits or does not.
+// Methods without corrections have a single model: checks that it meets the limits.
 static sn_status check_limits(sn_context *ctx, const sn_limits *l, const sn_examples *examples, const sn_model *m) {
   sn_rt_model model;
   double ratio;
@@ -41,7 +41,7 @@ static sn_status check_limits(sn_context *ctx, const sn_limits *l, const sn_exam
                  ratio);
 }
 
-// A method without corrections needs no frames; a model that poses are added to has its own mesh and joints.
+// Checks and completes the training data. A method without corrections needs no frames; `from` brings mesh and joints.
 static sn_status prepare(sn_context *ctx, sn_train_job *job) {
   sn_training *data = &job->data;
   sn_examples *examples = data->examples;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// One self-contained HTML page in which models run live: its models and their examples as JSON.
+// Writes one self-contained HTML page that runs models live: models and examples as JSON.
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -24,7 +24,7 @@ void sn_spec_name(const char *spec, char *out, size_t size) {
   for (char *at = out; (at = strpbrk(at, ":,/\\ ")) != NULL;) *at = '-';
 }
 
-// Undoes sn_spec_name: a '-' before KEY= was the colon after a method, and a comma further on.
+// Inverts sn_spec_name: a '-' before KEY= was the colon after the method or, further on, a comma.
 static void restore_spec(char *text) {
   char mark = ':';
   if (strspn(text, "abcdefghijklmnopqrstuvwxyz") != strcspn(text, "-")) return;
@@ -51,28 +51,28 @@ static json_t *model_name(const char *path) {
   return sn_report_text(text);
 }
 
-// Puts `value` there unless it could not be made.
+// Sets object[key]; fails if `value` is NULL.
 static sn_status put(sn_context *ctx, json_t *object, const char *key, json_t *value) {
   if (value && json_object_set_new(object, key, value) == 0) return SN_OK;
   return ctx->error.status != SN_OK ? ctx->error.status : sn_fail(ctx, SN_NO_MEMORY, "no memory for the page");
 }
 
-// The same with bytes, in words of four.
+// The same for bytes, in 4-byte words.
 static sn_status put_blob(view *v, json_t *object, const char *key, const void *bytes, size_t size) {
   return put(v->ctx, object, key, sn_page_blob(v->ctx, bytes, size, 4));
 }
 
 // ---- a model ----------------------------------------------------------------------------------------------------------
 
-// Frames of the page: those of the meshes, or of the poses; the rest pose where there are neither.
+// Frames of the page: of the meshes, else of the poses, else of the values; 1 (the rest pose) without any.
 static int frame_count(const sn_examples *e) {
   int frames = e->frames.frame_count > 0 ? e->frames.frame_count : e->poses.frame_count;
   if (frames == 0) frames = e->values.frame_count;
   return frames > 0 ? frames : 1;
 }
 
-// Control points, torques and values of every frame, as the runtime takes them. (Joints are the set's own.) Without frames the
-// control points stay where they are in the rest mesh.
+// Control points, torques and values of every frame, as the runtime takes them (the set has the joints). Without frames, control
+// points stay at their rest positions.
 static sn_status put_inputs(view *v, const sn_rt_model *model, const sn_examples *examples, json_t *out) {
   enum { kinds = 3 };
   static const char *const names[kinds] = {"controls", "torques", "values"};
@@ -103,7 +103,7 @@ static sn_status put_inputs(view *v, const sn_rt_model *model, const sn_examples
   return status;
 }
 
-// How far the model is from the frames, in all and frame by frame.
+// The model's error over all frames and per frame.
 static sn_status put_errors(view *v, const sn_rt_model *model, json_t *out) {
   const sn_examples *examples = &v->examples;
   int frames = examples->frames.frame_count;
@@ -123,7 +123,7 @@ static sn_status put_errors(view *v, const sn_rt_model *model, json_t *out) {
   return status;
 }
 
-// Figures of what people see, and how many joints of a skeleton are where a rigger would put them.
+// Figures of the visible surface, and the percentage of joints inside the mesh.
 static sn_status put_surface(view *v, const sn_rt_model *model, const sn_examples *e, json_t *out) {
   sn_visible surface;
   double inside, outside;
@@ -157,7 +157,7 @@ static sn_status describe_model(view *v, int k, json_t *list) {
 
 // ---- the set: mesh, frames, skeleton ----------------------------------------------------------------------------------
 
-// Without a clip there is one frame, and no load in it.
+// Zero torques for the single frame of a page without a clip.
 static sn_status no_torques(view *v, int joint_count, sn_torques *out) {
   *out = (sn_torques){.joint_count = joint_count, .frame_count = 1, .memory = sn_arena_new(v->ctx)};
   out->values = SN_NEW(v->ctx, &out->memory, double, joint_count);
@@ -165,7 +165,7 @@ static sn_status no_torques(view *v, int joint_count, sn_torques *out) {
   return out->values && out->has ? SN_OK : v->ctx->error.status;
 }
 
-// And every value at the middle of nothing: the rest mesh's, 0 where it is within the range.
+// Likewise the values: 0, clamped to the training range.
 static sn_status no_values(view *v, const sn_rt_model *model, sn_values *out) {
   int count = (int)model->info.value_count;
   sn_status status = sn_values_new(v->ctx, count, 1, out);
@@ -179,7 +179,7 @@ static sn_status no_values(view *v, const sn_rt_model *model, sn_values *out) {
   return status;
 }
 
-// What a page of a model alone shows: its mesh and its skeleton, in the rest pose.
+// Completes a page of a model alone: its mesh and skeleton in the rest pose.
 static sn_status rest_pose(view *v, const sn_rt_model *model, sn_examples *out) {
   sn_status status = SN_OK;
   if (out->rest.vertex_count == 0) status = sn_model_mesh(v->ctx, model, &out->rest);
@@ -206,7 +206,7 @@ static sn_status put_mesh(view *v, const sn_examples *e, json_t *out) {
 
 static json_t *describe_look(view *v, const sn_look *look) {
   json_t *parts = json_array(), *images = json_array();
-  bool used[4096] = {false}; // images beyond are not shown
+  bool used[4096] = {false}; // images beyond this are not shown
   for (int p = 0; p < look->part_count; p++) {
     const sn_look_part *part = &look->parts[p];
     int image = part->image < (int)(sizeof used / sizeof *used) ? part->image : -1;
@@ -228,13 +228,13 @@ static json_t *describe_look(view *v, const sn_look *look) {
   return NULL;
 }
 
-// Colours and textures of the rest file, where it is a document that has any.
+// Colours and textures of the rest file, if it is a document with any.
 static sn_status put_look(view *v, const sn_examples *e, json_t *out) {
   const char *path = v->job->inputs->load.rest;
   sn_gltf *gltf = NULL;
   sn_error before = v->ctx->error;
   if (!path || !sn_is_document(path)) return SN_OK;
-  if (sn_gltf_read(v->ctx, path, &gltf) != SN_OK) { // it could be read a moment ago: there is no look then
+  if (sn_gltf_read(v->ctx, path, &gltf) != SN_OK) { // unreadable by now: no colours
     v->ctx->error = before;
     return SN_OK;
   }
@@ -317,7 +317,7 @@ static sn_status load(view *v) {
     status = sn_inputs_load(v->ctx, in, out);
   for (int k = 0; status == SN_OK && k < v->job->count; k++) {
     if (v->models[k].model.info.joint_count == 0) continue;
-    status = sn_inputs_retarget(v->ctx, in, &v->models[k].model, out); // models of one page have one skeleton
+    status = sn_inputs_retarget(v->ctx, in, &v->models[k].model, out); // models of one page share a skeleton
     break;
   }
   if (status == SN_OK && out->rest.vertex_count == 0 && out->frames.frame_count > 0)
@@ -332,7 +332,7 @@ static sn_status load(view *v) {
   return status == SN_OK ? check_counts(v) : status;
 }
 
-// Opens the models and describes them and their examples.
+// Opens the models and writes them and their examples into a set.
 static sn_status add_set(view *v, json_t *sets, json_t **input) {
   sn_arena memory = sn_arena_new(v->ctx);
   sn_status status = SN_OK;

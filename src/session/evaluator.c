@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The runtime behind a handle. Vertices are those of the rest file: a renumbered model is put back when it is opened.
+// The runtime behind a handle. Vertices are in the rest file's order: a renumbered model is converted when it is opened.
 #include "session/internal.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What is behind a session's handle.
+// The structs behind the session's handles.
 #ifndef SINEW_SESSION_INTERNAL_H
 #define SINEW_SESSION_INTERNAL_H
 
@@ -11,13 +11,13 @@
 
 struct sn_session {
   sn_context ctx;
-  char *report; // from jansson
+  char *report; // allocated by jansson
   pthread_mutex_t lock;
-  char task[32]; // the progress; with `done` behind the lock
+  char task[32]; // progress; guarded by the lock, like `done`
   double done;
   sn_arena memory;
   sn_inputs inputs; // files and options by name
-  // What there is. Parts that were given have no memory here.
+  // The session's data. Arrays given by the caller are not copied.
   sn_examples examples;
   bool split;
   const float (*normals)[3];
@@ -27,19 +27,19 @@ struct sn_session {
   sn_rig_done rig;
   const void *from;
   size_t from_size;
-  double *vertex_rms, *frame_rms; // of sn_session_errors
+  double *vertex_rms, *frame_rms; // from sn_session_errors
 };
 
 struct sn_evaluator {
   sn_rt_model model;
   sn_model as_file; // empty unless the model was renumbered
-  size_t size;      // of the model as given
+  size_t size;      // of the given model
 };
 
-// What a call returns: SN_STOPPED where it was stopped, whatever its half-made numbers led to.
+// The status that a call returns: SN_STOPPED if it was stopped, whatever error followed from that.
 sn_status sn_session_end(sn_session *s, sn_status status);
-char *sn_session_text(json_t *root); // takes it
-// Takes `result`, tells it with the counts of the input as the session's report.
+char *sn_session_text(json_t *root); // takes ownership
+// Takes ownership of `result`; makes it, with the counts of the input, the session's report.
 sn_status sn_session_tell(sn_session *s, const char *command, json_t *result);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The handle: what goes in, what comes out. What is done in between is in solve.c.
+// The session's inputs and outputs; the jobs are in solve.c.
 #include "session/internal.h"
 
 #include <stdio.h>
@@ -218,7 +218,7 @@ sn_status sn_session_give_controls(sn_session *s, int count, const int *vertices
 }
 
 sn_status sn_session_load_given(sn_session *s) {
-  sn_status status = sn_examples_check(&s->ctx, &s->examples); // as given: welding trusts the counts
+  sn_status status = sn_examples_check(&s->ctx, &s->examples); // check the given arrays: welding trusts the counts
   return status == SN_OK && s->split ? sn_load_weld(&s->ctx, s->normals, &s->examples) : status;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a session does: its options and examples as jobs, and their reports.
+// Runs jobs with a session's options and examples, and reports their results.
 #include "export/export.h"
 #include "session/internal.h"
 
@@ -54,7 +54,7 @@ sn_status sn_session_rig(sn_session *s, const char *options) {
   job->inputs = &s->inputs, job->examples = &s->examples;
   job->options = sn_rig_options_default();
   sn_status status = sn_options_parse(&s->ctx, sn_rig_option_groups, options, &job->options);
-  // A chosen rest pose or one without noise replaces positions, and those that were given stay.
+  // Copies the rest positions: rigging may replace them, and the caller's must not change.
   float(*positions)[3] = sn_arena_alloc(&s->ctx, &s->memory, (size_t)rest->vertex_count, sizeof *positions);
   if (status == SN_OK && !positions) status = s->ctx.error.status;
   if (status == SN_OK) memcpy(positions, rest->positions, size), rest->positions = positions;

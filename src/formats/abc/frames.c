@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which meshes of an archive are meant, the times of their frames, their transforms and positions.
+// The chosen meshes of an archive: frame times, transforms and positions.
 #include "formats/abc/abc.h"
 #include "formats/common/adjust.h"
 
@@ -16,7 +16,7 @@ static bool is_mesh(const abc_object *object) {
 
 static bool is_empty(const abc_object *object) { return object->info.points == 0 || object->info.faces == 0; }
 
-// `path` itself or something above it, with or without the first slash.
+// Whether `wanted` is `path` or one of its ancestors, with or without the first slash.
 static bool is_within(const char *path, const char *wanted) {
   if (*wanted != '/') path++;
   size_t length = strlen(wanted);
@@ -24,7 +24,7 @@ static bool is_within(const char *path, const char *wanted) {
   return strncmp(path, wanted, length) == 0 && (path[length] == '\0' || path[length] == '/');
 }
 
-// Appends what fits: a list of the paths of usable meshes.
+// Lists the paths of usable meshes, as many as fit.
 static void list_meshes(const sn_abc *abc, const abc_object *besides, char *out, size_t size) {
   size_t used = 0;
   out[0] = '\0';
@@ -42,7 +42,7 @@ static void list_meshes(const sn_abc *abc, const abc_object *besides, char *out,
 }
 
 static void no_mesh(sn_abc *abc) {
-  enum { most = 1000 }; // kinds repeat: what is farther down adds nothing
+  enum { most = 1000 }; // bounds the work: deeper objects repeat the same kinds
   char found[400] = "nothing at all";
   size_t used = 0;
   for (int k = 0; k < abc->object_count && k < most && used < sizeof found - 1; k++) {
@@ -97,7 +97,7 @@ static void choose_one(sn_abc *abc, const char *wanted) {
 
 // ---- times ------------------------------------------------------------------------------------------------------------
 
-// The longest use of every time sampling by what moves a chosen mesh: its points, and the transforms above it.
+// For every time sampling, the largest sample count of what moves a chosen mesh: its points and the transforms above it.
 static void note_longest(const abc_property *property, uint32_t *longest) {
   bool moves = property->found && property->samples > 1;
   if (moves && property->samples > longest[property->timing]) longest[property->timing] = property->samples;
@@ -127,7 +127,7 @@ static void gather_times(sn_abc *abc) {
     for (uint32_t s = 0; s < longest[k]; s++) abc->times[done++] = sn_abc_time(abc, &any, s);
   }
   if (used > 1) sn_sort_doubles(abc->times, (size_t)done);
-  // Several samplings of one moment are one frame.
+  // Equal times of several samplings are one frame.
   double step = done > 1 ? (abc->times[done - 1] - abc->times[0]) / (double)(done - 1) : 0;
   abc->frame_count = 0;
   for (uint64_t f = 0; f < done; f++) {
@@ -181,7 +181,7 @@ static sn_affine rotation_about(sn_vec3 axis, double degrees) {
   return sn_affine_make(sn_rotation_exp(sn_vec3_scale(unit, degrees * SN_PI / 180)), zero);
 }
 
-// Numbers that an operation takes, by its kind.
+// Number of operands of an operation, by its kind.
 static int op_width(int kind) {
   static const int widths[] = {3, 3, 4, 16, 1, 1, 1};
   return kind < (int)(sizeof widths / sizeof *widths) ? widths[kind] : 0;
@@ -197,7 +197,7 @@ static sn_affine op_matrix(int kind, const double *v) {
     return sn_affine_make(sn_mat3_identity(), first);
   case 2:
     return rotation_about(first, v[3]);
-  case 3: // for row vectors
+  case 3: // row-vector convention
     for (int r = 0; r < 3; r++)
       for (int c = 0; c < 4; c++) out.m[r][c] = v[4 * c + r];
     return out;
@@ -206,7 +206,7 @@ static sn_affine op_matrix(int kind, const double *v) {
   }
 }
 
-// The object's own transform at one of its samples.
+// The object's local transform at one of its samples.
 static sn_affine own_transform(sn_abc *abc, const abc_object *object, uint32_t sample) {
   sn_affine out = sn_affine_identity();
   if (!object->ops.found || object->ops.samples == 0) return out;
@@ -239,7 +239,7 @@ static sn_affine transform_at(sn_abc *abc, const abc_object *object, double t) {
   return out;
 }
 
-// False where a transform starts anew from the world.
+// False if the transform does not inherit its parent's.
 static bool inherits_at(sn_abc *abc, const abc_object *object, double t) {
   double fraction;
   if (!object->inherits.found || object->inherits.samples == 0) return true;
@@ -267,7 +267,7 @@ static const uint8_t *stored_points(sn_abc *abc, const abc_object *object, uint3
   return data.bytes;
 }
 
-// On the way to `later` (NULL: not), then into the world.
+// Interpolates towards `later` (NULL: not), then transforms to world space.
 static void place_points(int n, const sn_affine *world, const float (*later)[3], double fraction, float (*out)[3]) {
   bool identity = sn_affine_is_identity(world);
   if (identity && !later) return;

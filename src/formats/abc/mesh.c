@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Faces of Alembic meshes: triangles, and what lies on them (texture coordinates, normals, face sets).
-// Alembic's faces run clockwise; ours counter-clockwise.
+// Faces of Alembic meshes: triangles, texture coordinates, normals and face sets. Alembic's faces are clockwise, ours
+// counter-clockwise.
 #include "formats/abc/abc.h"
 
 #include <string.h>
@@ -30,10 +30,10 @@ abc_faces sn_abc_faces(sn_abc *abc, const abc_object *object) {
   return abc->status == SN_OK ? out : (abc_faces){0};
 }
 
-// Faces are read from their last corner to their first, as the programs that write them turned them round, and become fans:
-// the same triangles as in an .obj or .fbx of the same mesh.
+// Faces are read from last corner to first, which undoes the exporters' reversal, and split into fans: the same triangles as in an
+// .obj or .fbx of the same mesh.
 typedef struct triangle {
-  uint64_t face, corners[3]; // numbers among all
+  uint64_t face, corners[3]; // indices in the whole mesh
 } triangle;
 
 static triangle *list_triangles(sn_abc *abc, const abc_faces *faces, sn_arena *memory) {
@@ -68,14 +68,14 @@ sn_status sn_abc_mesh(sn_context *ctx, sn_abc *abc, double t, sn_mesh *out) {
   return abc->status;
 }
 
-// ---- what lies on the faces: texture coordinates, normals, face sets as materials -----------------------------------------
+// ---- surface: texture coordinates, normals, face sets as materials ---------------------------------------------------------
 
-// Values on a mesh, per corner, point, face or once, perhaps through indices.
+// Values on a mesh (a GeomParam): per corner, point, face or constant, optionally indexed.
 typedef struct parameter {
   bool found;
   abc_span values, indices;
-  int width;  // floats of an element
-  char scope; // 'f' corner, 'v' point, 'u' face, 'c' once
+  int width;  // floats per element
+  char scope; // 'f' corner, 'v' point, 'u' face, 'c' constant
 } parameter;
 
 static char scope_of(abc_span meta, uint64_t count, const abc_object *object, const abc_faces *faces) {
@@ -83,7 +83,7 @@ static char scope_of(abc_span meta, uint64_t count, const abc_object *object, co
   abc_span scope = sn_abc_meta(meta, "geoScope");
   for (int k = 0; k < 5; k++)
     if (sn_abc_is(scope, names[k])) return "fvvuc"[k];
-  if (count == faces->corner_count) return 'f'; // not said: by the number of values
+  if (count == faces->corner_count) return 'f'; // scope not given: guess it from the number of values
   if (count == (uint64_t)object->info.points) return 'v';
   return count == faces->face_count ? 'u' : 'c';
 }
@@ -97,7 +97,7 @@ static parameter read_parameter(sn_abc *abc, const abc_object *object, const abc
     indices = sn_abc_find(abc, property->position, ".indices");
   }
   if (!sn_abc_has_samples(&values) || values.pod != ABC_FLOAT32 || values.extent != width)
-    return out; // none, or of another kind: passed over
+    return out; // missing, or an unsupported type: ignored
   out.values = sn_abc_sample(abc, &values, 0);
   if (sn_abc_has_samples(&indices) && indices.pod == ABC_UINT32) out.indices = sn_abc_sample(abc, &indices, 0);
   out.indices.count = out.indices.size / 4;
@@ -106,7 +106,7 @@ static parameter read_parameter(sn_abc *abc, const abc_object *object, const abc
   return out;
 }
 
-// False where the value is missing.
+// False if the value is missing.
 static bool value_at(const parameter *p, uint64_t corner, uint64_t face, uint64_t point, float *out) {
   uint64_t at = p->scope == 'f' ? corner : p->scope == 'v' ? point : p->scope == 'u' ? face : 0;
   if (p->indices.count > 0) {
@@ -124,7 +124,7 @@ typedef struct surface_part {
   sn_mat3 normal_map;
 } surface_part;
 
-// The texture coordinates and normal of a corner; false where they are missing.
+// Texture coordinates and normal of a corner; false if they are missing.
 static bool put_corner(const surface_part *part, uint64_t face, uint64_t corner, float *uv, float *normal) {
   uint64_t point = point_of(part->faces, corner);
   bool good = !part->uv.found || value_at(&part->uv, corner, face, point, uv);
@@ -135,7 +135,7 @@ static bool put_corner(const surface_part *part, uint64_t face, uint64_t corner,
   return good;
 }
 
-// The face sets below a mesh; a face in several has the last.
+// Materials from the face sets below a mesh; of several for a face, the last wins.
 static void mark_sets(sn_abc *abc, int mesh, uint64_t face_count, int *face_materials, sn_surface *out) {
   for (uint64_t f = 0; f < face_count; f++) face_materials[f] = -1;
   for (int k = mesh + 1; abc->status == SN_OK && k < abc->object_count; k++) {
@@ -152,7 +152,7 @@ static void mark_sets(sn_abc *abc, int mesh, uint64_t face_count, int *face_mate
   }
 }
 
-// The triangles of object k, from `first` on; how many.
+// Reads the triangles of object k, from `first` on; returns how many.
 static int read_part(sn_abc *abc, int k, double t, int first, sn_surface *out) {
   const abc_object *object = &abc->objects[k];
   abc_faces faces = sn_abc_faces(abc, object);

@@ -25,7 +25,7 @@ void sn_abc_damaged(sn_abc *abc, uint64_t position, const char *what) {
   sn_abc_fail(abc, SN_BAD_FILE, "damaged or cut: %s at byte %.0f of %.0f", what, (double)position, (double)abc->size);
 }
 
-// The number in front of a group or of data, each of which counts `unit` bytes; 0 where they do not fit.
+// The count at the start of a group or data, in units of `unit` bytes; 0 if the content does not fit into the file.
 static uint64_t count_at(sn_abc *abc, uint64_t position, uint64_t unit) {
   static const char *const trouble[][2] = {{"data behind the end", "data that is too long"},
                                            {"a group behind the end", "a group that is too long"}};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Opening an Alembic archive: its tables, and the list of its objects with what they hold.
+// Opens an Alembic archive: reads its tables and lists its objects.
 #include "formats/abc/abc.h"
 
 #include <float.h>
@@ -15,13 +15,13 @@ static char *text_of(sn_abc *abc, abc_span span) {
   char *out = SN_ROOM(abc, &abc->memory, span.size + 1, 1);
   if (out) memcpy(out, span.bytes, span.size);
   for (char *c = out; c && *c; c++)
-    if ((unsigned char)*c < ' ') *c = '?'; // names are printed
+    if ((unsigned char)*c < ' ') *c = '?'; // names are printed: no control characters
   return out;
 }
 
 // ---- tables ---------------------------------------------------------------------------------------------------------
 
-// Per time sampling: the number of samples (not used), the period, a count and that many times.
+// Per time sampling: the number of samples (unused), the period, a count and that many times.
 static void read_timings(sn_abc *abc, abc_span data) {
   const uint8_t *p = data.bytes, *end = p + data.size;
   abc->timings = SN_ROOM(abc, &abc->memory, data.size / 16 + 1, sizeof *abc->timings);
@@ -47,7 +47,7 @@ static void read_timings(sn_abc *abc, abc_span data) {
   if (abc->timing_count == 0) sn_abc_fail(abc, SN_BAD_FILE, "damaged: no time sampling");
 }
 
-// Metadata that headers refer to by number; number 0 is empty.
+// Metadata that headers refer to by number; 0 is empty.
 static void read_metas(sn_abc *abc, abc_span data) {
   abc->metas = SN_ROOM(abc, &abc->memory, data.size + 1, sizeof *abc->metas);
   abc_cursor c = {data.bytes, data.bytes + data.size, false};
@@ -85,9 +85,9 @@ typedef struct child_cursor {
 } child_cursor;
 
 static child_cursor first_child(sn_abc *abc, uint64_t group) {
-  enum { digests = 32 }; // behind the headers
+  enum { digests = 32 }; // hashes after the headers
   child_cursor c = {.group = group, .count = sn_abc_group(abc, group)};
-  if (c.count < 2) return c; // properties alone
+  if (c.count < 2) return c; // properties only
   abc_span headers = sn_abc_data(abc, sn_abc_child(abc, group, c.count - 1));
   if (headers.size < digests) sn_abc_damaged(abc, group, "the headers of objects");
   if (abc->status == SN_OK) c.headers = (abc_cursor){headers.bytes, headers.bytes + headers.size - digests, false};
@@ -104,7 +104,7 @@ static bool next_child(sn_abc *abc, child_cursor *c) {
   return abc->status == SN_OK;
 }
 
-// The group of the object at a path like /a/b; 0 where there is none.
+// The group of the object at a path like /a/b; 0: none.
 static uint64_t find_group(sn_abc *abc, const char *path, abc_span *meta) {
   uint64_t group = abc->root;
   while (*path && group && abc->status == SN_OK) {
@@ -156,7 +156,7 @@ static void note_times(const sn_abc *abc, abc_object *object, const abc_property
   info->start = sn_abc_time(abc, property, 0), info->end = sn_abc_time(abc, property, property->samples - 1);
 }
 
-// A property whose number of samples can be.
+// Finds a property and checks its number of samples.
 static abc_property find_checked(sn_abc *abc, const abc_object *object, uint64_t compound, const char *name) {
   abc_property out = sn_abc_find(abc, compound, name);
   if (out.samples > max_samples || out.last >= max_samples)
@@ -169,7 +169,7 @@ static bool same_span(abc_span a, abc_span b) {
   return a.size == b.size && (a.bytes == b.bytes || memcmp(a.bytes, b.bytes, a.size) == 0);
 }
 
-// The first sample at which the faces or the number of points are others than before.
+// The first sample at which the faces or the number of points change.
 static void find_change(sn_abc *abc, abc_object *object, const abc_property *property, bool count_only) {
   if (!property->found || property->samples == 0 || property->last == 0) return;
   abc_span before = sn_abc_sample(abc, property, 0);
@@ -210,13 +210,13 @@ static void read_transform_object(sn_abc *abc, abc_object *object, uint64_t prop
   if (abc->status == SN_OK) note_times(abc, object, &object->values);
 }
 
-// Counts the samples at which an object is hidden by itself.
+// Counts the samples at which an object itself is hidden.
 static void read_visibility(sn_abc *abc, abc_object *object, uint64_t properties) {
   abc_property visible = find_checked(abc, object, properties, "visible");
   if (!visible.found || visible.type == 0) return;
   bool hidden = false;
   for (uint32_t s = 0; abc->status == SN_OK && s < visible.samples; s++) {
-    if (s > visible.last) { // as the last one
+    if (s > visible.last) { // all later samples repeat the last
       object->info.hidden_samples += hidden ? (int)(visible.samples - s) : 0;
       break;
     }
@@ -247,7 +247,7 @@ static void read_object(sn_abc *abc, abc_object *object, uint64_t group) {
   }
 }
 
-// An instance names another object, whose group and kind it has. `group` stays where it is for all others.
+// Replaces `group` and `meta` of an instance by those of the object it names; false if it is no instance.
 static bool follow_instance(sn_abc *abc, uint64_t *group, abc_span *meta) {
   if (sn_abc_group(abc, *group) == 0) return false;
   abc_property source = sn_abc_find(abc, sn_abc_child_group(abc, *group, 0), ".instanceSource");
@@ -258,7 +258,7 @@ static bool follow_instance(sn_abc *abc, uint64_t *group, abc_span *meta) {
   return true;
 }
 
-// An object and its group.
+// Appends an object; returns its group.
 static uint64_t add_object(sn_abc *abc, const char *above, int parent, const child_cursor *c) {
   abc_span meta = c->meta;
   uint64_t group = c->object;

@@ -7,13 +7,13 @@
 
 enum { digest_size = 16 };
 
-// 0 for text.
+// Bytes of a number; 0 for text.
 static int pod_size(int pod) {
   static const int sizes[] = {1, 1, 1, 2, 2, 4, 4, 8, 8, 2, 4, 8};
   return pod >= 0 && pod < (int)(sizeof sizes / sizeof *sizes) ? sizes[pod] : 0;
 }
 
-// One header; what its bits mean is Alembic's (AbcCoreOgawa), not a choice of this file.
+// Parses one header; the bits are Alembic's (AbcCoreOgawa).
 static abc_property take_header(abc_cursor *c, const sn_abc *abc) {
   enum { has_timing = 0x100, has_changes = 0x200, is_constant = 0x800 };
   static const int widths[4] = {1, 2, 4, 4};
@@ -56,7 +56,7 @@ bool sn_abc_has_samples(const abc_property *property) {
   return property->found && property->type != 0 && property->samples > 0;
 }
 
-// Samples that repeat their predecessors are stored once.
+// Index among the stored samples: repeated samples are stored once.
 static uint32_t stored(const abc_property *property, uint32_t sample) {
   if (property->last == 0 || sample < property->first) return 0;
   if (sample >= property->last) return property->last - property->first + 1;
@@ -86,7 +86,7 @@ double sn_abc_time(const sn_abc *abc, const abc_property *property, uint32_t sam
          timing->period * (double)(sample / timing->count);
 }
 
-// Times are rounded in several ways by the programs that write them: nearer than this part of a step is the sample itself.
+// Exporters round times differently: a time closer than this fraction of a step is the sample itself.
 static const double snap = 1e-5;
 
 uint32_t sn_abc_sample_at(const sn_abc *abc, const abc_property *property, double t, double *fraction) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Writing an Alembic archive: one polygon mesh below a transform that does nothing, its points at every frame. Samples come
-// first and go by once; the tables that say where they are come behind them, and their size is known before.
+// Writes an Alembic archive: one polygon mesh below an identity transform, its points at every frame. Samples come first, in one
+// pass; the tables with their positions follow, and their size is known in advance.
 #include "formats/abc/abc.h"
 #include "formats/common/adjust.h"
 
@@ -9,7 +9,7 @@
 enum { header_size = 16, digest_size = 16, block_size = 8 + digest_size, bounds_size = 6 * sizeof(double) };
 static const uint64_t data_bit = UINT64_C(1) << 63;
 
-// The part of the file behind the samples.
+// The part of the file after the samples.
 typedef struct tail {
   uint8_t *bytes;
   uint64_t start, used; // start: position in the file
@@ -32,7 +32,7 @@ static void put_double(tail *t, double value) {
   put_number(t, bits, 8);
 }
 
-// Data whose size is known only when it is complete.
+// Begins data whose size is known only when it is complete.
 static uint64_t begin_data(tail *t) {
   put_number(t, 0, 8);
   return position(t) - 8;
@@ -55,7 +55,7 @@ static uint64_t put_group(tail *t, int count, const uint64_t *children) {
 
 // ---- digests -------------------------------------------------------------------------------------------------------------
 
-// What readers keep samples apart by: sixteen bytes that equal data share and other data, as good as certainly, does not.
+// Readers tell samples apart by these 16 bytes: equal for equal data and, with near certainty, different otherwise.
 typedef struct digest {
   uint64_t a, b;
 } digest;
@@ -84,7 +84,7 @@ static void put_digest(tail *t, digest d) {
 
 // ---- headers -------------------------------------------------------------------------------------------------------------
 
-// Metadata that headers name by number; number 0 is empty.
+// Metadata that headers refer to by number; 0 is empty.
 enum { meta_none, meta_transform, meta_transform_object, meta_mesh, meta_mesh_object, meta_box, meta_points };
 #define MESH "schema=AbcGeom_PolyMesh_v1;schemaBaseType=AbcGeom_GeomBase_v1"
 static const char *const metas[] = {"schema=AbcGeom_Xform_v3",
@@ -101,7 +101,7 @@ typedef struct property {
   int type, pod, extent, samples, meta;
 } property;
 
-// The headers of a compound's properties.
+// Writes the headers of a compound's properties.
 static uint64_t put_properties(tail *t, int count, const property *list) {
   enum { wide = 2 << 2, timed = 0x100, constant = 0x800 };
   uint64_t start = begin_data(t);
@@ -110,14 +110,14 @@ static uint64_t put_properties(tail *t, int count, const property *list) {
     if (p->type != of_compound) info |= timed | (p->samples == 1 ? constant : 0);
     put_number(t, info, 4);
     if (p->type != of_compound) put_number(t, (uint64_t)p->samples, 4);
-    if (p->type != of_compound) put_number(t, 1, 4); // the second time sampling: the frames'
+    if (p->type != of_compound) put_number(t, 1, 4); // time sampling 1: that of the frames
     put_number(t, strlen(p->name), 4);
     put(t, p->name, strlen(p->name));
   }
   return end_data(t, start);
 }
 
-// The group of an object: its properties, perhaps a child, and the child's header with the object's digests.
+// Writes the group of an object: its properties, optionally a child, and the child's header with the object's digests.
 static uint64_t put_object(tail *t, uint64_t properties, uint64_t child, const char *name, int meta, digest d) {
   uint64_t headers = begin_data(t);
   if (child) {
@@ -134,7 +134,7 @@ static uint64_t put_object(tail *t, uint64_t properties, uint64_t child, const c
 
 // ---- parts ----------------------------------------------------------------------------------------------------------------
 
-// Where the samples of frame f are: positions, then the bounding box.
+// Position of the samples of frame f: points, then the bounding box.
 static uint64_t points_at(int vertices, int f) {
   uint64_t stride = 2 * (uint64_t)block_size + bounds_size + 12 * (uint64_t)vertices;
   return header_size + (uint64_t)f * stride;
@@ -149,18 +149,18 @@ static uint64_t put_samples(tail *t, int vertices, int frames, bool array) {
   put_number(t, (uint64_t)frames * (array ? 2 : 1), 8);
   for (int f = 0; f < frames; f++) {
     put_number(t, (array ? points_at : bounds_at)(vertices, f) | data_bit, 8);
-    if (array) put_number(t, data_bit, 8); // one dimension: nothing to say
+    if (array) put_number(t, data_bit, 8); // one dimension: empty
   }
   return at;
 }
 
-// Whole numbers as the only sample of an array.
+// Writes face indices, or counts (`triangles` NULL), as the only sample of an array.
 static uint64_t put_indices(tail *t, const int (*triangles)[3], int count) {
   uint64_t start = begin_data(t), numbers = t->used + digest_size;
   put_digest(t, (digest){0});
   for (int k = 0; k < count; k++) {
     for (int c = 2; triangles && c >= 0; c--) put_number(t, (uint64_t)triangles[k][c], 4); // clockwise
-    if (!triangles) put_number(t, 3, 4);                                                   // corners of every face
+    if (!triangles) put_number(t, 3, 4);                                                   // corners per face
   }
   digest d = digest_of(t->bytes + numbers, t->used - numbers);
   uint64_t end = t->used;
@@ -183,7 +183,7 @@ static uint64_t put_geometry(tail *t, const sn_mesh *mesh, int frames) {
   return put_group(t, 5, parts);
 }
 
-// Properties of an object: one compound of its schema.
+// Writes the properties of an object: one compound, its schema.
 static uint64_t put_schema(tail *t, const char *name, uint64_t compound, int meta) {
   uint64_t headers = put_properties(t, 1, &(property){.name = name, .type = of_compound, .meta = meta});
   return put_group(t, 2, (uint64_t[]){compound, headers});
@@ -197,7 +197,7 @@ static uint64_t put_data(tail *t, const void *bytes, size_t size) {
 
 static uint64_t put_times(tail *t, int frames, double rate) {
   uint64_t start = begin_data(t);
-  for (int k = 0; k < 2; k++) { // the first is the same in every archive
+  for (int k = 0; k < 2; k++) { // the first sampling is the same in every archive
     put_number(t, k ? (uint64_t)frames : 1, 4);
     put_double(t, k ? 1 / rate : 1);
     put_number(t, 1, 4);
@@ -215,7 +215,7 @@ static uint64_t put_metas(tail *t) {
   return end_data(t, start);
 }
 
-// Everything behind the samples; returns the root's position, which does not depend on the digest.
+// Writes everything after the samples; returns the root's position, which does not depend on the digest.
 static uint64_t put_tail(tail *t, const sn_mesh *mesh, int frames, double rate, digest d) {
   static const char application[] = "_ai_AlembicVersion=1.8.0;_ai_Application=Sinew " SN_VERSION;
   static const uint8_t file_version[4] = {0}, library_version[4] = {10800 & 255, 10800 >> 8};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The child process that reads other programs' formats through libassimp, and what its end means.
+// The child process that reads other formats through libassimp, and how its end is reported.
 #include "formats/assimp/assimp.h"
 #include "formats/common/child.h"
 
@@ -23,7 +23,7 @@ typedef struct library {
   const char *(*error)(void);
 } library;
 
-// Loaded here and nowhere else, so that the tool starts without it.
+// Loaded only in the child, so that the tool starts without it.
 static bool load_library(library *out) {
   void *handle = dlopen("libassimp.so.5", RTLD_NOW | RTLD_LOCAL);
   if (!handle) handle = dlopen("libassimp.so", RTLD_NOW | RTLD_LOCAL);
@@ -46,7 +46,7 @@ static int read_and_write(void *data, char *message, size_t size) {
   if (!load_library(&assimp)) return CHILD_MISSING;
   struct aiPropertyStore *options = assimp.create();
   assimp.set(options, AI_CONFIG_IMPORT_NO_SKELETON_MESHES, 1);
-  errno = 0; // the library loses the reason
+  errno = 0; // the library does not report the reason
   const struct aiScene *scene = assimp.import(asked->path, 0, NULL, options);
   if (!scene || !scene->mRootNode) {
     const char *text = errno == ENOMEM ? "out of memory"
@@ -54,7 +54,7 @@ static int read_and_write(void *data, char *message, size_t size) {
                                        : assimp.error(),
                *name = strrchr(asked->path, '/') + 1;
     size_t folder = (size_t)(name - asked->path);
-    const char *at = memmem(text, strlen(text), asked->path, folder); // our temporary folder: without it
+    const char *at = memmem(text, strlen(text), asked->path, folder); // remove our temporary folder from the message
     snprintf(message, size, "%.*s%s", at ? (int)(at - text) : 0, text, at ? at + folder : text);
     return CHILD_FAILED;
   }
@@ -88,7 +88,7 @@ sn_status sn_assimp_open(sn_context *ctx, const char *path, sn_file *out) {
   const char *base = getenv("TMPDIR");
   char folder[1024], answer[1040], copy[1040];
   *out = (sn_file){0};
-  SN_FREED_BY(sn_file_close) sn_file file; // copied: one that waits to appear has no name that the child could open
+  SN_FREED_BY(sn_file_close) sn_file file; // copied: an unpublished output has no name that the child could open
   SN_TRY(sn_file_open(ctx, path, &file));
   int size = snprintf(folder, sizeof folder, "%s/sinew-XXXXXX", base && *base ? base : "/tmp");
   if (size < 0 || size >= (int)sizeof folder || !mkdtemp(folder))

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// In the child: assimp's animations.
+// In the child: converts assimp's animations.
 #include "formats/assimp/assimp.h"
 
 #include <math.h>
 #include <string.h>
 
-// Keys of one channel: times in seconds that rise, and `width` numbers each.
+// Keys of one channel: ascending times in seconds, and `width` numbers each.
 typedef struct samples {
   int count, width;
   float *times, *values;
@@ -17,7 +17,7 @@ static samples new_samples(assimp_job *job, unsigned most, int width) {
                    .values = SN_TAKE(&job->b, &job->b.memory, float, (size_t)most *(size_t)width)};
 }
 
-// Keys whose time does not rise are dropped.
+// Drops keys whose time does not ascend.
 static void add_sample(samples *k, double time, const double *values) {
   float t = (float)time;
   if (!k->values || !isfinite(t) || (k->count > 0 && t <= k->times[k->count - 1])) return;
@@ -31,7 +31,7 @@ static void add_channel(assimp_job *job, json_t *clip, int node, const char *pat
   sn_gltf_add_channel(&job->b, clip, node, path, (gltf_keys){input, k->count, k->width, k->values});
 }
 
-// Translations or scales.
+// Reads translations or scales.
 static samples read_vectors(assimp_job *job, const struct aiVectorKey *keys, unsigned count, double rate) {
   samples out = new_samples(job, count, 3);
   for (unsigned i = 0; i < count; i++) {
@@ -51,7 +51,7 @@ static samples read_rotations(assimp_job *job, const struct aiNodeAnim *channel,
   return out;
 }
 
-// Of several channels of one node the first counts.
+// Of several channels of one node, only the first counts.
 static bool seen_before(const struct aiAnimation *animation, unsigned c) {
   for (unsigned b = 0; b < c; b++) {
     const struct aiString *a = &animation->mChannels[b]->mNodeName, *name = &animation->mChannels[c]->mNodeName;
@@ -61,7 +61,7 @@ static bool seen_before(const struct aiAnimation *animation, unsigned c) {
 }
 
 static json_t *make_clip(assimp_job *job, const struct aiAnimation *animation) {
-  enum { unstated_rate = 25 }; // ticks per second where a file does not say: assimp's convention
+  enum { unstated_rate = 25 }; // assimp's default ticks per second
   double rate = animation->mTicksPerSecond > 0 ? animation->mTicksPerSecond : unstated_rate;
   json_t *clip = json_pack("{s:[],s:[]}", "samplers", "channels");
   sn_gltf_set_text(&job->b, clip, "name", animation->mName.data, "clip");

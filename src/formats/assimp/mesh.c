@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// In the child: assimp's meshes. Most of its readers give every corner of a face a vertex of its own; corners that agree in
-// everything become one again, numbered by first appearance. Vertices that faces share are the file's and stay.
+// In the child: converts assimp's meshes. Most importers split every corner of a face into a separate vertex; equal corners are
+// merged again, numbered by first appearance. Vertices that faces share in the file stay.
 #include "formats/assimp/assimp.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-// All that a vertex is.
+// All attributes of a vertex.
 typedef struct corner {
   float position[3], uv[2];
   gltf_influences influences;
@@ -15,9 +15,9 @@ typedef struct corner {
 
 typedef struct mesh_work {
   const struct aiMesh *mesh;
-  corner *corners; // one per vertex of assimp
-  int *vertex;     // of every corner
-  int *first;      // corner of every vertex
+  corner *corners; // per assimp vertex
+  int *vertex;     // per corner
+  int *first;      // per vertex: its first corner
   int count;
 } mesh_work;
 
@@ -47,7 +47,7 @@ static bool shares_vertices(const struct aiMesh *mesh) {
   return corners > mesh->mNumVertices;
 }
 
-// Equal corners get one vertex, numbered by the first of them.
+// Merges equal corners into one vertex, numbered by the first of them.
 static void join(assimp_job *job, mesh_work *w) {
   int n = (int)w->mesh->mNumVertices;
   w->vertex = SN_TAKE(&job->b, &job->b.memory, int, n);
@@ -67,7 +67,7 @@ static int count_triangles(const struct aiMesh *mesh) {
   return count;
 }
 
-// An attribute of `width` numbers per vertex, taken from byte `offset` of its corner.
+// Writes an attribute of `width` numbers per vertex, from byte `offset` of its corner.
 static void add_floats(assimp_job *job, const mesh_work *w, json_t *attributes, const char *key, size_t offset,
                        int width) {
   size_t size = (size_t)width * sizeof(float);
@@ -85,7 +85,7 @@ static void add_influences(assimp_job *job, const mesh_work *w, json_t *attribut
   sn_gltf_put_influences(&job->b, attributes, rows, w->count, true);
 }
 
-// Fans, like every polygon here.
+// Writes polygons as triangle fans.
 static void add_indices(assimp_job *job, const mesh_work *w, json_t *primitive) {
   int count = count_triangles(w->mesh), done = 0;
   uint32_t *out = SN_TAKE(&job->b, &job->b.memory, uint32_t, 3 * (size_t)count);
@@ -101,7 +101,7 @@ static void add_indices(assimp_job *job, const mesh_work *w, json_t *primitive) 
   if (out) sn_gltf_put(&job->b, primitive, "indices", (gltf_data){out, done, GLTF_UINT, 1, GLTF_INDICES, false});
 }
 
-// The skin of one mesh. Its bones are nodes.
+// Adds the skin of one mesh; its bones are nodes.
 static int add_mesh_skin(assimp_job *job, const struct aiMesh *mesh, const sn_affine *place) {
   int count = (int)mesh->mNumBones, *joints = SN_TAKE(&job->b, &job->b.memory, int, count);
   sn_affine *inverse = SN_TAKE(&job->b, &job->b.memory, sn_affine, count), unplace;
@@ -160,7 +160,7 @@ static void add_material(assimp_job *job, const struct aiMaterial *material) {
   if (name && name->mType == aiPTI_String && name->mDataLength > 4) // a length, then the text
     snprintf(text, sizeof text, "%.*s", (int)name->mDataLength - 4, name->mData + 4);
   if (colour && colour->mType == aiPTI_Float && colour->mDataLength >= 12) memcpy(rgb, colour->mData, sizeof rgb);
-  json_t *label = json_string(text); // NULL for what is not UTF-8
+  json_t *label = json_string(text); // NULL if it is not UTF-8
   sn_gltf_add_material(&job->b, label ? label : json_string("material"), (double[]){rgb[0], rgb[1], rgb[2]});
 }
 

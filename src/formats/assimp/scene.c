@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// In the child: assimp's scene as a glTF document. Nodes keep their places; a skinned mesh is put where its node stands and
-// hangs beside the hierarchy, as glTF has it.
+// In the child: converts assimp's scene to a glTF document. Nodes keep their transforms; a skinned mesh is placed by its node's
+// transform but outside the hierarchy, as in glTF.
 #include "formats/assimp/assimp.h"
 
 #include <math.h>
@@ -45,7 +45,7 @@ static void mark_animated(assimp_job *job) {
 
 static void put_transform(assimp_job *job, json_t *out, const assimp_node *node) {
   sn_affine own = sn_assimp_affine(&node->node->mTransformation);
-  if (node->animated) { // keys replace its parts
+  if (node->animated) { // keys replace its components
     sn_vec3 t, s;
     sn_quat r;
     sn_affine_to_trs(own, &t, &r, &s);
@@ -71,7 +71,7 @@ static void add_nodes(assimp_job *job) {
 
 // ---- skins -----------------------------------------------------------------------------------------------------------------
 
-// A file of motion alone has no mesh to bind: its skeleton are the nodes that move and those below them.
+// Without a mesh to bind, the joints are the animated nodes and their descendants.
 static void add_motion_skin(assimp_job *job) {
   int *joints = SN_TAKE(&job->b, &job->b.memory, int, job->node_count), count = 0;
   sn_affine *inverse = SN_TAKE(&job->b, &job->b.memory, sn_affine, job->node_count);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// PointCache2 (3ds Max, Blender, Houdini) and Lightwave MDD: headers of counts, then positions frame after frame.
+// PointCache2 (3ds Max, Blender, Houdini) and Lightwave MDD: a header with counts, then positions frame by frame.
 #include "formats/caches/pointcache.h"
 #include "formats/common/adjust.h"
 
@@ -12,7 +12,7 @@ static uint32_t big32(const uint8_t *p) {
   return (uint32_t)p[3] | (uint32_t)p[2] << 8 | (uint32_t)p[1] << 16 | (uint32_t)p[0] << 24;
 }
 
-// Counts from a header: positive, and their positions within the `available` bytes that follow.
+// Checks the header's counts: positive, and the positions fit into the `size` bytes of the file after the header.
 static sn_status check_counts(sn_context *ctx, const char *name, uint32_t points, uint32_t frames, uint64_t header,
                               uint64_t size) {
   if (points == 0 || frames == 0) {
@@ -41,7 +41,7 @@ static sn_status check_finite(sn_context *ctx, const char *name, sn_frames *fram
   return sn_fail_prefix(ctx, "%s: ", name);
 }
 
-// Without a look at the positions, which stay in `bytes` where they are aligned.
+// Does not check the positions, which are used in place in `bytes` if they are aligned.
 static sn_status open_pc2(sn_context *ctx, const char *name, const uint8_t *bytes, size_t size, sn_frames *out) {
   enum { header = 32 };
   *out = (sn_frames){0};
@@ -124,7 +124,7 @@ typedef struct cache_writer {
   size_t vertex_count;
 } cache_writer;
 
-// Every frame through `put`, which writes its numbers.
+// Passes every frame to `put`, which writes it.
 static sn_status write_frames(sn_context *ctx, cache_writer *w, sn_stream *frames, sn_frame_fn put) {
   w->vertex_count = (size_t)frames->vertex_count;
   sn_status status = sn_stream_each(ctx, frames, put, w);

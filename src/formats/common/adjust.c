@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Scale, axes and offset: where a file's numbers are in another unit, other axes or at other times than those of its partners.
+// Scale, axes and offset, for files whose unit, axes or times differ from those of the other files.
 #include "formats/common/adjust.h"
 
 #include <ctype.h>
@@ -50,7 +50,7 @@ sn_mat3 sn_axes_number(int k) {
 
 // ---- options ----------------------------------------------------------------------------------------------------------
 
-// The file that the option is about, -1 for all of them; *text moves on to its value.
+// The kind of file that the option names, -1: all; moves *text to the value.
 static int kind_of(const char **text) {
   for (int k = 0; k < SN_FILE_KINDS; k++) {
     size_t length = strlen(file_names[k]);
@@ -117,7 +117,7 @@ double sn_known_scale(double scale, double slack) {
   return scale;
 }
 
-// ---- numbers ----------------------------------------------------------------------------------------------------------
+// ---- applying ---------------------------------------------------------------------------------------------------------
 
 sn_mat3 sn_adjust_linear(const sn_adjust *a) {
   bool turned = a && sn_mat3_norm(a->axes) > 0;
@@ -139,13 +139,13 @@ static void swap_bytes(void *a, void *b, size_t size) {
   memcpy(kept, a, size), memcpy(a, b, size), memcpy(b, kept, size);
 }
 
-// Two corners of every triangle: of its vertices, or of what lies at them.
+// Swaps two corners of every triangle, in its vertices or in per-corner data.
 static void swap_corners(void *corners, size_t size, int triangles) {
   char *at = corners;
   for (int t = 0; at && t < triangles; t++, at += 3 * size) swap_bytes(at + size, at + 2 * size, size);
 }
 
-// A mirrored mesh has its triangles turned round, so that they face outwards.
+// Mirroring reverses the triangles' orientation, so their corners must be swapped.
 static bool mirrors(const sn_adjust *a) { return sn_mat3_determinant(sn_adjust_linear(a)) < 0; }
 
 void sn_adjust_mesh(const sn_adjust *a, sn_mesh *mesh, float (*uvs)[2]) {
@@ -197,7 +197,7 @@ sn_status sn_fail_name(sn_context *ctx, sn_status status, const char *path) {
 
 int sn_count_frames(sn_context *ctx, const char *name, double seconds, double fps, int key_count) {
   enum { any_clip = 20000, frames_per_key = 16 };
-  double count = ceil(seconds * fps - 0.01) + 1; // the last one may be partial: it is the end of the clip
+  double count = ceil(seconds * fps - 0.01) + 1; // the last frame may be partial: it is the end of the clip
   if (count <= any_clip + frames_per_key * (double)key_count && count < INT_MAX) return count < 1 ? 1 : (int)count;
   sn_fail(ctx, SN_BAD_INPUT,
           "%s lasts %g s: %.0f frames at %g per second are too many for %d keys; give a smaller `fps`, or cut it",

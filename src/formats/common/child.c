@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A child process that does one thing, and what its end means.
+// A child process that runs one function, and how its end is reported.
 #include "formats/common/child.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-// Four gigabytes and two minutes are many times what the largest characters take.
+// 4 GiB and two minutes: many times what the largest characters need.
 enum { most_seconds = 120 };
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -26,22 +26,22 @@ static const bool sanitized = false;
 
 static void limit(int resource, rlim_t most) { setrlimit(resource, &(struct rlimit){most, most}); }
 
-// What the library itself says comes before the message, on a line of its own: a C++ program without memory says so and aborts.
+// The library's own messages come first, on a separate line: C++ reports out of memory and aborts.
 static void run_and_exit(int (*work)(void *, char *, size_t), void *data, int fd, pid_t parent) {
   char message[sizeof((sn_child_end *)0)->message] = "\n";
-  prctl(PR_SET_PDEATHSIG, SIGKILL); // ends with its parent, even if that was a moment ago
+  prctl(PR_SET_PDEATHSIG, SIGKILL); // dies with its parent, which may have ended already
   if (getppid() != parent) _exit(CHILD_FAILED);
   if (!sanitized) dup2(fd, STDERR_FILENO);
   limit(RLIMIT_CORE, 0);
   limit(RLIMIT_CPU, most_seconds);
-  if (!sanitized) limit(RLIMIT_DATA, (rlim_t)4 << 30); // a sanitizer's shadow memory is larger than any limit
+  if (!sanitized) limit(RLIMIT_DATA, (rlim_t)4 << 30); // sanitizers need more address space for shadow memory
   int result = work(data, message + 1, sizeof message - 1);
   message[1 + strcspn(message + 1, "\r\n")] = '\0';
   if (message[1] && write(fd, message, strlen(message)) < 0) result = CHILD_FAILED;
   _exit(result);
 }
 
-// The child's end, or its last moment where it takes too long.
+// Waits for the child to end; kills it after the time limit.
 static int wait_for(pid_t pid) {
   int status = 0;
   double end = sn_seconds() + 2 * most_seconds;

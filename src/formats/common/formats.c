@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The table of formats: what every extension is and what Sinew does with it. docs/reference/formats.md shows it; a test compares.
+// The table of formats: extensions and what Sinew does with them. docs/reference/formats.md shows it; a test compares.
 #include <string.h>
 #include <strings.h>
 

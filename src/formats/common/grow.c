@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Lists that grow, and rows that are equal.
+// Growing lists, and the numbering of equal rows.
 #include "formats/common/reader.h"
 
 #include <string.h>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Nodes and properties of binary FBX, as bytes.
+// Encodes nodes and properties of binary FBX.
 #include "formats/fbx/bytes.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { node_header = 13 }; // end, number of properties, their size, length of the name
+enum { node_header = 13 }; // end offset, number of properties, their size, length of the name
 static const uint8_t zeros[128] = {0}, version[4] = {FBX_VERSION & 255, FBX_VERSION >> 8};
 
 static void put(fbx *f, const void *bytes, size_t size) {
@@ -25,17 +25,17 @@ static void put_number(fbx *f, uint64_t value, int size) {
   put(f, bytes, (size_t)size);
 }
 
-static size_t file_position(const fbx *f) { return f->out.size + 27; } // behind the header
+static size_t file_position(const fbx *f) { return f->out.size + 27; } // after the header
 
 static void put_array(fbx *f, char type, const void *values, size_t count) {
   size_t width = type == 'd' || type == 'l' ? 8 : 4;
   put_number(f, count, 4);
-  put_number(f, 0, 4); // not compressed
+  put_number(f, 0, 4); // uncompressed
   put_number(f, count * width, 4);
   put(f, values, count * width);
 }
 
-// One property behind its type.
+// Writes one property after its type byte.
 static void put_property(fbx *f, char type, va_list *list) {
   const char *text = strchr("SN", type) ? va_arg(*list, const char *) : NULL;
   const char *kind = type == 'N' ? va_arg(*list, const char *) : NULL;
@@ -58,7 +58,7 @@ static void put_property(fbx *f, char type, va_list *list) {
   }
 }
 
-// A value as it stands in the text, or the argument that its % means; what is behind it.
+// Writes a literal value or the argument of a %; returns the text after it.
 static const char *put_value(fbx *f, const char *text, va_list *list) {
   char *end = strchr(text + 1, '\'');
   if (*text == '%') {
@@ -81,7 +81,7 @@ static void end_node(fbx *f, bool has_children) {
   f->depth--;
 }
 
-// A node with its values; what is behind them.
+// Writes a node with its values; returns the text after them.
 static const char *put_node(fbx *f, const char *text, va_list *list) {
   size_t start = f->out.size, name = strcspn(text, ":"), count = 0;
   put(f, zeros, node_header - 1);
@@ -109,7 +109,7 @@ void sn_fbx_put(fbx *f, const char *text, ...) {
   va_end(list);
 }
 
-// Sixteen bytes that every reader knows the end of the file by, zeros up to a multiple of sixteen, the version, more zeros.
+// Footer: 16 fixed bytes, zeros up to a multiple of 16, the version, zeros, and the closing bytes that readers check.
 static void write_footer(sn_writer *writer, size_t size) {
   static const uint8_t first[16] = {0xfa, 0xbc, 0xab, 0x09, 0xd0, 0xc8, 0xd4, 0x66,
                                     0xb1, 0x76, 0xfb, 0x83, 0x1c, 0xf7, 0x26, 0x7e},

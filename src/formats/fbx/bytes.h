@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The binary FBX container (version 7.4): nested nodes with a name, properties and an end that is known afterwards.
+// Writes the binary FBX container (version 7.4): nested nodes with a name, properties and an end offset.
 #ifndef SINEW_FORMATS_FBX_BYTES_H
 #define SINEW_FORMATS_FBX_BYTES_H
 
@@ -12,14 +12,14 @@ typedef struct fbx {
   sn_context *ctx;
   sn_growing out;
   int depth;
-  size_t open[FBX_DEPTH]; // where the nodes begin that are not ended
-  sn_status status;       // the first failure: nothing more is written then
+  size_t open[FBX_DEPTH]; // offsets of the open nodes
+  sn_status status;       // the first failure; writing stops after it
 } fbx;
 
-// Nodes as text FBX has them, "Name: 3, 'text', %L { Child: %D }", all in one line. { may be left open and } close a node of an
-// earlier call. A % stands for an argument: I int, L int64_t, D double, S text; R bytes, i l f d an array (a pointer and a size_t);
-// N two texts, a name and its kind.
+// Writes nodes in the syntax of text FBX, "Name: 3, 'text', %L { Child: %D }", on one line. A call may leave { open for a later
+// call's }. % takes an argument: I int, L int64_t, D double, S text; R bytes, i l f d an array (pointer and size_t); N two texts,
+// name and kind.
 void sn_fbx_put(fbx *f, const char *text, ...);
-sn_status sn_fbx_save(fbx *f, const char *path); // with header and footer; frees
+sn_status sn_fbx_save(fbx *f, const char *path); // adds header and footer; frees
 
 #endif

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Animation stacks become clips. A model's curves are sampled at all of their keys, where they jump also just beside them, and
-// between keys at the frames of the file's time line.
+// Converts animation stacks to clips. A model's curves are sampled at all their keys, on both sides of discontinuities, and between
+// keys at the frames of the file's time line.
 #include "formats/fbx/scene.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { part_count = 3, model_width = 16 }; // translation, rotation, scale; translation and scale of the node between
+enum { part_count = 3, model_width = 16 }; // translation, rotation, scale; translation and scale of the buffer node
 static const char *const parts[part_count] = {"Lcl Translation", "Lcl Rotation", "Lcl Scaling"};
 
 void sn_fbx_lcl_at(const fbx_scene *s, const fbx_model *model, const fbx_moment *moment, double out[9]) {
@@ -20,24 +20,24 @@ void sn_fbx_lcl_at(const fbx_scene *s, const fbx_model *model, const fbx_moment 
   }
 }
 
-// ---- what a stack moves ------------------------------------------------------------------------------------------------
+// ---- animated properties of a stack ------------------------------------------------------------------------------------
 
 typedef struct clip_job {
   fbx_scene *s;
   fbx_tree *tree;
-  fbx_track *tracks; // of every model
+  fbx_track *tracks; // per model
   double start;
-  const fbx_model *model;   // what is sampled: a model,
+  const fbx_model *model;   // sampled object: a model,
   const fbx_holder *holder; // or the weights of a mesh
   double *times;            // of its keys
   size_t time_count, time_room;
-  int width; // samples: the time and `width` numbers each
+  int width; // a sample is its time and `width` numbers
   double *rows;
-  size_t count, room; // room: numbers
+  size_t count, room; // room: in numbers
   json_t *clip;
 } clip_job;
 
-// The curves of a curve node, one for each of `count` numbers, and the numbers of those that have none.
+// Curves of a curve node, one for each of `count` numbers, and constants for numbers without a curve.
 static void load_curves(clip_job *job, const fbx_object *node, int count, fbx_curve *curves, double *values) {
   static const char *const axes[] = {"d|X", "d|Y", "d|Z"}, *const weight[] = {"d|DeformPercent"};
   const char *const *names = count == 1 ? weight : axes;
@@ -59,7 +59,7 @@ static void refuse_layers(clip_job *job, const fbx_object *object, const char *p
                object->name);
 }
 
-// Properties of a transform that Sinew takes to stand still.
+// Fails if a transform property that must be constant is animated.
 static void check_still(clip_job *job, const fbx_link *link) {
   static const char *const still[] = {
     "PreRotation",  "PostRotation",  "RotationOffset",       "RotationPivot",     "ScalingOffset",
@@ -74,7 +74,7 @@ static void check_still(clip_job *job, const fbx_link *link) {
   }
 }
 
-// `override`: this layer replaces those below it.
+// `override`: this layer replaces the layers below it.
 static void take_link(clip_job *job, const fbx_link *link, bool override) {
   fbx_object *object = link->parent;
   for (int k = 0; object->model && k < part_count; k++) {
@@ -104,7 +104,7 @@ static void load_stack(clip_job *job, const fbx_object *stack) {
   fbx_scene *s = job->s;
   size_t size = (size_t)s->model_count * sizeof *job->tracks;
   int number = 0;
-  sn_fbx_spend(job->tree, size, 1); // the time that it takes
+  sn_fbx_spend(job->tree, size, 1); // charges the running time to the budget
   job->start = INFINITY;
   memset(job->tracks, 0, size);
   for (int o = 0; o < s->object_count; o++) s->objects[o].percent = NULL;
@@ -124,7 +124,7 @@ static void load_stack(clip_job *job, const fbx_object *stack) {
 
 // ---- sampling --------------------------------------------------------------------------------------------------------
 
-// Weights of a channel's targets: each is whole at its percentage, and between two of them both count.
+// Weights of a channel's targets: weight 1 at a target's percentage, linear interpolation between two.
 static void put_weights(const struct fbx_channel *channel, double percent, double *out) {
   int k = 0, count = channel->count;
   const double *full = channel->full;
@@ -153,7 +153,7 @@ static void put_pose(const clip_job *job, const fbx_moment *moment, double *out)
   memcpy(out, values, sizeof values);
 }
 
-// `*list` with room for `more` numbers behind the used ones; false where there is none.
+// Grows `*list` to room for `more` numbers after `used`; false: no memory.
 static bool grow(clip_job *job, double **list, size_t used, size_t more, size_t *room) {
   if (used + more <= *room) return true;
   double *larger = sn_fbx_room(job->tree, 2 * (used + more), sizeof *larger);
@@ -163,7 +163,7 @@ static bool grow(clip_job *job, double **list, size_t used, size_t more, size_t 
   return true;
 }
 
-// A sample behind the others; NULL where there is no room.
+// Appends a sample; NULL: no memory.
 static const double *sample(clip_job *job, double time) {
   size_t width = (size_t)job->width + 1, used = job->count * width;
   fbx_moment moment = {job->tracks, time};
@@ -179,7 +179,7 @@ static const double *sample(clip_job *job, double time) {
   return row;
 }
 
-// Whether nothing moves between two key times. The places between are such that whole turns do not meet there.
+// Whether nothing moves between two key times. The sampled fractions are irregular, so full rotations are not missed.
 static bool is_still(clip_job *job, double a, double b) {
   static const double places[] = {0, 0.23, 0.47, 0.71, 1};
   size_t first = job->count, size = (size_t)job->width * sizeof(double);
@@ -192,7 +192,7 @@ static bool is_still(clip_job *job, double a, double b) {
   return still;
 }
 
-// The key times of a curve, and those beside keys where it jumps, by more than a float's rounding.
+// Adds the key times of a curve and, at discontinuities, times next to the keys by more than a float's rounding.
 static void add_times(clip_job *job, const fbx_curve *curve) {
   if (!grow(job, &job->times, job->time_count, 2 * (size_t)curve->count + 1, &job->time_room)) return;
   for (int k = 0; k < curve->count; k++) {
@@ -205,7 +205,7 @@ static void add_times(clip_job *job, const fbx_curve *curve) {
   }
 }
 
-// All samples of what the job is set to, with the key times that were gathered.
+// Samples the current object at the collected key times.
 static void sample_all(clip_job *job) {
   double rate = job->s->rate;
   if (job->time_count == 0) job->times[job->time_count++] = job->start;
@@ -213,7 +213,7 @@ static void sample_all(clip_job *job) {
   job->count = 0;
   for (size_t k = 0; k < job->time_count && job->tree->status == SN_OK; k++) {
     double a = job->times[k], b = k + 1 < job->time_count ? job->times[k + 1] : a;
-    if (k + 1 < job->time_count && (float)b <= (float)a) continue; // the last of the same time counts
+    if (k + 1 < job->time_count && (float)b <= (float)a) continue; // of equal times, the last counts
     sample(job, a);
     double first = floor(a * rate) + 1, frames = b > a && !is_still(job, a, b) ? ceil(b * rate) - first : 0;
     for (double f = 0; f < frames && job->tree->status == SN_OK; f++) {
@@ -225,7 +225,7 @@ static void sample_all(clip_job *job) {
 
 // ---- channels ----------------------------------------------------------------------------------------------------------
 
-// Numbers first .. first + width - 1 of every sample as a channel; the first and the last where they never change.
+// Writes numbers first .. first + width - 1 of every sample as a channel; if constant, only the first and last sample.
 static void put_channel(clip_job *job, int node, const char *path, int first, int width) {
   gltf_builder *b = &job->s->b;
   size_t row = (size_t)job->width + 1, size = (size_t)width * sizeof *job->rows;
@@ -246,7 +246,7 @@ static void put_channel(clip_job *job, int node, const char *path, int first, in
   sn_gltf_add_channel(b, job->clip, node, path, (gltf_keys){input, (int)count, width, values});
 }
 
-// Whether numbers first .. last - 1 are ever others than in the default pose.
+// Whether numbers first .. last - 1 ever differ from the default pose.
 static bool moves(const clip_job *job, int first, int last) {
   double rest[model_width];
   put_pose(job, NULL, rest);
@@ -311,7 +311,7 @@ void sn_fbx_add_clips(fbx_scene *s) {
 
 // ---- before the nodes are made ---------------------------------------------------------------------------------------
 
-// A scale that some axis has at some time; `first`: one of them.
+// Updates `scaled` and `uneven` for a scale value; `first`: the scale of the x axis at its first key.
 static void mark_scale(fbx_model *m, double scale, double first) {
   static const double rounding = 1e-6;
   m->scaled = m->scaled || fabs(scale - 1) > rounding;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Animation curves: keys with the interpolation that the file gives them.
+// Animation curves: keys and interpolation.
 #include "formats/fbx/scene.h"
 
 #include <math.h>
 #include <string.h>
 
-static const double third = 1 / 3.0, second = 46186158000.0; // in the file's ticks
+static const double third = 1 / 3.0, second = 46186158000.0; // FBX time: ticks per second
 
-// Two weights of 16 bits each, in ten thousandths; stored as the bits of a float, in text as a whole number.
+// Two 16-bit weights in units of 1e-4; stored as the bits of a float, in text as an integer.
 static void unpack_weights(double stored, double *right, double *left) {
   uint32_t bits;
   float single = (float)stored;
@@ -31,7 +31,7 @@ static void set_attributes(fbx_key *key, int64_t flags, const double *data) {
   if (flags & weighted_left) key->left_weight = left;
 }
 
-// Tension, continuity and bias (Kochanek and Bartels) become slopes.
+// Slopes from tension, continuity and bias (Kochanek and Bartels).
 static void set_tcb_slopes(fbx_curve *c, int k, const double *data) {
   fbx_key *key = &c->keys[k], *last = k > 0 ? key - 1 : NULL, *next = k + 1 < c->count ? key + 1 : NULL;
   double back = last ? (key->value - last->value) / (key->time - last->time) : 0;
@@ -44,7 +44,7 @@ static void set_tcb_slopes(fbx_curve *c, int k, const double *data) {
   if (last && last->kind == FBX_CUBIC) last->left = isfinite(left) ? left : 0;
 }
 
-// Attributes that runs of keys share: the slopes of tcb keys need the kinds of those before them.
+// Applies attributes shared by runs of keys, in order: the slopes of TCB keys need the kinds of the keys before them.
 static void apply_attributes(fbx_tree *tree, const fbx_node *node, fbx_curve *c) {
   fbx_numbers flags = sn_fbx_numbers(tree, node, "KeyAttrFlags");
   fbx_numbers data = sn_fbx_numbers(tree, node, "KeyAttrDataFloat");
@@ -88,10 +88,10 @@ fbx_curve sn_fbx_load_curve(fbx_scene *s, fbx_object *object) {
 
 // ---- values ------------------------------------------------------------------------------------------------------------
 
-// A Bezier curve of time and value; the weights say how far its handles reach.
+// Bezier curve of time and value; the weights are the relative lengths of its handles.
 static double cubic(const fbx_key *a, const fbx_key *b, double s) {
   double span = b->time - a->time, w = a->right_weight, v = a->left_weight, u = s;
-  if (w != third || v != third) { // the parameter at time s
+  if (w != third || v != third) { // solve for the parameter at time s
     double low = 0, high = 1;
     for (int k = 0; k < 50; k++) {
       u = (low + high) / 2;

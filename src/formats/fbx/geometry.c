@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Meshes of an FBX file: control points in their order, polygons as fans, blend shapes as morph targets.
+// Meshes of an FBX file: control points in order, polygons as triangle fans, blend shapes as morph targets.
 #include "formats/fbx/scene.h"
 
 #include <limits.h>
@@ -18,7 +18,7 @@ static void load_points(fbx_tree *tree, fbx_mesh *mesh) {
   mesh->points = list.values, mesh->vertex_count = (int)(list.count / 3);
 }
 
-// The last corner of a polygon is stored as its complement.
+// The last corner of a polygon is stored as its bitwise complement.
 static void load_polygons(fbx_tree *tree, fbx_mesh *mesh) {
   fbx_numbers list = sn_fbx_numbers(tree, mesh->geometry->node, "PolygonVertexIndex");
   size_t count = list.count, first = 0, polygon = 0, made = 0;
@@ -75,7 +75,7 @@ static double default_percent(const fbx_object *channel) {
   return sn_fbx_property_number(channel, "DeformPercent", isfinite(own) ? own : 0);
 }
 
-// A channel with its shapes: the last is whole at 100 percent unless the file has other numbers, which must rise.
+// A channel with its shapes. FullWeights must ascend; without them they are spaced evenly up to 100 percent.
 static void add_channel(fbx_scene *s, const fbx_mesh *mesh, fbx_object *object, fbx_holder *holder,
                         json_t *lists[2]) {
   fbx_numbers full = sn_fbx_numbers(&s->tree, object->node, "FullWeights");
@@ -84,7 +84,7 @@ static void add_channel(fbx_scene *s, const fbx_mesh *mesh, fbx_object *object, 
   for (const fbx_link *link = NULL; (link = sn_fbx_below(object, link, "Geometry")) && s->tree.status == SN_OK;) {
     add_target(s, mesh, link->child, lists[0]);
     sn_gltf_push(&s->b, lists[1],
-                 sn_fbx_json_text(s, count > 1 ? link->child->name : object->name)); // what people see
+                 sn_fbx_json_text(s, count > 1 ? link->child->name : object->name)); // the name that artists see
   }
   if (full.count < (size_t)count) {
     full.values = sn_fbx_take(&s->tree, (size_t)count, sizeof *full.values);
@@ -135,7 +135,7 @@ static void add_positions(fbx_scene *s, const fbx_mesh *mesh) {
   if (positions) sn_gltf_put_floats(&s->b, mesh->attributes, "POSITION", positions, mesh->vertex_count, 3);
 }
 
-// A skinned mesh is put where it was bound and hangs beside the models, as glTF has it; any other hangs below its model.
+// A skinned mesh is placed where it was bound and is not below its model, as in glTF; any other is a child of its model.
 static void add_mesh(fbx_scene *s, fbx_mesh *mesh) {
   gltf_builder *b = &s->b;
   const fbx_model *model = mesh->model;

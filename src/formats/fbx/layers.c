@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What lies on a mesh of an FBX file: texture coordinates, colours, materials. A control point stays one vertex. What its
-// corners do not agree in is kept beside it, for formats that have it by corner (gltf_surface.c).
+// Texture coordinates, colours and materials of an FBX mesh. A control point stays one vertex; values that differ between its
+// corners go into extras, for formats that store them per corner (gltf/surface.c).
 #include "formats/fbx/scene.h"
 
 #include <math.h>
@@ -10,12 +10,12 @@ typedef enum layer_mapping { BY_CORNER, BY_VERTEX, BY_VERTICE, BY_POLYGON, ALL_S
 
 typedef struct fbx_layer {
   layer_mapping mapping;
-  size_t width, count; // numbers of an entry (0: a layer of indices alone), entries
+  size_t width, count; // numbers per entry (0: a layer of indices only), entries
   fbx_numbers values, indices;
-  bool direct; // the entries are in order
+  bool direct; // entries are in order, without indices
 } fbx_layer;
 
-// The mesh's layer of that kind, with its names of numbers and indices; count 0 where there is none that Sinew understands.
+// The mesh's layer of that kind; `names` are those of its numbers and indices. count 0: none, or an unsupported mapping.
 static fbx_layer load_layer(fbx_tree *tree, const fbx_mesh *mesh, const char *kind, const char *const names[2],
                             size_t width) {
   static const char *const mappings[] = {"ByPolygonVertex", "ByVertex", "ByVertice", "ByPolygon", "AllSame"};
@@ -32,7 +32,7 @@ static fbx_layer load_layer(fbx_tree *tree, const fbx_mesh *mesh, const char *ki
   return out;
 }
 
-// The entry of a corner; -1 where it has none.
+// Index of a corner's entry; -1: none.
 static int64_t entry_of(const fbx_layer *layer, const fbx_mesh *mesh, size_t corner) {
   size_t at = 0;
   if (layer->mapping == BY_CORNER) at = mesh->loops[corner];
@@ -68,12 +68,12 @@ static void add_uvs(fbx_scene *s, const fbx_mesh *mesh) {
   if (split) keep_beside(s, mesh, GLTF_CORNER_UVS, (gltf_data){uvs, (int)corners, GLTF_FLOAT, 2, 0, false});
 }
 
-// Of the first corner of every vertex: they say which weights to keep.
+// Colour of each vertex, from its first corner: colours lock weights (locks.c).
 static void add_colours(fbx_scene *s, const fbx_mesh *mesh) {
   fbx_layer layer = load_layer(&s->tree, mesh, "LayerElementColor", (const char *[]){"Colors", "ColorIndex"}, 4);
   float(*colours)[3] = layer.count ? sn_fbx_room(&s->tree, (size_t)mesh->vertex_count, sizeof *colours) : NULL;
   if (!colours) return;
-  for (size_t c = 3 * (size_t)mesh->triangle_count; c-- > 0;) { // the first corner is the last to be set
+  for (size_t c = 3 * (size_t)mesh->triangle_count; c-- > 0;) { // backwards, so that the first corner wins
     int64_t entry = entry_of(&layer, mesh, c);
     for (int k = 0; entry >= 0 && k < 3; k++)
       colours[mesh->corners[c]][k] = fminf(fmaxf(finite_number(layer.values.values[4 * entry + k]), 0), 1);
@@ -81,7 +81,7 @@ static void add_colours(fbx_scene *s, const fbx_mesh *mesh) {
   sn_gltf_put_floats(&s->b, mesh->attributes, "COLOR_0", colours, mesh->vertex_count, 3);
 }
 
-// Which material of the document every triangle has.
+// Material index of every triangle.
 static void add_material_numbers(fbx_scene *s, const fbx_mesh *mesh) {
   const fbx_object *model = mesh->model->object;
   int count = sn_fbx_count_below(model, "Material"), k = 0;
@@ -107,7 +107,7 @@ void sn_fbx_add_layers(fbx_scene *s, const fbx_mesh *mesh) {
   add_material_numbers(s, mesh);
 }
 
-// Names and colours of all materials.
+// Adds names and colours of all materials.
 void sn_fbx_add_materials(fbx_scene *s) {
   for (int o = 0; o < s->object_count; o++) {
     fbx_object *object = &s->objects[o];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Models of an FBX file: their tree, their transforms, and the nodes they become.
+// Models of an FBX file: hierarchy, transforms, and the nodes they become.
 #include "formats/fbx/scene.h"
 
 #include <math.h>
@@ -7,7 +7,7 @@
 
 // ---- transforms ------------------------------------------------------------------------------------------------------
 
-// Angles in degrees; the first axis of the order turns first.
+// Angles in degrees; the first axis of the order is applied first.
 static sn_quat euler(const double degrees[3], int order) {
   static const int axes[6][3] = {{0, 1, 2}, {0, 2, 1}, {1, 2, 0}, {1, 0, 2}, {2, 0, 1}, {2, 1, 0}};
   sn_quat q = sn_quat_identity();
@@ -22,11 +22,11 @@ static sn_quat euler(const double degrees[3], int order) {
 
 static sn_vec3 stretched(sn_vec3 v, sn_vec3 s) { return sn_vec3_make(v.x * s.x, v.y * s.y, v.z * s.z); }
 
-// The transform of a model with these nine numbers for translation, rotation and scale.
+// Transform of a model from its nine numbers for translation, rotation and scale.
 static fbx_trs local_of(const fbx_model *m, const double lcl[9]) {
   fbx_trs out = {.s = sn_vec3_make(lcl[6], lcl[7], lcl[8])};
   out.r = sn_quat_mul(sn_quat_mul(m->before, euler(lcl + 3, m->order)), m->after);
-  // what the rotation turns: the way from its pivot to the scaling pivot and back
+  // lever arm that R rotates: from the rotation pivot to the scaling pivot and back
   sn_vec3 arm = sn_vec3_sub(sn_vec3_add(m->scaling_offset, m->scaling_pivot), stretched(m->scaling_pivot, out.s));
   arm = sn_mat3_apply(sn_quat_to_mat3(out.r), sn_vec3_sub(arm, m->rotation_pivot));
   sn_vec3 start = sn_vec3_add(m->rotation_offset, m->rotation_pivot);
@@ -47,7 +47,7 @@ static void load_transform(fbx_scene *s, fbx_model *m) {
     m->lcl[3 * k] = part.x, m->lcl[3 * k + 1] = part.y, m->lcl[3 * k + 2] = part.z;
   }
   m->before = m->after = sn_quat_identity();
-  if (sn_fbx_property_number(o, "RotationActive", 0) != 0) { // without it these three have no effect
+  if (sn_fbx_property_number(o, "RotationActive", 0) != 0) { // otherwise these three have no effect
     m->before = rotation_property(o, "PreRotation");
     m->after = sn_quat_conjugate(rotation_property(o, "PostRotation"));
     m->order = (int)fmax(0, fmin(sn_fbx_property_number(o, "RotationOrder", 0), 6));
@@ -75,14 +75,14 @@ static void add_model(fbx_scene *s, fbx_object *object) {
   load_transform(s, object->model);
 }
 
-// Parents before their children, children in the order of the connections.
+// Parents before children, children in the order of their connections.
 void sn_fbx_load_models(fbx_scene *s) {
   const fbx_link *link = NULL;
   s->models = sn_fbx_take(&s->tree, (size_t)s->object_count, sizeof *s->models);
   if (!s->models) return;
   while ((link = sn_fbx_below(&s->objects[0], link, "Model")))
     if (!link->child->parent) add_model(s, link->child);
-  for (int o = 0; o < s->object_count; o++) // those that hang nowhere
+  for (int o = 0; o < s->object_count; o++) // models without a parent
     if (sn_fbx_is(s->objects[o].node, "Model") && !s->objects[o].parent) add_model(s, &s->objects[o]);
   for (int k = 0; k < s->model_count; k++) {
     for (link = NULL; (link = sn_fbx_below(s->models[k].object, link, "Model"));)
@@ -103,15 +103,15 @@ json_t *sn_fbx_json_text(fbx_scene *s, const char *text) {
   return value || !plain ? value : json_string(plain);
 }
 
-// A node between model and parent takes the parent's scale away: S^-1 behind the translation. (Rrs: that is all. RrSs: the model
-// gets the scale back, in its own axes.)
+// A buffer node between model and parent cancels the parent's scale: S^-1 after the translation. With Rrs that is all; with RrSs
+// the model gets the scale back in its local axes.
 static bool needs_buffer(fbx_model *m) {
   if (!m->parent) return false;
   m->uneven = m->uneven || m->parent->uneven;
   return m->inherit == FBX_RRS ? m->parent->scaled : m->inherit == FBX_RRSS && m->parent->uneven;
 }
 
-// The scale that a model has and hands on where rotations and scales are inherited apart.
+// Product of scales that a model passes on if rotation and scale are inherited separately.
 static sn_vec3 inherited_scale(const fbx_scene *s, const fbx_model *m, const fbx_moment *moment) {
   sn_vec3 out = sn_vec3_make(1, 1, 1);
   while (m) {

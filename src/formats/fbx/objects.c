@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The objects of an FBX file, their properties and their connections.
+// Objects of an FBX file, their properties and connections.
 #include "formats/fbx/scene.h"
 
 #include <math.h>
@@ -26,7 +26,7 @@ static bool same_name(const fbx_node *a, const char *name, size_t size) {
 }
 
 static const fbx_node *template_of(const fbx_scene *s, const fbx_node *object) {
-  enum { most = 256 }; // there are a few dozen kinds
+  enum { most = 256 }; // upper bound: FBX has a few dozen kinds
   const fbx_node *type = sn_fbx_child(&s->tree.root, "Definitions");
   type = type ? type->first : NULL;
   for (int k = 0; type && k < most; k++, type = type->next) {
@@ -92,7 +92,7 @@ void sn_fbx_load_objects(fbx_scene *s) {
     if (sn_fbx_says(kind, "OP")) link->property = sn_fbx_value(node, 3);
     if (link->child && link->parent && (sn_fbx_says(kind, "OO") || link->property)) link++;
   }
-  while (link > links) { // backwards: the first comes first, and is the one that counts
+  while (link > links) { // backwards, so that lists keep file order and the first parent wins
     link--;
     link->next_below = link->parent->below, link->parent->below = link;
     link->next_above = link->child->above, link->child->above = link;

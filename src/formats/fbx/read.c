@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// An FBX file becomes a glTF document in memory. Coordinates, axes and units are the file's.
+// Converts an FBX file to a glTF document in memory. Coordinates, axes and units are the file's.
 #include "formats/fbx/scene.h"
 
-// ---- what holds for the whole file -----------------------------------------------------------------------------------------
+// ---- global settings -------------------------------------------------------------------------------------------------------
 
 static double frame_rate(const fbx_object *settings) {
   static const double rates[] = {30, 120, 100,  60,         50, 48, 30, 30,         30 / 1.001, 30 / 1.001,
@@ -21,9 +21,9 @@ static void add_notes(fbx_scene *s, const fbx_object *settings) {
   if (centimetres > 0) sn_gltf_set(&s->b, extras, "unit_cm", json_real(centimetres));
 }
 
-// ---- a file of motion alone --------------------------------------------------------------------------------------------
+// ---- files without a mesh ----------------------------------------------------------------------------------------------
 
-// Without a mesh to bind, the skeleton are the models that move and those below them.
+// Without a mesh to bind, the joints are the animated models and their descendants.
 static void add_motion_skin(fbx_scene *s) {
   int *joints = sn_fbx_take(&s->tree, (size_t)s->model_count, sizeof *joints), count = 0;
   sn_affine *inverse = sn_fbx_take(&s->tree, (size_t)s->model_count, sizeof *inverse);
@@ -36,7 +36,7 @@ static void add_motion_skin(fbx_scene *s) {
   if (count > 0) sn_gltf_add_bound_skin(&s->b, count, joints, inverse);
 }
 
-// ---- all of it ------------------------------------------------------------------------------------------------------------
+// ---- the document ----------------------------------------------------------------------------------------------------------
 
 static void build(fbx_scene *s) {
   const fbx_node *global = sn_fbx_child(&s->tree.root, "GlobalSettings");

@@ -10,13 +10,13 @@ typedef struct skin_job {
   fbx_tree *tree;
   const fbx_mesh *mesh;
   int count, *joints; // nodes
-  sn_affine *to_bone; // from the mesh's coordinates, as bound
-  sn_affine bound;    // the mesh's coordinates to the world, when it was bound
+  sn_affine *to_bone; // from mesh coordinates, in the bind pose
+  sn_affine bound;    // mesh to world, in the bind pose
   bool has_bound;
-  gltf_influences *rows; // of every vertex
+  gltf_influences *rows; // per vertex
 } skin_job;
 
-// Sixteen numbers of a cluster, column after column, into *out; false where it has none.
+// Reads a column-major 4x4 matrix of a cluster; false if it has none.
 static bool read_matrix(fbx_tree *tree, const fbx_node *cluster, const char *name, sn_affine *out) {
   if (!sn_fbx_child(cluster, name)) return false;
   fbx_numbers m = sn_fbx_numbers(tree, cluster, name);
@@ -44,8 +44,7 @@ static void load_weights(skin_job *job, const fbx_node *cluster) {
   }
 }
 
-// Transform takes the mesh to the bone, TransformLink the bone to the world. Where one is missing, the default pose is the
-// bind pose.
+// Transform maps the mesh to the bone, TransformLink the bone to the world. If one is missing, the default pose is the bind pose.
 static void load_bind(skin_job *job, const fbx_node *cluster, const fbx_model *bone) {
   sn_affine world = bone->world, inverse, *to_bone = &job->to_bone[job->count];
   read_matrix(job->tree, cluster, "TransformLink", &world);
@@ -75,7 +74,7 @@ static void add_cluster(skin_job *job, const fbx_object *cluster) {
   job->count++;
 }
 
-// Vertices without any weight stay with the mesh's own model.
+// Vertices without weights follow the mesh's model.
 static void follow_model(skin_job *job) {
   bool any = false;
   for (int i = 0; i < job->mesh->vertex_count; i++) {
@@ -88,7 +87,7 @@ static void follow_model(skin_job *job) {
   job->to_bone[job->count++] = sn_affine_identity();
 }
 
-// The clusters of all skins of the mesh; room for one joint more.
+// Loads the clusters of all skins of the mesh; leaves room for one more joint.
 static void add_clusters(skin_job *job) {
   size_t room = 1;
   const fbx_link *deformer = NULL, *cluster;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// FBX as text: "Name: value, value { children }", one node to a line, arrays as "Name: *3 { a: 1,2,3 }".
+// Parses text FBX: "Name: value, value { children }", one node per line, arrays as "Name: *3 { a: 1,2,3 }".
 #include "formats/fbx/tree.h"
 
 #include <string.h>
@@ -9,7 +9,7 @@
 typedef struct text_reader {
   fbx_tree *tree;
   const char *p, *start, *end;
-  fbx_value *values; // of the node that is being read
+  fbx_value *values; // of the current node
   int count, room;
 } text_reader;
 
@@ -33,7 +33,7 @@ static void skip(text_reader *r, bool lines) {
   }
 }
 
-// Whether this character is next: then it is passed.
+// Consumes this character if it is next.
 static bool pass(text_reader *r, char c) {
   bool here = r->p < r->end && *r->p == c;
   r->p += here;
@@ -87,7 +87,7 @@ static void read_word(text_reader *r) {
   add_value(r, value);
 }
 
-// Values end at the end of the line, unless a comma stands before or behind it or text or a number begins the next one.
+// Values end at the line's end, unless a comma precedes or follows it or the next line begins with text or a number.
 static void read_values(text_reader *r) {
   bool more = false;
   r->count = r->room = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Binary FBX as a tree of nodes.
+// Parses binary FBX into a tree of nodes.
 #include "formats/fbx/tree.h"
 
 #include <ctype.h>
@@ -9,7 +9,7 @@
 #include "base/number.h"
 
 enum { header_size = 27 };
-static const char magic[] = "Kaydara FBX Binary  "; // and a zero
+static const char magic[] = "Kaydara FBX Binary  "; // followed by a zero
 
 void *sn_fbx_take(fbx_tree *tree, size_t count, size_t size) {
   enum { chunk_size = 1 << 16, alignment = 16 };
@@ -18,7 +18,7 @@ void *sn_fbx_take(fbx_tree *tree, size_t count, size_t size) {
   if (count > chunk_size / 4 / size) {
     out = sn_arena_alloc(tree->ctx, &tree->memory, count, size);
   } else {
-    size_t bytes = (count * size / alignment + 1) * alignment; // at least some: nothing is NULL but what failed
+    size_t bytes = (count * size / alignment + 1) * alignment; // never 0 bytes: NULL means failure
     if (bytes > tree->chunk_left) {
       tree->chunk = SN_NEW(tree->ctx, &tree->memory, uint8_t, chunk_size);
       tree->chunk_left = tree->chunk ? chunk_size : 0;
@@ -47,7 +47,7 @@ static size_t item_size(char item) {
   return item == 'd' || item == 'l' ? 8 : item == 'f' || item == 'i' ? 4 : item == 'b' || item == 'c' ? 1 : 0;
 }
 
-// Bytes of the value behind its type; 0 where they go past `end`.
+// Size of a value after its type byte; 0 if it reaches past `end`.
 static size_t array_value(const uint8_t *at, size_t left, char type, fbx_value *out) {
   if (left < 12) return 0;
   uint64_t encoding = sn_little(at + 4, 4);
@@ -107,7 +107,7 @@ static void read_values(fbx_tree *tree, fbx_node *node, size_t at, size_t end, u
   }
 }
 
-// The nodes from *at on, up to an empty record or `end`; they become the children of `parent`.
+// Reads nodes from `at` up to an empty record or `end`, as children of `parent`.
 static void read_nodes(fbx_tree *tree, fbx_node *parent, size_t at, size_t end, int depth) {
   int width = tree->version >= 7500 ? 8 : 4;
   size_t head = 3 * (size_t)width + 1;
@@ -144,7 +144,7 @@ fbx_tree sn_fbx_tree_parse(sn_context *ctx, const uint8_t *bytes, size_t size) {
   return out;
 }
 
-// ---- asking --------------------------------------------------------------------------------------------------------
+// ---- access --------------------------------------------------------------------------------------------------------
 
 bool sn_fbx_is(const fbx_node *node, const char *name) {
   return node->name_size == strlen(name) && memcmp(node->name, name, node->name_size) == 0;
@@ -191,7 +191,7 @@ const char *sn_fbx_parse_number(const char *text, const char *end, fbx_value *ou
   return behind;
 }
 
-// The bytes of an array, unpacked; NULL where that fails.
+// The bytes of an array, decompressed; NULL after a failure.
 static const uint8_t *unpack(fbx_tree *tree, const fbx_value *array) {
   size_t size = (size_t)array->count * item_size(array->item);
   if (!array->packed) return array->bytes;
@@ -223,7 +223,7 @@ static void decode(fbx_tree *tree, const fbx_value *array, double *out) {
   }
 }
 
-// Whether the bytes can be so many numbers; zlib packs at most about a thousand to one.
+// Whether the bytes can encode that many numbers: zlib compresses at most about 1000:1.
 static bool can_hold(const fbx_value *array) {
   size_t size = array->count * item_size(array->item);
   if (array->item == 't') return array->count <= array->size;

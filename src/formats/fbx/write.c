@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Mesh, skeleton, skin and clips as binary FBX: what Maya, Blender, Unity and Unreal import. Matrices are written column
-// after column; rotations are Euler angles in degrees, about x first.
+// Writes mesh, skeleton, skin and clips as binary FBX for Maya, Blender, Unity and Unreal. Matrices are column-major; rotations are
+// Euler angles in degrees, x first.
 #include <math.h>
 #include <string.h>
 
 #include "formats/fbx/bytes.h"
 #include "formats/gltf/gltf.h"
 
-// Numbers of the objects: any, as long as each has its own.
+// Object ids, arbitrary but unique.
 enum {
   id_geometry = 1000001,
   id_mesh,
@@ -28,16 +28,16 @@ typedef struct fbx_job {
   const sn_gltf_out *what;
   const char *path;
   int joint_count;
-  sn_surface surface; // of the base; no triangles have anything where there is none
-  sn_affine *rest;  // of the joints, without scale: Blender's bones have none at rest, and the skin does not need it
-  sn_affine *local; // of one frame
-  double *angles;   // the joints' of the frame before
+  sn_surface surface; // of the base; empty if there is none
+  sn_affine *rest;  // of the joints, without scale: Blender's bones have no rest scale, and the skin does not need it
+  sn_affine *local; // of the current frame
+  double *angles;   // of the joints in the previous frame
 } fbx_job;
 
 static const char *const lcl[] = {"Lcl Translation", "Lcl Rotation", "Lcl Scaling"};
 static const char *const axes[] = {"d|X", "d|Y", "d|Z"};
 
-// Column after column.
+// Column-major.
 typedef struct matrix {
   double m[16];
 } matrix;
@@ -54,13 +54,13 @@ typedef struct trs {
   double t[3], r[3], s[3];
 } trs;
 
-// Angles of R = Rz Ry Rx in degrees, each as near as whole turns allow to `near`.
+// Euler angles of R = Rz Ry Rx in degrees, each the multiple of 360 closest to `near`.
 static void euler(sn_mat3 m, const double near[3], double out[3]) {
   double y = asin(fmax(-1, fmin(1, -m.m[2][0])));
   double x, z;
   if (fabs(m.m[2][0]) < 1 - 1e-12) {
     x = atan2(m.m[2][1], m.m[2][2]), z = atan2(m.m[1][0], m.m[0][0]);
-  } else { // x and z turn about the same axis
+  } else { // gimbal lock: x and z rotate about the same axis
     x = near[0] * SN_PI / 180;
     double other = atan2(-m.m[0][1], m.m[1][1]);
     z = m.m[2][0] < 0 ? other + x : other - x;
@@ -81,7 +81,7 @@ static void euler(sn_mat3 m, const double near[3], double out[3]) {
 }
 
 static trs split(fbx_job *job, int joint, sn_affine a, const double near[3]) {
-  static const double shear_limit = 1e-3; // of a pose: what FBX cannot hold
+  static const double shear_limit = 1e-3; // shear, which FBX cannot represent
   sn_vec3 t, s;
   sn_quat q;
   double lost = sn_affine_to_trs(a, &t, &q, &s);
@@ -106,7 +106,7 @@ static sn_affine without_scale(sn_affine rest) {
   return sn_affine_make(rotation, sn_affine_translation(rest));
 }
 
-// Joint transforms relative to their parents; `pose` NULL: in the rest pose.
+// Joint transforms relative to their parents; `pose` NULL: the rest pose.
 static void local_transforms(fbx_job *job, const sn_affine *pose) {
   const sn_skeleton *skeleton = job->what->skeleton;
   for (int j = 0; j < skeleton->joint_count; j++) {
@@ -122,12 +122,12 @@ static void local_transforms(fbx_job *job, const sn_affine *pose) {
 
 // ---- the mesh: positions, triangles, texture coordinates, materials ---------------------------------------------------
 
-// A mesh without materials gets one.
+// At least one: a mesh without materials gets a default.
 static int material_count(const sn_surface *surface) {
   return surface->material_count > 0 ? surface->material_count : 1;
 }
 
-// Numbered from `id` on.
+// Writes the materials with ids from `id` on.
 static void put_materials(fbx *f, int64_t id, const sn_surface *surface) {
   for (int k = 0; k < material_count(surface); k++) {
     bool given = k < surface->material_count;
@@ -140,7 +140,7 @@ static void put_materials(fbx *f, int64_t id, const sn_surface *surface) {
   }
 }
 
-// Two numbers for every corner. FBX counts v from below.
+// Texture coordinates per corner. In FBX v points up.
 static void put_uvs(fbx *f, const sn_surface *surface, size_t corners, sn_arena *scratch) {
   double *uvs = SN_ROOM(f, scratch, 2 * corners, sizeof *uvs);
   int32_t *numbers = SN_ROOM(f, scratch, corners, sizeof *numbers);
@@ -154,7 +154,7 @@ static void put_uvs(fbx *f, const sn_surface *surface, size_t corners, sn_arena 
              uvs, 2 * corners, numbers, corners);
 }
 
-// The material of every triangle; those without one have the first.
+// Material index per triangle; triangles without one get the first.
 static void put_material_layer(fbx *f, const sn_surface *surface, size_t triangles, sn_arena *scratch) {
   bool several = surface->material_count > 1;
   int32_t *numbers = SN_ROOM(f, scratch, several ? triangles : 1, sizeof *numbers);
@@ -174,7 +174,7 @@ static void put_geometry(fbx *f, int64_t id, const sn_mesh *mesh, const sn_surfa
   for (size_t k = 0; corners && k < 3 * n; k++) positions[k] = (double)mesh->positions[k / 3][k % 3];
   for (size_t c = 0; corners && c < 3 * m; c++) {
     int vertex = mesh->triangles[c / 3][c % 3];
-    corners[c] = c % 3 < 2 ? vertex : ~vertex; // the end of a face
+    corners[c] = c % 3 < 2 ? vertex : ~vertex; // the complement ends a polygon
   }
   sn_fbx_put(f, "Geometry: %L, %N, 'Mesh' { GeometryVersion: 124 Vertices: %d PolygonVertexIndex: %i", id, "mesh",
              "Geometry", positions, 3 * n, corners, 3 * m);
@@ -189,14 +189,14 @@ static void put_geometry(fbx *f, int64_t id, const sn_mesh *mesh, const sn_surfa
 
 static void put_head(fbx *f) {
   static const uint8_t file_id[16] = {0x28, 0xb3, 0x2a, 0xeb, 0xb6, 0x24, 0xcc, 0xc2,
-                                      0xbf, 0xc8, 0xb0, 0x2a, 0xa9, 0x2b, 0xfc, 0xf1}; // of the time below
+                                      0xbf, 0xc8, 0xb0, 0x2a, 0xa9, 0x2b, 0xfc, 0xf1}; // matches the time below
   sn_fbx_put(f,
              "FBXHeaderExtension: { FBXHeaderVersion: 1003 FBXVersion: %I EncryptionType: 0 Creator: %S } FileId: %R"
              " CreationTime: '1970-01-01 10:00:00:000' Creator: %S",
              FBX_VERSION, "Sinew " SN_VERSION, file_id, sizeof file_id, "Sinew " SN_VERSION);
 }
 
-// Our units are glTF's metres: a hundred of FBX's centimetres. The time mode 14 is the rate that follows.
+// Unit scale 100: glTF's metres in FBX's centimetres. Time mode 14: the custom rate that follows.
 static void put_settings(fbx *f, double fps, double seconds) {
   static const char *const axes_of[] = {"UpAxis",    "UpAxisSign",    "FrontAxis",      "FrontAxisSign",
                                         "CoordAxis", "CoordAxisSign", "OriginalUpAxis", "OriginalUpAxisSign"};
@@ -237,7 +237,7 @@ static void put_definitions(fbx_job *job) {
   sn_fbx_put(f, "}");
 }
 
-// InheritType 1: matrices multiply.
+// InheritType 1 (RSrs): matrices multiply.
 static void put_model(fbx *f, int64_t id, const char *name, const char *type, const trs *place) {
   sn_fbx_put(f, "Model: %L, %N, %S { Version: 232 Properties70: { P: 'InheritType', 'enum', '', '', 1", id, name,
              "Model", type);
@@ -294,7 +294,7 @@ static void put_skin(fbx_job *job) {
   for (int j = 0; f->status == SN_OK && j < job->joint_count; j++) put_cluster(job, j, indices, weights);
 }
 
-// The mesh stands at the origin.
+// The mesh's bind matrix is the identity.
 static void put_bind_pose(fbx_job *job) {
   sn_fbx_put(&job->f, "Pose: %L, %N, 'BindPose' { Type: 'BindPose' Version: 100 NbPoseNodes: %I", (int64_t)id_pose,
              "bind", "Pose", 1 + job->joint_count);
@@ -329,7 +329,7 @@ static void put_curve_node(fbx *f, int64_t id, const char *name, const float *fi
   sn_fbx_put(f, "} }");
 }
 
-// values: nine numbers of every joint, each at all frames.
+// values: nine numbers per joint, each at all frames.
 static void sample_clip(fbx_job *job, const sn_gltf_clip_out *clip, float *values) {
   int count = clip->frame_count;
   memset(job->angles, 0, 3 * (size_t)job->joint_count * sizeof *job->angles);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Buffer views and accessors: bounds are checked here once; decoding then only checks the values.
+// Buffer views and accessors: bounds are checked once, here; decoding only checks values.
 #include "formats/gltf/gltf.h"
 
 #include <limits.h>
@@ -7,7 +7,7 @@
 
 #include "base/number.h"
 
-// Component types from GLTF_BYTE on: bytes, and the integer that stands for 1 where they are normalised.
+// Component types from GLTF_BYTE on: size in bytes, and the integer that maps to 1 when normalised.
 static const struct {
   size_t size;
   double one;
@@ -38,12 +38,12 @@ static void load_view(sn_gltf *gltf, int index, const json_t *json) {
   gltf->views[index] = (gltf_view){bytes, (size_t)size, (size_t)stride, buffer};
 }
 
-// How elements lie in a view.
+// Layout of elements in a view.
 typedef struct elements {
   size_t count, size, stride; // bytes
 } elements;
 
-// Where they begin: in view `index`, from the object's byteOffset on.
+// Address of the elements: in view `index`, from the object's byteOffset.
 static const uint8_t *locate(const sn_gltf *gltf, gltf_object *o, int index, elements e) {
   int64_t offset = sn_gltf_integer(o, "byteOffset", 0, INT64_MAX, 0);
   if (o->r->status != SN_OK) return NULL;
@@ -99,7 +99,7 @@ static void load_accessor(sn_gltf *gltf, int index, const json_t *json) {
   if (width == 0) gltf_object_fail(&o, SN_BAD_FILE, "its type is '%.20s'", type ? type : "");
   if (o.r->status != SN_OK) return;
   size_t element = (size_t)width * size;
-  if (type[0] == 'M') { // the columns of a matrix begin at multiples of four bytes
+  if (type[0] == 'M') { // matrix columns begin at multiples of four bytes
     size_t rows = width == 4 ? 2 : width == 9 ? 3 : 4;
     element = rows * ((rows * size + 3) / 4 * 4);
   }
@@ -161,14 +161,14 @@ static float float_at(const uint8_t *bytes, int component, bool normalize) {
   return (float)(normalize ? fmax((double)integer / components[component - GLTF_BYTE].one, -1) : (double)integer);
 }
 
-// Where decoded numbers go: one of the two.
+// Destination of decoded numbers: floats or integers.
 typedef struct destination {
   float *floats;
   uint32_t *integers;
   bool normalize;
 } destination;
 
-// The numbers of element `i`.
+// Decodes the numbers of element `i`.
 static void decode_element(const gltf_accessor *accessor, const uint8_t *bytes, size_t i, const destination *to) {
   size_t size = sn_gltf_component_size(accessor->component), at = i * (size_t)accessor->width;
   for (int k = 0; k < accessor->width; k++, bytes += size, at++) {
@@ -184,7 +184,7 @@ static void decode(sn_reader *r, const gltf_accessor *accessor, int index, const
   if (!accessor->bytes) memset(out, 0, (size_t)accessor->count * width * sizeof(float));
   for (size_t i = 0; accessor->bytes && i < (size_t)accessor->count; i++)
     decode_element(accessor, accessor->bytes + i * accessor->stride, i, to);
-  for (int64_t i = 0, before = -1; i < accessor->sparse_count && r->status == SN_OK; i++) { // they must ascend
+  for (int64_t i = 0, before = -1; i < accessor->sparse_count && r->status == SN_OK; i++) { // indices must ascend
     int64_t at = integer_at(accessor->sparse_indices + (size_t)i * size, accessor->sparse_component);
     if (at > before && at < accessor->count) {
       decode_element(accessor, accessor->sparse_values + (size_t)i * element, (size_t)at, to);

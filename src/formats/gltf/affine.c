@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Any affine map as two nested translation-rotation-scale nodes: M = U S V^T, with an outer node of
-// rotation U and scale S and an inner one of rotation V^T. The factors are not unique; they are chosen to be continuous
-// from key to key, or a player that interpolates them would show garbage between the keys.
+// Represents any affine map by two nested translation-rotation-scale nodes: M = U S V^T, outer node with rotation U and scale S,
+// inner node with rotation V^T. The factors are not unique; they are chosen continuous from key to key, because players interpolate
+// them.
 #include "formats/gltf/out.h"
 
 // For nearly rigid bones U and V are undetermined. M S2^-1 with a constant S2 of three different scales determines them.
@@ -9,7 +9,7 @@ const sn_vec3 sn_gltf_inner_scale = {0.6, 1, 1.6};
 
 static sn_mat3 scale_columns(sn_mat3 a, sn_vec3 s) { return sn_mat3_mul(a, sn_mat3_diagonal(s.x, s.y, s.z)); }
 
-// Singular values with rotations for U and V: where one of them mirrors, its third column and s3 change sign.
+// SVD with rotations U and V: if one is a reflection, its third column and s3 change sign.
 static void rotation_svd(sn_mat3 a, sn_mat3 *u, sn_vec3 *s, sn_mat3 *v) {
   sn_mat3_svd(a, u, s, v);
   if (sn_mat3_determinant(*u) < 0) *u = scale_columns(*u, sn_vec3_make(1, 1, -1)), s->z = -s->z;
@@ -69,7 +69,7 @@ static sn_affine compose(const gltf_factors *f, bool inner_scale) {
   return sn_affine_mul(outer, sn_affine_from_trs(sn_vec3_make(0, 0, 0), f->inner, s2));
 }
 
-// Half-way between two maps: rotation by slerp, stretch by mean.
+// Halfway between two maps: rotation by slerp, stretch by mean.
 static sn_mat3 halfway(sn_mat3 a, sn_mat3 b) {
   sn_mat3 ra, pa, rb, pb;
   sn_mat3_polar(a, &ra, &pa);

@@ -9,7 +9,7 @@
 
 // ---- loading ---------------------------------------------------------------------------------------------------
 
-// Which of `count` names the text is; `absent` without a text, -1 where it is none of them.
+// Index of the text among `count` names; `absent` if it is NULL, -1 if it is unknown.
 static int find_name(const char *text, const char *const *names, int count, int absent) {
   for (int k = 0; text && k < count; k++)
     if (strcmp(text, names[k]) == 0) return k;
@@ -24,7 +24,7 @@ static void check_times(const gltf_object *o, const gltf_channel *channel) {
   }
 }
 
-// The keys of a channel, from the sampler that `o` is.
+// Reads the keys of a channel from the sampler `o`.
 static void load_sampler(sn_gltf *gltf, gltf_object *o, gltf_channel *channel) {
   static const char *const interpolations[] = {"LINEAR", "STEP", "CUBICSPLINE"};
   int input = sn_gltf_index(o, "input", gltf->accessor_count, true);
@@ -51,7 +51,7 @@ static void load_sampler(sn_gltf *gltf, gltf_object *o, gltf_channel *channel) {
   if (channel->times) channel->values = sn_gltf_floats_kept(gltf, output, rotation || weights);
 }
 
-// False for channels without a node, or with a path that some extension defines: they are not for us.
+// False for channels without a node or with an extension's path: they are ignored.
 static bool load_channel(sn_gltf *gltf, gltf_object *o, const json_t *samplers, gltf_channel *channel) {
   static const char *const paths[] = {"translation", "rotation", "scale", "weights"};
   const json_t *json = o->json, *target = json_object_get(json, "target");
@@ -140,8 +140,8 @@ sn_status sn_gltf_find_clip(sn_context *ctx, const sn_gltf *gltf, const char *na
 
 // ---- sampling ------------------------------------------------------------------------------------------------------------
 
-// The key at or before t and how far the way to the next one has gone. Times are floats in the file: a t that is a key
-// but for rounding is that key, or STEP would show the one before.
+// The key at or before t, and the interpolation parameter to the next. Times are floats in the file: a t that equals a key up to
+// rounding is that key, or STEP would return the one before.
 static int find_key(const gltf_channel *channel, double t, double *along) {
   double slack = 2 * FLT_EPSILON * fabs(t);
   int low = 0, high = channel->key_count;
@@ -156,8 +156,7 @@ static int find_key(const gltf_channel *channel, double t, double *along) {
   return low;
 }
 
-// Component k of the spline between keys `key` and `key + 1` (glTF 2.0, appendix C): every key holds its in-tangent,
-// value and out-tangent.
+// Component k of the spline between keys `key` and `key + 1` (glTF 2.0, appendix C): a key is in-tangent, value and out-tangent.
 static double cubic(const gltf_channel *channel, int key, double s, int k) {
   size_t width = (size_t)channel->width;
   const float *here = channel->values + (size_t)key * 3 * width + k, *next = here + 3 * width;
@@ -199,7 +198,7 @@ static void animate(gltf_node *node, const gltf_channel *channel, double t) {
   if (channel->path == GLTF_ROTATION) node->rotation = sn_quat_normalize((sn_quat){v[0], v[1], v[2], v[3]});
 }
 
-// The document's nodes at time t, in `scratch`; NULL when memory runs out.
+// The document's nodes at time t, in `scratch`; NULL: no memory.
 static gltf_node *nodes_at(sn_context *ctx, const sn_gltf *gltf, int clip, double t, sn_arena *scratch) {
   gltf_node *nodes = SN_NEW(ctx, scratch, gltf_node, gltf->node_count);
   if (!nodes) return NULL;
@@ -225,7 +224,7 @@ static sn_status check_request(sn_context *ctx, const sn_gltf *gltf, int clip, d
   return isfinite(t) ? SN_OK : sn_fail(ctx, SN_BAD_INPUT, "%s: a clip cannot be sampled at time %g", gltf->name, t);
 }
 
-// Nodes and their world transforms at time t; NULL where that fails.
+// Nodes and their world transforms at time t; NULL after a failure.
 static sn_affine *globals_at(sn_context *ctx, const sn_gltf *gltf, int clip, double t, sn_arena *scratch,
                              gltf_node **nodes) {
   *nodes = check_request(ctx, gltf, clip, t) == SN_OK ? nodes_at(ctx, gltf, clip, t, scratch) : NULL;
@@ -259,7 +258,7 @@ sn_status sn_gltf_morph_weights(sn_context *ctx, const sn_gltf *gltf, int clip, 
 
 // ---- deforming ---------------------------------------------------------------------------------------------------------
 
-// Vertex i with its targets' weights; with `only` (may be NULL) that target alone, at weight 1.
+// Vertex i with its morph targets applied; with `only` (may be NULL) that target alone, at weight 1.
 static sn_vec3 morphed(const gltf_part *part, const double *weights, const gltf_morph *only, int i) {
   sn_vec3 p = sn_vec3_from(part->positions[i]);
   for (int k = 0; k < part->target_count; k++) {

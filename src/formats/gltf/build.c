@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A glTF document under construction, and writing it.
+// Builds and writes a glTF document.
 #include "formats/gltf/out.h"
 
 #include <limits.h>
@@ -29,7 +29,7 @@ void sn_gltf_set(gltf_builder *b, json_t *object, const char *key, json_t *value
 }
 
 void sn_gltf_set_text(gltf_builder *b, json_t *object, const char *key, const char *text, const char *fallback) {
-  json_t *value = json_string(text); // NULL for what is not UTF-8
+  json_t *value = json_string(text); // NULL if it is not UTF-8
   sn_gltf_set(b, object, key, value ? value : json_string(fallback));
 }
 
@@ -95,7 +95,7 @@ size_t sn_gltf_add_bytes(gltf_builder *b, const void *bytes, size_t size) {
   size_t offset = b->data.size, padded = (size + 3) / 4 * 4;
   uint8_t *to = b->status == SN_OK ? sn_grow(b->ctx, &b->data, padded) : NULL;
   if (!to && b->status == SN_OK) b->status = b->ctx->error.status;
-  if (to && size > 0) memcpy(to, bytes, size); // what pads it is zero
+  if (to && size > 0) memcpy(to, bytes, size); // the padding is already zero
   return offset;
 }
 
@@ -208,16 +208,16 @@ int sn_gltf_add_bound_skin(gltf_builder *b, int count, const int *joints, const 
 
 // ---- files -----------------------------------------------------------------------------------------------------------
 
-// A binary goes when a newer one of this document appears.
+// Writes a file. A binary also deletes this document's older binaries.
 static sn_status write_bytes(sn_context *ctx, const char *path, const void *bytes, size_t size, bool binary) {
   sn_writer writer;
   SN_TRY(sn_writer_open(ctx, path, &writer));
   sn_write(&writer, bytes, size);
-  if (binary && strlen(path) < NAME_MAX) sn_writer_supersedes(&writer); // a name that was cut may be another's, too
+  if (binary && strlen(path) < NAME_MAX) sn_writer_supersedes(&writer); // a truncated name may be another's
   return sn_writer_commit(ctx, &writer);
 }
 
-// The document appears after the binary that it names.
+// Publishes the document after the binary that it names.
 static sn_status write_pair(sn_context *ctx, const char *path, const char *text, const char *bin_path,
                             const gltf_builder *b) {
   sn_outputs together;
@@ -255,8 +255,8 @@ static sn_status write_glb(gltf_builder *b, const char *path, const char *text) 
   return sn_writer_commit(b->ctx, &writer);
 }
 
-// "walk.0123abcd.bin" of "out/walk.gltf", as a URI and as a path. The digits are those of its contents: a document never
-// stands beside a binary that is not its own, also where a process dies between the two or two processes write both.
+// "walk.0123abcd.bin" for "out/walk.gltf", as a URI and as a path. The digits hash its contents, so a document never refers to
+// another version's binary, even if the process dies between the two files or two processes write both.
 static bool binary_name(gltf_builder *b, const char *path, char **uri, char **bin_path) {
   const char *last = strrchr(path, '/');
   size_t folder = last ? (size_t)(last + 1 - path) : 0, most = folder + NAME_MAX - strlen(".01234567.bin");
@@ -271,7 +271,7 @@ static bool binary_name(gltf_builder *b, const char *path, char **uri, char **bi
   return *uri != NULL;
 }
 
-// The one buffer; what the base said about its first buffer (name, extras) stays.
+// Sets the only buffer; keeps name and extras of the base's first buffer.
 static void set_buffer(gltf_builder *b, const char *uri) {
   json_t *old = json_array_get(json_object_get(b->root, "buffers"), 0),
          *buffer = old ? json_incref(old) : json_object();

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Parts without a skin that nodes move (doors, wheels, eyes): the nearest node at or above them that an animation moves becomes a
-// joint, which carries them. Parts that nothing moves get one joint that stands still, where there are joints at all.
+// Unskinned parts (doors, wheels, eyes): the nearest animated node at or above a part becomes a joint that moves it. Parts that
+// nothing moves get one static joint, if the document has joints at all.
 #include "formats/gltf/gltf.h"
 
 #include <string.h>
 
-// Nodes that some animation moves, turns or scales. What the channels say is checked when they are loaded.
+// Marks the nodes with animated translation, rotation or scale. Channels are validated later, when they are loaded.
 static void mark_moving(const sn_gltf *gltf, bool *moves) {
   size_t a, c;
   json_t *animation, *channel;
@@ -21,10 +21,10 @@ static void mark_moving(const sn_gltf *gltf, bool *moves) {
 }
 
 typedef struct carry_job {
-  int *joint, *carrier; // of every node: its joint; the nearest node at or above it that is a joint or moves
+  int *joint, *carrier; // per node: its joint; the nearest node at or above it that is a joint or moves
   bool *moves, *wanted; // wanted: becomes a joint
   sn_affine *globals;
-  int still; // the first part that nothing moves, -1 for none
+  int still; // the first part that does not move, -1: none
 } carry_job;
 
 static bool invertible(sn_affine map) {
@@ -36,7 +36,7 @@ static int find_carriers(const sn_gltf *gltf, carry_job *job) {
   int count = 0;
   for (int at = 0; at < gltf->node_count; at++) {
     int k = gltf->order[at], parent = gltf->nodes[k].parent;
-    // a node that the default pose scales to nothing cannot be bound
+    // a node with a singular default transform cannot be bound
     bool can = job->joint[k] >= 0 || (job->moves[k] && invertible(job->globals[k]));
     job->carrier[k] = can ? k : parent < 0 ? -1 : job->carrier[parent];
   }

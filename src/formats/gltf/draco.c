@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// KHR_draco_mesh_compression: accessors whose data are only there in compressed form get views of a new buffer, in the
-// document's JSON too, so that nothing behind this knows of it. Draco is not ours to mend: it runs in a child process, which
-// fills memory that both share and that is laid out here, by what the accessors say.
+// KHR_draco_mesh_compression: accessors that have only compressed data get views of a new buffer, in the document's JSON too, so
+// later code sees a plain document. The Draco library is not trusted with malformed files: it runs in a child process, which fills
+// shared memory laid out here from the accessors.
 #include "formats/common/child.h"
 #include "formats/gltf/draco.h"
 #include "formats/gltf/gltf.h"
@@ -13,7 +13,7 @@
 
 static const char extension[] = "KHR_draco_mesh_compression";
 
-// An accessor that Draco's data fill.
+// An accessor whose data come from Draco.
 typedef struct filled {
   int accessor;
   size_t offset, size, stride; // in the shared memory; stride 0: tightly packed
@@ -28,18 +28,18 @@ typedef struct draco_job {
   sn_draco_piece *pieces;
   char (*places)[64];
   filled *list;
-  bool *taken; // of every accessor
+  bool *taken; // per accessor: already assigned
   size_t size;
   uint8_t *shared;
 } draco_job;
 
-// ---- what there is to decode -----------------------------------------------------------------------------------------------
+// ---- collecting the primitives to decode -----------------------------------------------------------------------------------
 
 static bool lacks_data(const draco_job *job, int accessor) {
   return accessor >= 0 && !job->gltf->accessors[accessor].bytes && !job->taken[accessor];
 }
 
-// Room for an accessor's elements; NULL after a failure.
+// Reserves memory for an accessor's elements; NULL after a failure.
 static const filled *reserve(draco_job *job, int accessor, bool indices) {
   const gltf_accessor *a = &job->gltf->accessors[accessor];
   size_t element = (size_t)a->width * sn_gltf_component_size(a->component), stride = (element + 3) / 4 * 4;
@@ -100,13 +100,13 @@ static void add_primitive(draco_job *job, gltf_object *o, const json_t *packed) 
     const filled *room = reserve(job, indices, true);
     if (room) piece.wants_indices = true, piece.indices_at = room->offset;
   }
-  if (job->r->status != SN_OK || job->filled_count == before) return; // nothing is missing: a second copy
+  if (job->r->status != SN_OK || job->filled_count == before) return; // all data exist uncompressed
   snprintf(job->places[job->piece_count], sizeof *job->places, "%s", o->place);
   job->pieces[job->piece_count++] = piece;
 }
 
 static void find_pieces(draco_job *job) {
-  int most = job->gltf->accessor_count; // each is filled once, and every piece fills one
+  int most = job->gltf->accessor_count; // every piece fills at least one accessor, each once
   job->pieces = SN_TAKE(job->r, &job->scratch, sn_draco_piece, most);
   job->places = SN_ROOM(job->r, &job->scratch, (size_t)most, sizeof *job->places);
   job->list = SN_TAKE(job->r, &job->scratch, filled, most);
@@ -157,7 +157,7 @@ static void run(draco_job *job) {
   }
 }
 
-// ---- the document as it would be without the compression ----------------------------------------------------------------
+// ---- rewriting the document without the compression -----------------------------------------------------------------------
 
 static bool describe_view(json_t *root, const filled *f, int buffer) {
   json_t *views = json_object_get(root, "bufferViews");

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the glTF files of this folder share. A document is checked and decoded completely when it is parsed, so that
-// sampling it afterwards needs no checks.
+// Declarations shared by the glTF files. Loading a document checks and decodes all of it, so sampling needs no checks.
 #ifndef SINEW_FORMATS_GLTF_GLTF_H
 #define SINEW_FORMATS_GLTF_GLTF_H
 
@@ -21,7 +20,7 @@ enum {
   GLTF_MAX_INFLUENCES = 8
 };
 
-// Names of what a document that was made of an FBX says beside the standard, in extras.
+// Extras of documents converted from FBX: data for which glTF has no standard place.
 #define GLTF_CORNER_UVS "corner_uvs" // of a primitive: accessor with the texture coordinates of every corner
 #define GLTF_TRIANGLE_MATERIALS "triangle_materials" // of a primitive: accessor with the material of every triangle
 #define GLTF_BOUND_IN_SCENE "bound_in_scene"         // of the asset: skins are bound in the scene's space
@@ -48,27 +47,27 @@ typedef struct gltf_accessor {
 } gltf_accessor;
 
 typedef struct gltf_node {
-  const char *name; // NULL where it has none
+  const char *name; // NULL: none
   int parent, mesh, skin;
   bool in_scene, has_matrix;
   sn_affine matrix;
   sn_vec3 translation, scale;
   sn_quat rotation;
-  int weight_count; // of its mesh's morph targets
+  int weight_count; // number of its mesh's morph targets
   double *weights;
 } gltf_node;
 
 typedef struct gltf_skin {
   int joint_count, *joints; // into the document's joint list
-  sn_affine place;          // bind space to the scene's (space.c)
+  sn_affine place;          // S: bind space to scene space (space.c)
 } gltf_skin;
 
-// The joints of all skins in use: the first skin's, then those that other skins add. A node that two skins bind in
-// different poses is two joints.
+// The joints of all skins in use: those of the first skin, then those that other skins add. A node bound by two skins in different
+// poses becomes two joints.
 typedef struct gltf_joint {
-  int node, skin; // skin: the first that has it; -1: none, it carries parts that have none
+  int node, skin; // skin: the first that has it; -1: none, it moves unskinned parts
   const char *name;
-  sn_affine inverse_bind; // of the skin's place: B S^-1
+  sn_affine inverse_bind; // with the skin's place applied: B S^-1
 } gltf_joint;
 
 // One primitive of the document's meshes, as a range of the flattened mesh.
@@ -80,11 +79,11 @@ typedef struct gltf_range {
 typedef struct gltf_part {
   gltf_range range;
   bool skinned;
-  int joint;                   // of a part that is not skinned: what carries it, -1 for none
-  sn_affine place;             // its own coordinates to those of the flattened mesh
-  const float (*positions)[3]; // in its own coordinates
+  int joint;                   // of an unskinned part: the joint that moves it, -1: none
+  sn_affine place;             // local coordinates to those of the flattened mesh
+  const float (*positions)[3]; // in local coordinates
   int target_count;
-  const float (*deltas)[3]; // target_count * vertex_count, its own coordinates
+  const float (*deltas)[3]; // target_count * vertex_count, in local coordinates
 } gltf_part;
 
 typedef enum gltf_path { GLTF_TRANSLATION, GLTF_ROTATION, GLTF_SCALE, GLTF_WEIGHTS } gltf_path;
@@ -106,11 +105,11 @@ typedef struct gltf_clip {
 // A morph target of one node's mesh.
 typedef struct gltf_morph {
   int node, target;
-  const char *name; // no two alike
+  const char *name; // unique
 } gltf_morph;
 
 struct sn_gltf {
-  sn_reader reader;    // while it is loaded
+  sn_reader reader;    // during loading
   char *name, *folder; // folder NULL: no external files
   json_t *json;
   sn_file file;
@@ -120,27 +119,27 @@ struct sn_gltf {
   int buffer_room;
   gltf_view *views;
   gltf_accessor *accessors;
-  float **decoded; // of every accessor, where it was needed whole
+  float **decoded; // per accessor: its floats, if they were needed whole
   size_t budget;   // bytes that may still be decoded
   gltf_node *nodes;
   int *order;      // all nodes, parents before children
-  bool from_fbx;   // made of an FBX file
-  int still_joint; // carries parts that nothing moves; 0 where there is none
+  bool from_fbx;   // converted from an FBX file
+  int still_joint; // the joint of parts that do not move; 0: none
   gltf_skin *skins;
   gltf_joint *joints;
   gltf_part *parts;
   int vertex_count, triangle_count;
   int (*triangles)[3];
-  sn_skin skin; // of the flattened mesh; vertex_count 0 where there are no joints
+  sn_skin skin; // of the flattened mesh; vertex_count 0 without joints
   gltf_clip *clips;
   int morph_count;
   gltf_morph *morphs;
   sn_arena memory;
 };
 
-// ---- json.c: values out of JSON ------------------------------------------------------------------------------
+// ---- json.c: reading JSON values -----------------------------------------------------------------------------
 
-// An object that is being read. Messages about it begin with `place` ("accessor 5").
+// The object being read. Error messages about it begin with `place` ("accessor 5").
 typedef struct gltf_object {
   sn_reader *r;
   const json_t *json;
@@ -155,45 +154,45 @@ typedef struct gltf_object {
 
 gltf_object sn_gltf_object(sn_reader *r, const json_t *json, const char *place, ...)
   __attribute__((format(printf, 3, 4)));
-// The array json[key] and its length; NULL and 0 where it is absent. Fails where it is no array of objects.
+// The array json[key] and its length; NULL and 0 if absent. Fails if it is not an array of objects.
 int sn_gltf_objects(sn_reader *r, const json_t *json, const char *key, json_t **out);
-// An integer from low to high, also after a failure; `absent` where it is missing, or a failure for GLTF_REQUIRED.
+// An integer from low to high, even after a failure; `absent` if the key is missing, or a failure for GLTF_REQUIRED.
 int64_t sn_gltf_integer(gltf_object *o, const char *key, int64_t low, int64_t high, int64_t absent);
-// An index into `count` things; -1 where it is missing, a failure where `required`.
+// An index below `count`; -1 if the key is missing, a failure if `required`.
 int sn_gltf_index(gltf_object *o, const char *key, int count, bool required);
-// The same in the object json[inner].
+// The same for the object json[inner].
 int sn_gltf_index_in(gltf_object *o, const char *inner, const char *key, int count, bool required);
-// An array of indices, and how many; NULL and 0 where it is missing.
+// An array of indices and its length; NULL and 0 if missing.
 int sn_gltf_indices(gltf_object *o, const char *key, int limit, sn_arena *memory, int **out);
-// `count` finite numbers; `out` is left alone where they are missing.
+// `count` finite numbers; `out` is unchanged if they are missing.
 void sn_gltf_numbers(gltf_object *o, const char *key, int count, double *out);
 
-const json_t *sn_gltf_extension(const json_t *object, const char *name); // NULL: it has none
-// Takes an extension off an object; off the lists of those that the document uses and requires.
+const json_t *sn_gltf_extension(const json_t *object, const char *name); // NULL: none
+// Removes an extension from an object; from the document's lists of used and required extensions.
 void sn_gltf_remove_extension(json_t *object, const char *name);
 void sn_gltf_forget_extension(json_t *root, const char *name);
 
-// A name that is not yet in `seen`, and is from then on: `name`, else `other`, else that with a number. NULL: no memory.
+// Adds a unique name to `seen`: `name`, else `other`, else `other` with a number. NULL: no memory.
 const char *sn_gltf_claim_name(sn_gltf *gltf, json_t *seen, const char *name, const char *other);
 
-// ---- read.c, meshopt.c, draco.c: compressed data become plain buffers before anything else is read -------
+// ---- read.c, meshopt.c, draco.c: decompress into plain buffers before anything else is read --------------
 
-// Makes these bytes (which live as long as the document) the document's next buffer.
+// Appends a buffer with these bytes, which must live as long as the document.
 int sn_gltf_add_buffer(sn_gltf *gltf, const uint8_t *bytes, size_t size); // its index
 void sn_gltf_unpack_meshopt(sn_gltf *gltf);                               // before the accessors
-void sn_gltf_unpack_draco(sn_gltf *gltf);                                 // after them; loads them again
+void sn_gltf_unpack_draco(sn_gltf *gltf);                                 // after them; reloads them
 
-// What is to be written fits together; then .glb or .gltf.
+// Checks that the parts of `what` are consistent; then writes .glb or .gltf.
 sn_status sn_gltf_check_out(sn_context *ctx, const sn_gltf_out *what);
 sn_status sn_gltf_write_document(sn_context *ctx, const char *path, const sn_gltf_out *what);
 
-// A document from its file, which it owns from then on: .glb or JSON; or, with `json` (taken as well), the data of its buffer.
+// Opens a document from its file (.glb or JSON), which it then owns; with `json` (owned too) the file is its buffer's data.
 sn_status sn_gltf_open(sn_context *ctx, const char *name, const char *folder, sn_file file, json_t *json,
                        sn_gltf **out);
 
 // ---- uri.c -------------------------------------------------------------------------------------------------------
 
-// The bytes behind a URI: a data URI is decoded into `memory`, a relative path below `folder` is opened into out->file.
+// The bytes of a URI: a data URI is decoded into `memory`, a relative path below `folder` is opened into out->file.
 sn_status sn_gltf_uri(sn_context *ctx, const char *uri, const char *folder, sn_arena *memory, gltf_buffer *out);
 // `name` with everything but unreserved characters percent-encoded.
 char *sn_gltf_uri_encode(sn_context *ctx, sn_arena *memory, const char *name);
@@ -201,15 +200,15 @@ char *sn_gltf_uri_encode(sn_context *ctx, sn_arena *memory, const char *name);
 // ---- access.c ------------------------------------------------------------------------------------------------------
 
 size_t sn_gltf_component_size(int component); // bytes; 0 for none
-// Where `size` bytes of a buffer are; NULL where they are not in it.
+// Address of `size` bytes of a buffer; NULL if they are out of bounds.
 const uint8_t *sn_gltf_bytes(gltf_object *o, const sn_gltf *gltf, int buffer, int64_t offset, int64_t size);
 void sn_gltf_load_accessors(sn_gltf *gltf);
-// Takes count * size bytes off the document's budget: small files must not blow up without bound. False after a failure.
+// Takes count * size bytes off the document's budget, so that a small file cannot expand without bound. False after a failure.
 bool sn_gltf_spend(sn_gltf *gltf, size_t count, size_t size);
-// All numbers of an accessor as floats (width per element), normalised where the accessor says so or `normalize`
-// asks for it. Fails on what is not finite. `out` has room for count * width.
+// All numbers of an accessor as floats (width per element), normalised if the accessor or `normalize` says so. Fails on numbers
+// that are not finite. `out` has room for count * width.
 void sn_gltf_floats(sn_reader *r, const sn_gltf *gltf, int accessor, bool normalize, float *out);
-// The same, decoded once and kept; NULL after a failure.
+// The same, decoded once and cached; NULL after a failure.
 const float *sn_gltf_floats_kept(sn_gltf *gltf, int accessor, bool normalize);
 void sn_gltf_integers(sn_reader *r, const sn_gltf *gltf, int accessor, uint32_t *out);
 
@@ -220,19 +219,19 @@ void sn_gltf_load_skins(sn_gltf *gltf);
 void sn_gltf_load_meshes(sn_gltf *gltf);
 void sn_gltf_load_morphs(sn_gltf *gltf); // morph.c, after the meshes
 void sn_gltf_load_clips(sn_gltf *gltf);
-void sn_gltf_place(sn_gltf *gltf); // skins and parts into the scene's space
+void sn_gltf_place(sn_gltf *gltf); // moves skins and parts into scene space
 
-// mesh.c: the primitive of a part; the accessor of one of its attributes, -1 for none; its `width` numbers of every vertex, read
-// as fractions where they are integers, false where it has none or that fails.
+// mesh.c: the primitive of a part; the accessor of an attribute, -1: none; `width` numbers per vertex, integers normalised (false
+// if the attribute is missing or malformed).
 gltf_object sn_gltf_primitive(sn_reader *r, const sn_gltf *gltf, const gltf_range *part);
 int sn_gltf_attribute(gltf_object *o, const sn_gltf *gltf, const char *key);
 bool sn_gltf_part_floats(gltf_object *o, const sn_gltf *gltf, const gltf_part *part, const char *key, int width,
                          float *out);
 
-void sn_gltf_add_carriers(sn_gltf *gltf); // carry.c: joints for parts without a skin, after the skins
+void sn_gltf_add_carriers(sn_gltf *gltf); // carry.c: adds joints for unskinned parts, after the skins
 
-// For every node the first joint it is, or -1, and (`next` may be NULL) for every joint the next of its node; then the joint of the
-// nearest node at or above a node.
+// First joint of every node, or -1, and (`next` may be NULL) the next joint of the same node; then, for nodes that are no joint,
+// that of the nearest ancestor.
 void sn_gltf_joint_of_node(const sn_gltf *gltf, int *out, int *next);
 void sn_gltf_inherit_joints(const sn_gltf *gltf, int *joint_of_node);
 sn_affine sn_gltf_node_local(const gltf_node *node);

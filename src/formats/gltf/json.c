@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Values out of a glTF document's JSON, with messages that say where they stand.
+// Reads values from a glTF document's JSON, with error messages that name their location.
 #include "formats/gltf/gltf.h"
 
 #include <limits.h>
@@ -18,7 +18,7 @@ int sn_gltf_objects(sn_reader *r, const json_t *json, const char *key, json_t **
   return r->status == SN_OK ? (int)json_array_size(*out) : 0;
 }
 
-// Exporters write 12 as 12.0 now and then.
+// Accepts 12.0 as the integer 12, as some exporters write it.
 static bool whole_number(const json_t *value, int64_t *out) {
   if (json_is_integer(value)) {
     *out = json_integer_value(value);
@@ -40,7 +40,7 @@ gltf_object sn_gltf_object(sn_reader *r, const json_t *json, const char *place, 
   return o;
 }
 
-// The value of a key; NULL where it is missing, or after a failure.
+// The value of a key; NULL if it is missing, or after a failure.
 static const json_t *value_of(gltf_object *o, const char *key, bool required) {
   const json_t *value = o->r->status == SN_OK ? json_object_get(o->json, key) : NULL;
   if (!value && required) gltf_object_fail(o, SN_BAD_FILE, "has no %s", key);
@@ -104,7 +104,7 @@ void sn_gltf_numbers(gltf_object *o, const char *key, int count, double *out) {
     out[k] = json_number_value(value);
     if (!json_is_number(value)) {
       gltf_object_fail(o, SN_BAD_FILE, "%s has an entry that is no number", key);
-    } else if (!(fabs(out[k]) <= 3.4e38)) { // transforms are floats in every player, where it would overflow
+    } else if (!(fabs(out[k]) <= 3.4e38)) { // overflows the floats that players use
       gltf_object_fail(o, SN_BAD_FILE, "%s has the entry %g, too large for a float", key, out[k]);
     }
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A document that was read, written back with a new skin: its meshes get new skin attributes and everything else stays.
+// Writes a document back with a new skin: its meshes get new skin attributes, everything else stays.
 #include "formats/common/adjust.h"
 #include "formats/gltf/out.h"
 
@@ -12,7 +12,7 @@ static bool same_positions(const gltf_part *part, const sn_mesh *mesh) {
                 (size_t)part->range.vertex_count * sizeof *part->positions) == 0;
 }
 
-// Values of an accessor with the vectors (its first three numbers) sent through `map`, as a new accessor.
+// Writes an accessor with its vectors (the first three numbers) transformed by `map`, as a new accessor.
 static void transformed(gltf_builder *b, const sn_gltf *base, json_t *object, const char *key, sn_mat3 map,
                         bool unit) {
   sn_reader r = {b->ctx, b->status};
@@ -33,8 +33,8 @@ static void transformed(gltf_builder *b, const sn_gltf *base, json_t *object, co
   if (b->status == SN_OK) sn_gltf_put_floats(b, object, key, values, (int)count, (int)width);
 }
 
-// A mesh that was moved by its node, or whose armature has a scale, becomes a skinned one in the
-// scene's space, whose node's transform does not count: positions, normals, tangents and morph targets go there.
+// Transforms positions, normals, tangents and morph targets into scene space: a skinned mesh ignores its node's transform, so that
+// of the node or of the armature must be baked in.
 static void bake_place(gltf_builder *b, const sn_gltf *base, const gltf_part *part, json_t *primitive) {
   sn_mat3 linear = sn_affine_linear(part->place), inverse;
   sn_mat3 normal = sn_mat3_invert(linear, &inverse) ? sn_mat3_transpose(inverse) : linear;
@@ -53,7 +53,7 @@ static void keep_part(gltf_builder *b, const sn_gltf_out *what, const gltf_part 
   const sn_mesh *mesh = what->mesh;
   int first = part->range.first_vertex, count = part->range.vertex_count;
   json_t *attributes = json_object_get(primitive, "attributes");
-  sn_gltf_remove_extension(primitive, "KHR_draco_mesh_compression"); // a second copy of what changes here
+  sn_gltf_remove_extension(primitive, "KHR_draco_mesh_compression"); // its copy of the data is outdated now
   if (!same_positions(part, mesh)) {
     sn_gltf_put_floats(b, attributes, "POSITION", mesh->positions + first, count, 3);
     if (!sn_affine_is_identity(&part->place)) bake_place(b, what->base, part, primitive);
@@ -68,7 +68,7 @@ static void keep_part(gltf_builder *b, const sn_gltf_out *what, const gltf_part 
   if (what->morph_count > 0) sn_gltf_add_targets(b, primitive, what, first, count);
 }
 
-// Lines and points of a mesh that gets a skin need skin attributes too: they follow the first joint.
+// Lines and points of a skinned mesh need skin attributes too: they follow the first joint.
 static void attach_rest(gltf_builder *b, const sn_gltf *base, json_t *primitive) {
   json_t *attributes = json_object_get(primitive, "attributes");
   int64_t index = json_integer_value(json_object_get(attributes, "POSITION"));
@@ -82,7 +82,7 @@ static void attach_rest(gltf_builder *b, const sn_gltf *base, json_t *primitive)
 
 // ---- meshes and nodes ------------------------------------------------------------------------------------------------
 
-// Two nodes that show one mesh need meshes of their own: their vertices get different weights.
+// Duplicates a mesh shown by two nodes: their vertices get different weights.
 static void separate_mesh(gltf_builder *b, const sn_gltf *base, int node, bool *taken) {
   int mesh = base->nodes[node].mesh;
   if (taken[mesh]) {
@@ -173,10 +173,10 @@ void sn_gltf_join_scenes(gltf_builder *b, const sn_gltf *base, const gltf_mesh_n
 typedef struct live_set {
   int accessor_count, view_count;
   bool *accessors, *views;
-  bool *pinned; // views that something else than an accessor of known kind refers to
+  bool *pinned; // views referenced by something other than a known accessor
 } live_set;
 
-// What the numbers at and below `json` name.
+// Marks the indices that the numbers in `json` name.
 static void mark(bool *set, int count, const json_t *json) {
   double index = json_is_number(json) ? json_number_value(json) : -1;
   const char *key;
@@ -191,7 +191,7 @@ static void mark_view(bool *views, const live_set *live, const json_t *object) {
   mark(views, live->view_count, json_object_get(object, "bufferView"));
 }
 
-// Extensions may refer to anything by number: whatever a number in one could mean stays.
+// Extensions may refer to anything by number: keeps every object that one of their numbers could mean.
 static void mark_unknown(live_set *live, const json_t *json) {
   const char *key;
   json_t *value;
@@ -204,7 +204,7 @@ static void mark_unknown(live_set *live, const json_t *json) {
   json_array_foreach(json, k, value) mark_unknown(live, value);
 }
 
-// The accessors that `keys` of every object of a list name.
+// Marks the accessors that `keys` of every object of a list name.
 static void mark_accessors(live_set *live, const json_t *list, const char *const *keys) {
   size_t k;
   json_t *json;
@@ -234,7 +234,7 @@ static void mark_used(live_set *live, const json_t *root) {
   for (int v = 0; v < live->view_count; v++) live->views[v] = live->views[v] || live->pinned[v];
 }
 
-// What nothing refers to keeps its number, but shrinks to a single zero.
+// An unreferenced accessor keeps its index, but shrinks to a single zero.
 static void empty_accessor(gltf_builder *b, int index) {
   json_t *zero = json_pack("{s:i,s:i,s:s}", "componentType", GLTF_UBYTE, "count", 1, "type", "SCALAR");
   if (!zero || json_array_set_new(json_object_get(b->root, "accessors"), (size_t)index, zero) != 0)
@@ -246,7 +246,7 @@ static void place_view(gltf_builder *b, int index, size_t offset, size_t size) {
   sn_gltf_set(b, view, "buffer", json_integer(0));
   sn_gltf_set(b, view, "byteOffset", json_integer((json_int_t)offset));
   sn_gltf_set(b, view, "byteLength", json_integer((json_int_t)size));
-  sn_gltf_remove_extension(view, "EXT_meshopt_compression"); // a second copy, in a buffer that is no more
+  sn_gltf_remove_extension(view, "EXT_meshopt_compression"); // a second copy, in a buffer that is gone
 }
 
 static void keep_views(gltf_builder *b, const sn_gltf *base, const bool *live) {
@@ -258,7 +258,7 @@ static void keep_views(gltf_builder *b, const sn_gltf *base, const bool *live) {
   }
 }
 
-// An accessor's elements into a view of their own.
+// Copies an accessor's elements into a new view.
 static void move_accessor(gltf_builder *b, const gltf_accessor *accessor, json_t *json, const json_t *old_view) {
   size_t size = (size_t)accessor->width * sn_gltf_component_size(accessor->component), step = (size + 3) / 4 * 4;
   size_t count = (size_t)accessor->count, stride = accessor->stride;
@@ -277,7 +277,7 @@ static void move_accessor(gltf_builder *b, const gltf_accessor *accessor, json_t
   }
 }
 
-// Views that hold live accessors among dead ones: the live ones move out.
+// Moves live accessors out of views that also hold dead ones.
 static void split_views(gltf_builder *b, const sn_gltf *base, live_set *live) {
   bool *mixed = SN_TAKE(b, &b->memory, bool, base->view_count);
   if (!mixed) return;
@@ -298,7 +298,7 @@ static void split_views(gltf_builder *b, const sn_gltf *base, live_set *live) {
     if (mixed[v]) live->views[v] = false;
 }
 
-// Views may overlap: then whole buffers are kept, or copying view by view would multiply them.
+// If views overlap, whole buffers are kept: copying view by view would multiply them.
 static bool views_overlap(const sn_gltf *base, const bool *live) {
   size_t room = 0;
   for (int k = 0; k < base->buffer_count; k++) room += base->buffers[k].size;
@@ -331,7 +331,7 @@ static const char *image_type(const char *uri) {
   return NULL;
 }
 
-// An image beside the document comes along; one that cannot be had keeps its address.
+// Embeds an image stored next to the document; an unreadable one keeps its URI.
 static void keep_image(gltf_builder *b, const sn_gltf *base, json_t *image) {
   const char *uri = json_string_value(json_object_get(image, "uri"));
   if (!uri || strncasecmp(uri, "data:", 5) == 0 || !image_type(uri)) return;

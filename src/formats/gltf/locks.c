@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a file says is not to be solved for, in Dem Bones' words: joints with the attribute demLock keep their motion, vertices
-// keep their weights as far as their colours are white.
+// Locks as in Dem Bones: joints with the attribute demLock keep their motion; vertices keep their weights in proportion to how
+// white their colour is.
 #include "formats/gltf/gltf.h"
 
 #include <string.h>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the parts of a document look like: base colours, textures and where they lie on the surface. Nothing here makes a file
-// unreadable: a malformed look is dropped.
+// Appearance of the parts: base colours, textures and texture coordinates. Malformed data are dropped, never an error.
 #include "formats/gltf/gltf.h"
 
 #include <string.h>
@@ -12,7 +11,7 @@ static json_t *item(const sn_gltf *gltf, const char *key, const json_t *index) {
            : NULL;
 }
 
-// The texture and colour of a material, by either model of a surface.
+// Texture and colour of a material: metallic-roughness, else specular-glossiness.
 static const json_t *texture_of(const json_t *material, float colour[3]) {
   const json_t *plain = json_object_get(material, "pbrMetallicRoughness");
   const json_t *gloss = plain ? NULL : sn_gltf_extension(material, "KHR_materials_pbrSpecularGlossiness");
@@ -26,7 +25,7 @@ static const json_t *texture_of(const json_t *material, float colour[3]) {
 
 // ---- images -----------------------------------------------------------------------------------------------------------------
 
-// By its first bytes: what a browser can show.
+// Media type by the first bytes, for images that browsers can show; else NULL.
 static const char *type_of(const uint8_t *bytes, size_t size) {
   if (size > 8 && memcmp(bytes, "\x89PNG\r\n\x1a\n", 8) == 0) return "image/png";
   if (size > 3 && memcmp(bytes, "\xff\xd8\xff", 3) == 0) return "image/jpeg";
@@ -57,7 +56,7 @@ static sn_status read_image(sn_context *ctx, const sn_gltf *gltf, const json_t *
   return SN_OK;
 }
 
-// The number of a texture's image; -1 where it has none that can be shown.
+// Index of a texture's image; -1 if it has none that can be shown.
 static int image_of(const sn_gltf *gltf, const json_t *texture, const sn_look *look) {
   const json_t *json = item(gltf, "textures", json_object_get(texture, "index"));
   const json_t *webp = json_object_get(sn_gltf_extension(json, "EXT_texture_webp"), "source");
@@ -68,7 +67,7 @@ static int image_of(const sn_gltf *gltf, const json_t *texture, const sn_look *l
 
 // ---- texture coordinates ------------------------------------------------------------------------------------------------------
 
-// KHR_texture_transform: scale, then turn, then shift.
+// KHR_texture_transform: scale, then rotate, then translate.
 static void transform(const json_t *texture, float uv[2]) {
   const json_t *by = sn_gltf_extension(texture, "KHR_texture_transform");
   if (!by) return;
@@ -83,7 +82,7 @@ static void transform(const json_t *texture, float uv[2]) {
   uv[1] = (float)(-sin(angle) * u + cos(angle) * v + o[1]);
 }
 
-// False where the primitive has none that fit.
+// False if the primitive has no valid texture coordinates.
 static bool read_uv(gltf_object *o, const sn_gltf *gltf, const gltf_part *part, const json_t *texture,
                     float (*out)[2]) {
   const json_t *set = json_object_get(texture, "texCoord");
@@ -94,7 +93,7 @@ static bool read_uv(gltf_object *o, const sn_gltf *gltf, const gltf_part *part, 
   return there;
 }
 
-// ---- all of it ------------------------------------------------------------------------------------------------------------------
+// ---- parts ----------------------------------------------------------------------------------------------------------------------
 
 static sn_status read_part(sn_context *ctx, const sn_gltf *gltf, const gltf_part *part, sn_look *look,
                            sn_look_part *out) {
@@ -112,7 +111,7 @@ static sn_status read_part(sn_context *ctx, const sn_gltf *gltf, const gltf_part
   return SN_OK;
 }
 
-// A mesh of an FBX has its materials by triangle: a part for each run of one material. Left alone where there are too many to draw.
+// FBX meshes have materials per triangle: one part for each run of one material, unless there are too many to draw.
 static sn_status split_parts(sn_context *ctx, const sn_gltf *gltf, sn_look *look) {
   enum { most = 1000 };
   sn_surface surface;

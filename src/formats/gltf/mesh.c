@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The triangle primitives of a document's mesh nodes as one mesh with one skin.
+// Flattens the triangle primitives of a document's mesh nodes into one mesh with one skin.
 #include "formats/gltf/gltf.h"
 
 #include <limits.h>
@@ -21,7 +21,7 @@ int sn_gltf_attribute(gltf_object *o, const sn_gltf *gltf, const char *key) {
   return sn_gltf_index_in(o, "attributes", key, gltf->accessor_count, false);
 }
 
-// Fails where the accessor (-1: none) has not `width` numbers for each of `count` elements (-1: any).
+// Fails if the accessor (-1: none) does not have `width` numbers for each of `count` elements (-1: any).
 static void expect(gltf_object *o, const sn_gltf *gltf, const char *what, int accessor, int width, int count) {
   if (accessor < 0) return;
   const gltf_accessor *a = &gltf->accessors[accessor];
@@ -34,7 +34,7 @@ static void expect(gltf_object *o, const sn_gltf *gltf, const char *what, int ac
   }
 }
 
-// The numbers of an accessor (-1: none).
+// Reads the numbers of an accessor (-1: none).
 static void read_floats(gltf_object *o, const sn_gltf *gltf, const char *what, int accessor, bool normalize,
                         float *out) {
   if (o->r->status != SN_OK || accessor < 0) return;
@@ -50,10 +50,10 @@ bool sn_gltf_part_floats(gltf_object *o, const sn_gltf *gltf, const gltf_part *p
   return accessor >= 0 && o->r->status == SN_OK;
 }
 
-// What a primitive is made of: accessors, -1 where there is none.
+// Accessors of a primitive, -1: none.
 typedef struct primitive {
   gltf_object at;
-  int mode, positions, indices, corner_count; // mode -1: it has no triangles
+  int mode, positions, indices, corner_count; // mode -1: no triangles
   int joints[2], weights[2], set_count;
 } primitive;
 
@@ -102,7 +102,7 @@ static int triangle_count(const primitive *p) {
 
 // ---- counting: the parts, vertices and triangles ------------------------------------------------------------------
 
-// How many primitives a node shows.
+// Number of primitives that a node shows.
 static size_t count_primitives(const sn_gltf *gltf, int node) {
   const gltf_node *n = &gltf->nodes[node];
   return n->in_scene && n->mesh >= 0 ? json_array_size(json_object_get(mesh_json(gltf, n->mesh), "primitives")) : 0;
@@ -128,7 +128,7 @@ static void add_part(sn_gltf *gltf, gltf_range range, const primitive *p) {
   sn_gltf_spend(gltf, (size_t)vertices + (size_t)triangles, 12);
 }
 
-// All parts; the largest number of influences that one has.
+// Collects all parts; returns the largest number of influences of any part.
 static int find_parts(sn_gltf *gltf) {
   int influences = 1;
   sn_reader *r = &gltf->reader;
@@ -193,7 +193,7 @@ static void load_targets(sn_gltf *gltf, gltf_part *part, const primitive *p) {
   part->deltas = (const float(*)[3])deltas;
 }
 
-// The rows of a skinned part, set by set; joints numbered as in the document's list.
+// Reads the weights of a skinned part, set by set; joints are numbered as in the document's list.
 static void load_skin_rows(sn_gltf *gltf, const gltf_part *part, primitive *p, sn_arena *scratch) {
   sn_reader *r = &gltf->reader;
   int n = part->range.vertex_count, influences = gltf->skin.influences;
@@ -206,7 +206,7 @@ static void load_skin_rows(sn_gltf *gltf, const gltf_part *part, primitive *p, s
     read_floats(&p->at, gltf, "weights", p->weights[s], true, weights);
     for (size_t from = 0; from < 4 * (size_t)n && r->status == SN_OK; from++) {
       size_t to = ((size_t)part->range.first_vertex + from / 4) * (size_t)influences + (size_t)s * 4 + from % 4;
-      if (!(weights[from] > 0)) continue; // exporters leave anything in unused slots
+      if (!(weights[from] > 0)) continue; // exporters leave arbitrary joints in unused slots
       if (joints[from] >= (uint32_t)skin->joint_count)
         return gltf_object_fail(&p->at, SN_BAD_FILE, "vertex %zu follows joint %u, but skin %d has only %d", from / 4,
                                 joints[from], skin_index, skin->joint_count);
@@ -216,7 +216,7 @@ static void load_skin_rows(sn_gltf *gltf, const gltf_part *part, primitive *p, s
   }
 }
 
-// In one pass: a file may be one long chain.
+// One pass in topological order: linear also for one long chain.
 void sn_gltf_inherit_joints(const sn_gltf *gltf, int *joint_of_node) {
   for (int at = 0; at < gltf->node_count; at++) {
     int node = gltf->order[at], parent = gltf->nodes[node].parent;
@@ -246,7 +246,7 @@ static void load_part(sn_gltf *gltf, gltf_part *part, const int *joint_above) {
   if (!part->skinned && gltf->joint_count > 0) attach_rows(gltf, part);
 }
 
-// A node's own morph weights, else its mesh's, else zeros. All primitives of a mesh have the same number of targets.
+// A node's morph weights, else its mesh's, else zeros. All primitives of a mesh have the same number of targets.
 static void load_morph_weights(sn_gltf *gltf) {
   sn_reader *r = &gltf->reader;
   const json_t *nodes = json_object_get(gltf->json, "nodes");
@@ -282,7 +282,7 @@ void sn_gltf_load_meshes(sn_gltf *gltf) {
   if (r->status == SN_OK) sn_skin_normalize(&gltf->skin);
 }
 
-// ---- what callers get ------------------------------------------------------------------------------------------------------
+// ---- public functions -----------------------------------------------------------------------------------------------------
 
 sn_status sn_gltf_mesh(sn_context *ctx, const sn_gltf *gltf, sn_mesh *out) {
   *out = (sn_mesh){0};
@@ -296,12 +296,12 @@ sn_status sn_gltf_mesh(sn_context *ctx, const sn_gltf *gltf, sn_mesh *out) {
       sn_vec3_store(p, out->positions[part->range.first_vertex + i]);
     }
   }
-  if (sn_mesh_check(ctx, out) == SN_OK) return SN_OK; // node transforms can take a position out of a float's range
+  if (sn_mesh_check(ctx, out) == SN_OK) return SN_OK; // node transforms can overflow a float
   sn_mesh_free(out);
   return sn_fail_prefix(ctx, "%s: ", gltf->name);
 }
 
-// Normals or (`width` 4) tangents of a part, in the flattened mesh's axes; false where it has none, or tangents without normals.
+// Normals or (`width` 4) tangents of a part, in the flattened mesh's axes; false if it has none, or tangents without normals.
 static bool part_directions(gltf_object *o, const sn_gltf *gltf, const gltf_part *part, int width, float *out) {
   if (sn_gltf_attribute(o, gltf, "NORMAL") < 0) return false;
   if (!sn_gltf_part_floats(o, gltf, part, width == 4 ? "TANGENT" : "NORMAL", width, out)) return false;
@@ -315,7 +315,7 @@ static bool part_directions(gltf_object *o, const sn_gltf *gltf, const gltf_part
   return true;
 }
 
-// Normals are there where all parts have them, tangents where any has.
+// Normals exist if all parts have them, tangents if any part has them.
 static sn_status directions(sn_context *ctx, const sn_gltf *gltf, sn_arena *memory, int width, void **out) {
   int found = 0;
   sn_reader r = {ctx, SN_OK};
@@ -346,7 +346,7 @@ void sn_gltf_joint_of_node(const sn_gltf *gltf, int *out, int *next) {
   }
 }
 
-// The joint above joint j: of the nearest node that is one, the joint of the same skin, else the first.
+// Parent of joint j: at the nearest ancestor node that is a joint, the joint of the same skin, else the first.
 static int parent_joint(const sn_gltf *gltf, const int *joint_above, const int *next, int j) {
   int parent = gltf->nodes[gltf->joints[j].node].parent, first = parent < 0 ? -1 : joint_above[parent];
   for (int k = first; k >= 0; k = next[k])
@@ -373,7 +373,7 @@ static sn_status fill_skeleton(sn_context *ctx, const sn_gltf *gltf, sn_skeleton
   return sn_skeleton_sort(ctx, out);
 }
 
-// The rows up to the largest number of influences that any of them uses.
+// Copies the skin with as many influences as its widest row uses.
 static sn_status copy_skin(sn_context *ctx, const sn_skin *from, sn_skin *out) {
   int used = 1;
   for (int i = 0; i < from->vertex_count; i++) {

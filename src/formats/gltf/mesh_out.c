@@ -6,8 +6,7 @@
 
 // ---- skin attributes -------------------------------------------------------------------------------------------
 
-// One row without repeated joints and zero weights, rounded to floats whose sum is 1 as exactly as floats can say: the largest
-// takes what rounding left over.
+// One row without repeated joints and zero weights, rounded to floats that sum to 1; the largest weight absorbs the rounding.
 static gltf_influences gather(const sn_skin *skin, int i) {
   gltf_influences row = {0};
   double weights[GLTF_MAX_INFLUENCES] = {0}, sum = 0, others = 1;
@@ -64,18 +63,18 @@ void sn_gltf_add_targets(gltf_builder *b, json_t *primitive, const sn_gltf_out *
   }
 }
 
-// extras.targetNames, where exporters put them.
+// extras.targetNames, the exporters' convention.
 static void add_target_names(gltf_builder *b, json_t *mesh, const sn_gltf_out *what) {
   json_t *names = sn_gltf_list(b, sn_gltf_child(b, mesh, "extras"), "targetNames");
   for (int k = 0; k < what->morph_count; k++) sn_gltf_push(b, names, json_string(what->morph_names[k]));
 }
 
-// ---- a mesh of its own ---------------------------------------------------------------------------------------------------
+// ---- a new mesh ----------------------------------------------------------------------------------------------------------
 
 static void add_indices(gltf_builder *b, json_t *primitive, const sn_mesh *mesh) {
   SN_SCRATCH(scratch, b->ctx);
   size_t count = (size_t)mesh->triangle_count * 3;
-  bool narrow = mesh->vertex_count <= 65535; // 65535 itself is kept for primitive restart
+  bool narrow = mesh->vertex_count <= 65535; // 65535 is reserved for primitive restart
   uint16_t *small = SN_TAKE(b, &scratch, uint16_t, narrow ? count : 0);
   for (size_t c = 0; narrow && small && c < count; c++) small[c] = (uint16_t)mesh->triangles[c / 3][c % 3];
   const void *values = narrow ? (const void *)small : mesh->triangles;
@@ -95,7 +94,7 @@ static void add_own_normals(gltf_builder *b, json_t *attributes, const sn_gltf_o
   if (normals) sn_gltf_add_vectors(b, attributes, "NORMAL", normals, mesh->vertex_count);
 }
 
-// Without a material a glTF mesh is polished metal; most viewers show that as black.
+// The default glTF material is polished metal, which most viewers show as black.
 static int add_material(gltf_builder *b) {
   return sn_gltf_append(
     b, "materials",

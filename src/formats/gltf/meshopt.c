@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// EXT_meshopt_compression: views whose data are only there in compressed form become plain views of buffers of their own, in
-// the document's JSON too, so that nothing behind this knows of it. libmeshoptimizer decodes; its decoders are made for files
-// that nobody vouches for, and what they give is checked like any accessor.
+// EXT_meshopt_compression: views that have only compressed data become plain views of new buffers, in the document's JSON too, so
+// later code sees a plain document. libmeshoptimizer's decoders are safe on untrusted data; their output is checked like any
+// accessor.
 #include "formats/gltf/gltf.h"
 
 #include <dlfcn.h>
@@ -13,7 +13,7 @@ static const char extension[] = "EXT_meshopt_compression";
 typedef int (*decoder)(void *out, size_t count, size_t size, const unsigned char *bytes, size_t byte_count);
 typedef void (*filter)(void *data, size_t count, size_t stride);
 
-// Loaded by the first document that needs it, so that the tool starts without it. It stays loaded.
+// Loaded on first use, so that the tool starts without it; it stays loaded.
 static void *library(sn_reader *r) {
   void *handle = dlopen("libmeshoptimizer.so.2d", RTLD_NOW | RTLD_LOCAL);
   if (!handle) handle = dlopen("libmeshoptimizer.so", RTLD_NOW | RTLD_LOCAL);
@@ -34,10 +34,10 @@ static void *function(sn_reader *r, void *handle, const char *name) {
 typedef struct packed_view {
   const uint8_t *bytes;
   size_t size, count, stride;
-  const char *decode, *filter; // names of the library's functions; filter NULL: none
+  const char *decode, *filter; // names of library functions; filter NULL: none
 } packed_view;
 
-// The kinds of data and what each allows.
+// Chooses the decoder by mode and filter, and checks what the mode allows.
 static void choose_decoder(gltf_object *o, packed_view *p) {
   static const char *const modes[][2] = {{"ATTRIBUTES", "meshopt_decodeVertexBuffer"},
                                          {"TRIANGLES", "meshopt_decodeIndexBuffer"},
@@ -89,7 +89,7 @@ static void decode(gltf_object *o, void *handle, const packed_view *p, uint8_t *
   }
 }
 
-// The view's data decoded into a new buffer, which it then is all of.
+// Decodes the view's data into a new buffer, and makes the view cover it.
 static void unpack_view(sn_gltf *gltf, int index, json_t *view, void *handle) {
   sn_reader *r = &gltf->reader;
   gltf_object o = sn_gltf_object(r, sn_gltf_extension(view, extension), "bufferView %d: %s", index, extension);
@@ -110,7 +110,7 @@ static void unpack_view(sn_gltf *gltf, int index, json_t *view, void *handle) {
     sn_fail_once(r, SN_NO_MEMORY, "out of memory while decompressing");
 }
 
-// Whether the view's own buffer lacks its data.
+// Whether the view's data exist only in compressed form.
 static bool only_packed(const sn_gltf *gltf, const json_t *view) {
   if (!sn_gltf_extension(view, extension)) return false;
   const json_t *buffer = json_object_get(view, "buffer");

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Morph targets by name: those of every mesh node of the scene, in the order of nodes.
+// Names the morph targets of the scene's mesh nodes, in node order.
 #include "formats/gltf/gltf.h"
 
 #include <string.h>
 
-// extras.targetNames of the mesh, as exporters write them; else the target's number.
+// extras.targetNames of the mesh, the exporters' convention; else the target's number.
 static const char *target_name(sn_gltf *gltf, const gltf_node *node, int target) {
   const json_t *mesh = json_array_get(json_object_get(gltf->json, "meshes"), (size_t)node->mesh);
   const json_t *names = json_object_get(json_object_get(mesh, "extras"), "targetNames");
@@ -15,7 +15,7 @@ static const char *target_name(sn_gltf *gltf, const gltf_node *node, int target)
   return sn_arena_text(gltf->reader.ctx, &gltf->memory, text);
 }
 
-// "smile", or "teeth.smile" where another node has a smile too.
+// "smile", or "teeth.smile" if another node has a "smile".
 static void add_targets(sn_gltf *gltf, int node, json_t *seen) {
   const char *owner = gltf->nodes[node].name;
   for (int k = 0; k < gltf->nodes[node].weight_count && gltf->reader.status == SN_OK; k++) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Morph weights between 0 and 1. Programs clamp them there (Blender's sliders), so weights w of a target d that leave that
-// range, from low to high, become w' = (w - low) / (high - low) of the target (high - low) d, and one more target, the sum of
-// low d over all targets, is added with weight 1 throughout.
+// Maps morph weights to [0, 1], where many programs clamp them (Blender's sliders). Weights w of a target d in [low, high] become
+// w' = (w - low) / (high - low) of the target (high - low) d; one added target, the sum of low d over all targets, has constant
+// weight 1.
 #include "formats/gltf/out.h"
 
 #include <string.h>

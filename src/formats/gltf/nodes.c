@@ -58,13 +58,13 @@ static void read_parents(sn_gltf *gltf, const json_t *nodes, int *parents) {
   }
 }
 
-// Parents first: every node behind those above it that are not sorted yet.
+// Topological order, parents first: sorts each node after its unsorted ancestors.
 static void sort_nodes(sn_gltf *gltf, const int *parents) {
   enum { most_levels = 10000 };
   sn_reader *r = &gltf->reader;
   SN_SCRATCH(scratch, r->ctx);
   int n = gltf->node_count, sorted = 0, *path = SN_TAKE(r, &scratch, int, n);
-  int *level = SN_TAKE(r, &scratch, int, n); // from 1 on; 0: not sorted yet
+  int *level = SN_TAKE(r, &scratch, int, n); // from 1; 0: not sorted yet
   gltf->order = SN_TAKE(r, &gltf->memory, int, n);
   for (int k = 0; k < n && r->status == SN_OK; k++) {
     int length = 0, node = k;
@@ -78,12 +78,12 @@ static void sort_nodes(sn_gltf *gltf, const int *parents) {
   }
 }
 
-// KHR_node_visibility: it and what is below it are not shown.
+// KHR_node_visibility: whether this node and its descendants are hidden.
 static bool is_hidden(const json_t *node) {
   return json_is_false(json_object_get(sn_gltf_extension(node, "KHR_node_visibility"), "visible"));
 }
 
-// The default scene's nodes; all of them where the document names no default.
+// Marks the visible nodes of the default scene; of the whole document if it names no default.
 static void choose_scene(sn_gltf *gltf) {
   sn_reader *r = &gltf->reader;
   json_t *scenes;
@@ -110,7 +110,7 @@ void sn_gltf_load_nodes(sn_gltf *gltf) {
   gltf->node_count = sn_gltf_objects(r, gltf->json, "nodes", &nodes);
   gltf->mesh_count = sn_gltf_objects(r, gltf->json, "meshes", &meshes);
   gltf->skin_count = sn_gltf_objects(r, gltf->json, "skins", &skins);
-  // The tree before all else: one that is made to harm costs no more than its JSON.
+  // The tree is checked first: a malicious one then costs no more memory than its JSON.
   int *parents = SN_TAKE(r, &gltf->memory, int, gltf->node_count);
   read_parents(gltf, nodes, parents);
   sort_nodes(gltf, parents);
@@ -165,8 +165,8 @@ static void inverse_binds(sn_gltf *gltf, gltf_object *o, int count, sn_arena *sc
 
 // The joints found so far, by node.
 typedef struct joint_table {
-  int *first, *next; // of a node; of a joint
-  int *skin, room;   // the last skin that named a node; joints that may still be added
+  int *first, *next; // first joint of a node; next joint of the same node
+  int *skin, room;   // last skin that named a node; joints that may still be added
 } joint_table;
 
 static int joint_for(const sn_gltf *gltf, const joint_table *table, int node, const sn_affine *inverse_bind) {
@@ -187,7 +187,7 @@ static const char *joint_name(sn_gltf *gltf, int joint, int node, bool again, in
   return name;
 }
 
-// The joint that `node` is in this skin.
+// Index of the joint that `node` is in this skin.
 static int add_joint(sn_gltf *gltf, int skin, int node, const sn_affine *bind, joint_table *table) {
   sn_reader *r = &gltf->reader;
   int joint = joint_for(gltf, table, node, bind);
@@ -204,7 +204,7 @@ static int add_joint(sn_gltf *gltf, int skin, int node, const sn_affine *bind, j
   return joint;
 }
 
-// Adds a skin's joints to the document's list, behind those of the skins before it.
+// Appends a skin's joints to the document's list.
 static void load_skin(sn_gltf *gltf, int index, const json_t *json, joint_table *table) {
   gltf_skin *skin = &gltf->skins[index];
   gltf_object o = sn_gltf_object(&gltf->reader, json, "skin %d", index);
@@ -226,7 +226,7 @@ static size_t count_joints(const sn_gltf *gltf, const json_t *skins, const bool 
   return total < 65535 ? total : 65535;
 }
 
-// The skins of the scene's mesh nodes; a document that only carries a skeleton gets its first skin.
+// The skins of the scene's mesh nodes; the first skin if the document has only a skeleton.
 static void find_used_skins(const sn_gltf *gltf, bool *used) {
   bool any = false;
   for (int k = 0; k < gltf->node_count; k++) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The container: GLB chunks or plain JSON, required extensions, buffers; then everything else in order.
+// Loads a document: GLB chunks or plain JSON, required extensions, buffers; then everything else in order.
 #include "formats/gltf/gltf.h"
 
 #include <string.h>
@@ -11,7 +11,7 @@
 typedef struct glb_chunks {
   const char *json;
   size_t json_size;
-  const uint8_t *bin; // NULL where there is none
+  const uint8_t *bin; // NULL: none
   size_t bin_size;
 } glb_chunks;
 
@@ -48,7 +48,7 @@ static void parse_json(sn_gltf *gltf, const char *text, size_t size) {
   if (!json_is_object(gltf->json)) sn_fail_once(r, SN_BAD_FILE, "its JSON is not an object");
 }
 
-// ---- what the document asks for -----------------------------------------------------------------------------------
+// ---- version and extensions of the document ----------------------------------------------------------------------
 
 static void check_version(sn_gltf *gltf) {
   const json_t *asset = json_object_get(gltf->json, "asset");
@@ -59,7 +59,7 @@ static void check_version(sn_gltf *gltf) {
     sn_fail_once(&gltf->reader, SN_UNSUPPORTED, "is glTF version %.20s; Sinew reads 2.0", needed);
 }
 
-// Extensions that say nothing about where vertices are, by the beginning of their name, and those we decode.
+// Extensions that do not move vertices, by the beginning of their name, and those that are decoded.
 static bool harmless_extension(const char *name) {
   static const char *const known[] = {"EXT_meshopt_compression",
                                       "KHR_draco_mesh_compression",
@@ -91,7 +91,7 @@ static void check_extensions(sn_gltf *gltf) {
   }
 }
 
-// A buffer that only stands for what its views hold in compressed form.
+// A placeholder buffer whose views exist only in compressed form.
 static bool is_fallback(const json_t *buffer) {
   return json_is_true(json_object_get(sn_gltf_extension(buffer, "EXT_meshopt_compression"), "fallback"));
 }
@@ -123,7 +123,7 @@ static void load_buffers(sn_gltf *gltf, const glb_chunks *glb) {
   sn_reader *r = &gltf->reader;
   json_t *buffers;
   int count = sn_gltf_objects(r, gltf->json, "buffers", &buffers);
-  // room for what will be decompressed: a buffer for every view, and one for Draco
+  // room for decompressed data: a buffer per view, and one for Draco
   gltf->buffer_room = count + (int)json_array_size(json_object_get(gltf->json, "bufferViews")) + 1;
   gltf->buffers = SN_TAKE(r, &gltf->memory, gltf_buffer, gltf->buffer_room);
   if (!gltf->buffers) return;
@@ -146,7 +146,7 @@ int sn_gltf_add_buffer(sn_gltf *gltf, const uint8_t *bytes, size_t size) {
   return gltf->buffer_count++;
 }
 
-// What stands in gltf->json, with the data of `chunks`.
+// Loads everything in gltf->json, with the binary data of `chunks`.
 static void load_parts(sn_gltf *gltf, const glb_chunks *chunks) {
   static void (*const steps[])(sn_gltf * gltf) = {
     sn_gltf_unpack_meshopt, sn_gltf_load_accessors, sn_gltf_unpack_draco, sn_gltf_load_nodes, sn_gltf_load_skins,
@@ -157,7 +157,7 @@ static void load_parts(sn_gltf *gltf, const glb_chunks *chunks) {
   for (size_t k = 0; k < sizeof steps / sizeof *steps && gltf->reader.status == SN_OK; k++) steps[k](gltf);
 }
 
-// The document's file: GLB, JSON, or only the data of what already stands in gltf->json.
+// Loads the document's file: GLB, JSON, or the binary data of the JSON already in gltf->json.
 static sn_status load(sn_gltf *gltf) {
   sn_reader *r = &gltf->reader;
   const uint8_t *bytes = gltf->file.bytes;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Skeletons and clips written as glTF: nodes, the skin, and one key per frame.
+// Writes skeletons and clips as glTF: nodes, the skin, and one key per frame.
 #include "formats/gltf/out.h"
 
 #include <string.h>
 
-// A tree of translation-rotation-scale nodes holds a pose exactly up to this much shear.
+// A tree of translation-rotation-scale nodes represents a pose exactly up to this shear.
 static const double shear_limit = 1e-5;
 
 typedef struct trs {
@@ -32,7 +32,7 @@ static sn_affine round_affine(sn_affine a) {
 
 // ---- nodes -----------------------------------------------------------------------------------------------------
 
-// The three properties of a node, and what they are where it does not say.
+// The three properties of a node, and their defaults.
 enum { property_count = 3 };
 static const struct {
   const char *path;
@@ -98,8 +98,8 @@ static void allocate_rig(gltf_builder *b, const sn_gltf_out *what, gltf_rig *rig
 
 // ---- poses of a tree ------------------------------------------------------------------------------------------------
 
-// Local transforms of all joints for one pose (NULL: the rest pose), rounded; each is relative to what its rounded
-// ancestors give, so that rounding does not add up. Returns the joint with the largest loss.
+// Local transforms of all joints for one pose (NULL: the rest pose), rounded to float. Each is relative to its rounded ancestors,
+// so rounding errors do not accumulate. Returns the joint with the largest loss.
 static int tree_locals(const gltf_rig *rig, const sn_affine *pose, sn_affine *globals, trs *out, double *loss) {
   int worst = 0;
   *loss = 0;
@@ -124,13 +124,13 @@ static void keep_sign(trs *here, const trs *last) {
   for (int k = 0; k < 4; k++) here->rotation[k] = -here->rotation[k];
 }
 
-// Of the joints from `first` on.
+// Writes the rest pose of the joints from `first` on.
 static void rest_of_tree(gltf_builder *b, const gltf_rig *rig, int first) {
   sn_affine *globals = SN_TAKE(b, &b->memory, sn_affine, rig->joint_count);
   trs *locals = SN_TAKE(b, &b->memory, trs, rig->joint_count);
   if (!locals) return;
   double loss;
-  tree_locals(rig, NULL, globals, locals, &loss); // a sheared rest pose is only shown where no clip plays
+  tree_locals(rig, NULL, globals, locals, &loss); // shear in the rest pose only shows when no clip plays
   for (int j = first; j < rig->joint_count; j++) set_trs(b, rig->nodes[j], &locals[j]);
 }
 
@@ -140,7 +140,7 @@ static sn_affine clip_global(const gltf_rig *rig, const sn_gltf_clip_out *clip, 
   return sn_affine_mul(sn_pose(clip->poses, clip->first_frame + f)[j], rig->rest[j]);
 }
 
-// Each joint takes the variant with the smaller error between keys, over all clips.
+// Chooses per joint the variant with the smaller error between keys, over all clips.
 static void choose_variants(gltf_builder *b, const sn_gltf_out *what, gltf_rig *rig) {
   int longest = 0;
   for (int c = 0; c < what->clip_count; c++) {
@@ -166,7 +166,7 @@ static void set_factors(const gltf_factors *factors, bool inner_scale, trs *oute
     trs_round(sn_vec3_make(0, 0, 0), factors->inner, inner_scale ? sn_gltf_inner_scale : sn_vec3_make(1, 1, 1));
 }
 
-// In the rest pose the inner node does nothing where the outer one can say it all: Blender's bones have no scale at rest.
+// In the rest pose the inner node is the identity if the outer can represent the map: Blender's bones have no rest scale.
 static void rest_of_affine(gltf_builder *b, const gltf_rig *rig) {
   for (int j = 0; j < rig->joint_count; j++) {
     gltf_factors factors = {.inner = sn_quat_identity()};
@@ -201,7 +201,7 @@ int sn_gltf_new_rig(gltf_builder *b, const sn_gltf_out *what, gltf_rig *rig) {
   return root;
 }
 
-// Static transforms between a node's parent and the nearest joint above it, or the world.
+// Product of the static transforms between a node's parent and the nearest joint above it, or the world.
 static sn_affine chain_above(const sn_gltf *base, const int *joint_of_node, int node, int *parent_joint) {
   sn_affine chain = sn_affine_identity();
   int k = base->nodes[node].parent;
@@ -246,7 +246,7 @@ bool sn_gltf_kept_rig(gltf_builder *b, const sn_gltf_out *what, gltf_rig *rig) {
     rig->order[j] = j;
     rig->nodes[j] = add_node(b, skeleton->names[j], "", rig->nodes[skeleton->parents[j]]);
   }
-  // With clips nodes keep their static pose, which the document's other animations stand on.
+  // With clips, nodes keep their static pose: the document's other animations rely on it.
   if (what->clip_count == 0) rest_of_tree(b, rig, what->new_joints > 0 ? kept : 0);
   return true;
 }
@@ -258,12 +258,11 @@ void sn_gltf_add_skin(gltf_builder *b, const gltf_rig *rig, int root) {
 
 // ---- clips ------------------------------------------------------------------------------------------------------------
 
-// A clip that is being written.
 typedef struct clip_builder {
   gltf_builder *b;
   const sn_gltf_out *what;
   const gltf_rig *rig;
-  const gltf_mesh_nodes *meshes; // which get the animated morph weights
+  const gltf_mesh_nodes *meshes; // they get the animated morph weights
   const sn_gltf_clip_out *clip;
   json_t *json;
   int times;     // accessor
@@ -275,8 +274,8 @@ static void add_channel(clip_builder *c, int node, const char *path, int width) 
   sn_gltf_add_channel(c->b, c->json, node, path, (gltf_keys){c->times, c->clip->frame_count, width, c->values});
 }
 
-// Channels of the properties of a node, its samples `stride` apart, where they leave what the node says anyway. The rotation is
-// there `always`.
+// Adds channels for the node properties that deviate from the node's static value, samples `stride` apart; the rotation channel
+// `always`.
 static void add_node_channels(clip_builder *c, int node, const trs *samples, size_t stride, bool always) {
   const json_t *json = sn_gltf_entry(c->b, "nodes", node);
   for (int p = 0; p < property_count; p++) {
@@ -334,12 +333,12 @@ static void add_affine_clip(clip_builder *c) {
   }
 }
 
-// Morph targets that a node's mesh has in the base.
+// Number of morph targets of a node's mesh in the base.
 static size_t own_targets(const clip_builder *c, int k) {
   return c->what->base ? (size_t)c->what->base->nodes[c->meshes->nodes[k]].weight_count : 0;
 }
 
-// The file's own targets come first, with weight 0: what they did is in the corrections.
+// The file's targets come first, with weight 0: the corrections include their effect.
 static void add_morph_channels(clip_builder *c) {
   for (int k = 0; k < c->meshes->count; k++) {
     size_t own = own_targets(c, k), added = (size_t)c->what->morph_count, all = own + added;
@@ -351,7 +350,7 @@ static void add_morph_channels(clip_builder *c) {
   }
 }
 
-// What is new comes first, from `place` on: that is what players show.
+// Inserts the clip at `place`, before the base's clips: players show the first.
 static void add_clip(clip_builder *c, size_t place) {
   gltf_builder *b = c->b;
   const sn_gltf_clip_out *clip = c->clip;
@@ -383,7 +382,7 @@ static bool has_name(const json_t *animation, const char *name) {
   return strcmp(own ? own : "", name ? name : "") == 0;
 }
 
-// Without the channels of morph weights: their number is another now.
+// Removes the morph weight channels, whose number of targets has changed.
 static void drop_weights(json_t *animation) {
   json_t *channels = json_object_get(animation, "channels");
   for (size_t k = json_array_size(channels); k-- > 0;) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// A document made of an FBX has one vertex for each control point, with texture coordinates by corner and materials by triangle
-// beside it. Copied to a file of its own it becomes what glTF has: vertices split at seams, a primitive for each material.
+// A document converted from FBX has one vertex per control point, with texture coordinates per corner and materials per triangle in
+// extras. Written as glTF it gets vertices split at seams and one primitive per material.
 #include "formats/gltf/out.h"
 
 #include <string.h>
 
-// What makes a vertex: a control point and its texture coordinates.
+// A vertex is a unique pair of control point and texture coordinates.
 typedef struct corner {
   uint32_t vertex;
   float uv[2];
@@ -17,7 +17,7 @@ typedef struct seam_job {
   const json_t *primitive; // of the base
   int vertex_count, triangle_count;
   uint32_t *corners, *materials; // materials NULL: one for all
-  float (*uvs)[2];               // of the corners; NULL: none beside it
+  float (*uvs)[2];               // per corner; NULL: not in extras
   // the primitive being made
   corner *rows; // of its triangles' corners
   int count;    // vertices
@@ -46,7 +46,7 @@ static void read_beside(seam_job *job, sn_arena *scratch) {
   job->b->status = r.status;
 }
 
-// The attributes of `object` (a primitive's, or a morph target's) for the new vertices.
+// Copies the attributes of `object` (a primitive's or morph target's) to the new vertices.
 static void copy_attributes(seam_job *job, json_t *object, sn_arena *scratch) {
   const char *key;
   json_t *value;
@@ -68,7 +68,7 @@ static void copy_attributes(seam_job *job, json_t *object, sn_arena *scratch) {
   }
 }
 
-// The triangles of one material (-1: all) as a primitive.
+// Adds the triangles of one material (-1: all) as a primitive.
 static void add_primitive(seam_job *job, int64_t material, json_t *out, sn_arena *scratch) {
   size_t n = 3 * (size_t)job->triangle_count;
   int used = 0, *corners = SN_TAKE(job->b, scratch, int, n);

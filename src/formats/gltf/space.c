@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: MIT
-// One space for the rest mesh and the frames. A skin's bind space need not be the scene's: armatures carry scales (0.01 in
-// most FBX exports) and turns. Every skin is brought into the scene by one map S: its vertices p become S p and its inverse
-// bind matrices B become B S^-1, so that G B p stays what it was.
+// Brings rest mesh and frames into one space. A skin's bind space need not be scene space: armatures carry scales (0.01 in most FBX
+// exports) and rotations. One map S brings a skin into the scene: vertices p become S p and inverse bind matrices B become B S^-1,
+// so that G B p is unchanged.
 #include "formats/common/adjust.h"
 #include "formats/gltf/gltf.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-// Maps G_j B_j of one skin that differ by less are the same map, relative to their size.
+// Maps G_j B_j of one skin are equal if they differ by less than this, relative to their size.
 static const double agreement = 1e-4;
-// A map nearer to the identity than this is the identity: files written in single precision.
+// A map closer to the identity than this is the identity (single-precision rounding).
 static const double rounding = 1e-5;
-// A pose of joints that stretch may scale them by this much in the middle.
+// A pose whose median joint scale differs from 1 by less than this is stretch, not a change of unit.
 static const double same_scale = 0.2;
 
-// ---- nodes that carry parts, and where they are at rest ------------------------------------------------------------
+// ---- nodes that carry parts, and their rest transforms -------------------------------------------------------------
 
-// For every node the nearest joint of a skin at or above it, or -1.
+// For every node, the nearest skin joint at or above it, or -1.
 static void skin_joints_above(const sn_gltf *gltf, int *out) {
   for (int k = 0; k < gltf->node_count; k++) out[k] = -1;
   for (int j = gltf->joint_count - 1; j >= 0; j--)
@@ -25,7 +25,7 @@ static void skin_joints_above(const sn_gltf *gltf, int *out) {
   sn_gltf_inherit_joints(gltf, out);
 }
 
-// Where a node is when that joint is at rest.
+// World transform of a node when that joint is in its rest pose.
 static sn_affine rest_of_node(const sn_gltf *gltf, int node, int joint, const sn_affine *globals) {
   sn_affine bind, to_joint;
   if (joint < 0 || !sn_affine_invert(gltf->joints[joint].inverse_bind, &bind) ||
@@ -61,7 +61,7 @@ static void group_skins(const sn_gltf *gltf, int *owner, int *group) {
 
 // ---- the map of a group --------------------------------------------------------------------------------------------
 
-// The largest difference of two maps on a ball of radius `size` about the origin, relative to what b makes of its radius.
+// Largest difference of two maps on a ball of radius `size` about the origin, relative to the radius of its image under b.
 static double map_distance(const sn_affine *a, const sn_affine *b, double size) {
   double scale = sn_mat3_norm(sn_affine_linear(*b)) / sqrt(3);
   double linear = sn_mat3_norm(sn_mat3_sub(sn_affine_linear(*a), sn_affine_linear(*b)));
@@ -69,7 +69,7 @@ static double map_distance(const sn_affine *a, const sn_affine *b, double size) 
   return scale > 0 ? linear / scale + (size > 0 ? moved / (size * scale) : 0) : INFINITY;
 }
 
-// The skin's common scale: the median over its joints of the cube root of det(G_j B_j). 1 where no joint has one.
+// Common scale of a skin: the median over its joints of the cube root of det(G_j B_j). 1 if none is valid.
 static double common_scale(const sn_affine *maps, int count, double *scratch) {
   int good = 0;
   for (int k = 0; k < count; k++) {
@@ -80,7 +80,7 @@ static double common_scale(const sn_affine *maps, int count, double *scratch) {
   return good > 0 ? scratch[good / 2] : 1;
 }
 
-// The turn that takes a group's bind pose to frame 0 best.
+// Least-squares rotation from a group's bind pose to frame 0.
 static sn_mat3 best_turn(const sn_gltf *gltf, const int *group, int g, const float (*frame)[3]) {
   sn_vec3 from = {0, 0, 0}, to = {0, 0, 0};
   sn_mat3 sums = {0};
@@ -104,7 +104,7 @@ static sn_mat3 best_turn(const sn_gltf *gltf, const int *group, int g, const flo
   return sn_mat3_kabsch(sums);
 }
 
-// How upright a character stands in frame 0, which `turn` takes its bind pose to, if S turns by `above`: 1 is as the bind pose.
+// Cosine between the up axes of bind pose and frame 0 (reached by rotation `turn`) if S rotates by `above`: 1 is upright.
 static double standing(sn_mat3 turn, sn_mat3 above) { return sn_mat3_mul(turn, sn_mat3_transpose(above)).m[1][1]; }
 
 static double group_size(const sn_gltf *gltf, const int *group, int g) {
@@ -117,13 +117,13 @@ static double group_size(const sn_gltf *gltf, const int *group, int g) {
   return size;
 }
 
-// FBX says where in the scene a mesh was bound; only a scale that came later is made up for.
+// Whether the file stores where in the scene a mesh was bound (FBX): then only a later change of scale is undone.
 static bool is_bound_in_scene(const sn_gltf *gltf) {
   const json_t *extras = json_object_get(json_object_get(gltf->json, "asset"), "extras");
   return json_is_true(json_object_get(extras, GLTF_BOUND_IN_SCENE));
 }
 
-// Groups of skins, the skin's joint at or above a node, G_j B_j of `map_count` joints of a group in the scene's default pose, and
+// Groups of skins; the skin joint at or above each node; G_j B_j of the `map_count` joints of a group in the scene's default pose;
 // the first frame.
 typedef struct space_job {
   int *group, *skin_joint, map_count;
@@ -132,8 +132,8 @@ typedef struct space_job {
   float (*frame)[3];
 } space_job;
 
-// The turn of S where the default pose is not the bind pose: none, or that of the nodes above the joints, whichever stands.
-// Where the character looks does not matter.
+// Rotation of S if the default pose is not the bind pose: the identity or that of the nodes above the joints, whichever keeps the
+// character upright. Rotation about the up axis does not matter.
 static sn_mat3 group_turn(const sn_gltf *gltf, const space_job *job, int g) {
   int node = gltf->joints[gltf->skins[g].joints[0]].node;
   while (node >= 0 && job->skin_joint[node] >= 0) node = gltf->nodes[node].parent;
@@ -143,7 +143,7 @@ static sn_mat3 group_turn(const sn_gltf *gltf, const space_job *job, int g) {
   return standing(turn, above) > standing(turn, sn_mat3_identity()) ? above : sn_mat3_identity();
 }
 
-// S of group g.
+// The map S of group g.
 static sn_affine group_map(const sn_gltf *gltf, const space_job *job, int g) {
   const sn_affine *maps = job->maps;
   double size = group_size(gltf, job->group, g), determinant = sn_mat3_determinant(sn_affine_linear(maps[0]));
@@ -159,7 +159,7 @@ static sn_affine group_map(const sn_gltf *gltf, const space_job *job, int g) {
     sn_mat3 turn = bound ? sn_mat3_identity() : group_turn(gltf, job, g);
     out = sn_affine_make(sn_mat3_scale(turn, scale), sn_vec3_make(0, 0, 0));
   }
-  bool nothing = map_distance(&out, &identity, 0) <= rounding; // where only the place differs, the file's stays
+  bool nothing = map_distance(&out, &identity, 0) <= rounding; // a pure translation is ignored
   return nothing || !sn_affine_invert(out, &inverse) ? identity : out;
 }
 
@@ -211,7 +211,7 @@ static void move_binds(sn_gltf *gltf, bool *moved) {
   }
 }
 
-// A part that hangs below a joint is put where the rest pose has that joint; others stay where the scene has them.
+// A part below a joint is placed by that joint's rest pose; other parts stay where the scene has them.
 static sn_affine place_part(const sn_gltf *gltf, const gltf_part *part, const int *skin_joint,
                             const sn_affine *globals) {
   int node = part->range.node;
@@ -238,7 +238,7 @@ void sn_gltf_place(sn_gltf *gltf) {
   }
 }
 
-// ---- words -----------------------------------------------------------------------------------------------------------
+// ---- message ---------------------------------------------------------------------------------------------------------
 
 bool sn_gltf_place_text(const sn_gltf *gltf, char *out, size_t size) {
   int moved = 0, kinds = 0;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// What lies on a document's triangles: texture coordinates and materials, for formats that hold them differently.
+// Texture coordinates and materials per corner and triangle, for formats that store them differently.
 #include "formats/gltf/gltf.h"
 
 #include <string.h>
 
-// The accessor of that name among the primitive's extras; -1 where there is none.
+// The accessor of that name in the primitive's extras; -1: none.
 static int beside(gltf_object *o, const sn_gltf *gltf, const char *key) {
   return gltf->from_fbx ? sn_gltf_index_in(o, "extras", key, gltf->accessor_count, false) : -1;
 }

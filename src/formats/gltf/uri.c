@@ -13,7 +13,7 @@ static int hex_digit(char c) {
   return -1;
 }
 
-// In place over `out` (which has room for the whole text); the number of bytes.
+// Decodes text into `out` (as large as the text; may be the same memory); returns the number of bytes.
 static size_t percent_decode(const char *text, uint8_t *out) {
   size_t size = 0;
   for (const char *c = text; *c; c++) {
@@ -72,7 +72,7 @@ static bool has_scheme(const char *uri) {
   return c > uri && *c == ':';
 }
 
-// A path below the document's folder: relative, and never going up.
+// Whether a path stays below the document's folder: relative, without "..".
 static bool stays_below(const char *path) {
   if (*path == '/' || *path == '\0') return false;
   for (const char *c = path; c; c = strchr(c, '/') ? strchr(c, '/') + 1 : NULL) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// sn_gltf_write: checks what is to be written and puts the pieces together.
+// sn_gltf_write: checks the data and assembles the document.
 #include "formats/gltf/out.h"
 
 #include <string.h>
@@ -110,7 +110,7 @@ sn_status sn_gltf_check_out(sn_context *ctx, const sn_gltf_out *what) {
   return check_clips(ctx, what);
 }
 
-// ---- putting together ------------------------------------------------------------------------------------------------
+// ---- assembling -------------------------------------------------------------------------------------------------------
 
 static void set_generator(gltf_builder *b) {
   json_t *asset = sn_gltf_child(b, b->root, "asset");
@@ -147,7 +147,7 @@ static void build_new(gltf_builder *b, const sn_gltf_out *given) {
   finish(b, what, &rig);
 }
 
-// A node with the matrix of `turn` above the roots of the scene.
+// Adds a node with the matrix of `turn` above the scene's roots.
 static void turn_scene(gltf_builder *b, const sn_gltf *base, const sn_mat3 *turn) {
   json_t *node = json_object(), *children = json_array(), *scenes = json_object_get(b->root, "scenes"), *scene;
   double matrix[16] = {[15] = 1};

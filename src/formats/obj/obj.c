@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Wavefront OBJ: positions, faces, and texture coordinates for who asks. Normals, groups and materials are passed over; colours or
-// a weight behind a position likewise.
+// Wavefront OBJ: positions, faces and, on request, texture coordinates. Ignores normals, groups and materials, and colours or a
+// weight after a position.
 #include "base/number.h"
 #include "formats/common/reader.h"
 #include "sinew/formats.h"
@@ -16,8 +16,8 @@ typedef struct obj_reader {
   long line;
   sn_growing positions, triangles; // float[3], int[3]
   bool wants_uvs;
-  sn_growing uvs, corner_uvs;   // float[2]; int[3] for every triangle: numbers of the former, from 0, -1 for none
-  long furthest, furthest_line; // the largest index that pointed ahead, and where
+  sn_growing uvs, corner_uvs;   // float[2]; int[3] per triangle: indices of the former, from 0, -1: none
+  long furthest, furthest_line; // the largest forward reference, and its line
 } obj_reader;
 
 static size_t position_count(const obj_reader *reader) { return reader->positions.size / sizeof(float[3]); }
@@ -71,7 +71,7 @@ static sn_status read_position(obj_reader *reader) {
   return SN_OK;
 }
 
-// Texture coordinates that cannot be read are none.
+// Malformed texture coordinates become (0, 0).
 static sn_status read_uv(obj_reader *reader) {
   float *uv = sn_grow(reader->ctx, &reader->uvs, sizeof(float[2]));
   if (!uv) return reader->ctx->error.status;
@@ -86,7 +86,7 @@ static sn_status read_uv(obj_reader *reader) {
   return SN_OK;
 }
 
-// A whole number, perhaps negative, which counts back from the last of `known` ones: from 0 on. Returns what is behind it.
+// Parses an index; a negative one counts back from the last of `known`. *out is from 0; returns the text after it.
 static const char *read_index(const obj_reader *reader, const char *p, size_t known, long *out) {
   bool negative = p < reader->end && *p == '-';
   long index = 0;
@@ -96,7 +96,7 @@ static const char *read_index(const obj_reader *reader, const char *p, size_t kn
   return p;
 }
 
-// The vertex of one corner ("7", "7/1", "7//3", "-1/..."), and its texture coordinate (-1: none that exists), from 0.
+// The vertex of one corner ("7", "7/1", "7//3", "-1/..."), and its texture coordinate (-1: none or out of range), from 0.
 static sn_status read_corner(obj_reader *reader, int *out, int *uv) {
   long index, number = -1, known = (long)position_count(reader);
   const char *p = read_index(reader, reader->p, position_count(reader), &index);
@@ -134,7 +134,7 @@ static sn_status read_face(obj_reader *reader) {
   return corners >= 3 ? SN_OK : bad_line(reader, "a face needs at least three corners");
 }
 
-// Whether this word is next: then it is passed.
+// Consumes this word if it is next.
 static bool pass(obj_reader *reader, const char *word) {
   size_t size = strlen(word);
   bool here = (size_t)(reader->end - reader->p) >= size && memcmp(reader->p, word, size) == 0 &&
@@ -212,7 +212,7 @@ sn_status sn_obj_read(sn_context *ctx, const char *path, sn_mesh *out) {
   return sn_obj_read_uvs(ctx, path, out, NULL);
 }
 
-// Corner k of all: its vertex, and its own texture coordinate and normal.
+// Writes corner k of the mesh: its vertex, texture coordinate and normal.
 static void write_corner(sn_writer *writer, const sn_surface *surface, int vertex, int k) {
   sn_writef(writer, " %d", vertex + 1);
   if (!surface || (!surface->has_uvs && !surface->has_normals)) return;

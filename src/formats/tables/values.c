@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tables: frame,NAME,NAME,... and a row per frame, one of them perhaps called rest. The names are of values, or of joints, whose
-// torques they are.
+// Tables: frame,NAME,NAME,... and a row per frame, one of them optionally called rest. Columns are named values or, by joint,
+// torques.
 #include "formats/tables/values.h"
 
 #include <math.h>
@@ -13,14 +13,14 @@ enum { most_values = 4096 };
 typedef struct table {
   sn_csv csv;
   sn_values *out;
-  bool *seen; // frames; the last is the rest mesh
+  bool *seen; // per frame; the last is the rest mesh
 } table;
 
 static bool is_text(const char *field, size_t size, const char *text) {
   return size == strlen(text) && memcmp(field, text, size) == 0;
 }
 
-// How many columns there are beside `frame`, and whether no two have one name.
+// Counts the columns after `frame`; fails if two have the same name.
 static sn_status count_columns(sn_csv csv, int *count) {
   const char *field, *names[most_values];
   size_t size, sizes[most_values];
@@ -48,7 +48,7 @@ static bool has_rest(sn_csv csv) {
   return false;
 }
 
-// Where the numbers of a row go; NULL, with a message, where its first field is neither a frame nor `rest`.
+// Address of a row's numbers; NULL, with a message, if its first field is neither a frame nor `rest`.
 static double *row_place(table *t, const char *field, size_t size) {
   sn_values *out = t->out;
   double frame;

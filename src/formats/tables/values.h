@@ -6,7 +6,7 @@
 #include "formats/common/reader.h"
 #include "sinew/formats.h"
 
-// CSV: `frame` and a column per value; a row per frame and, where the rest mesh has other values than 0, one called `rest`.
+// CSV: `frame` and a column per value; a row per frame and, if the rest mesh has values other than 0, one called `rest`.
 sn_status sn_values_parse(sn_context *ctx, const char *name, const char *text, size_t size, sn_values *out);
 sn_status sn_values_read(sn_context *ctx, const char *path, sn_values *out);
 

@@ -252,8 +252,7 @@ static sn_status start_space(sn_context *ctx, sn_arena *memory, const sn_fields 
               s->factor, rank);
   double largest = 0;
   for (int k = 0; k < rank; k++) largest = fmax(largest, s->factor[k * rank + k]);
-  for (int k = 0; k < rank; k++)
-    s->factor[k * rank + k] += 1e-9 * largest + 1e-30; // regularised: features may be linearly dependent
+  for (int k = 0; k < rank; k++) s->factor[k * rank + k] += 1e-9 * largest + 1e-30; // features may be dependent
   return sn_lapack_potrf(ctx, rank, s->factor) == SN_OK
            ? SN_OK
            : sn_fail(ctx, SN_NOT_CONVERGED, "the terms of a joint are singular");

@@ -6,12 +6,10 @@
 #include <math.h>
 #include <string.h>
 
-// Chosen on group A of the suite (docs/measurements.md).
-static const double half = 0.5; // prior variance of a joint's polynomials, and of its Gaussians
-static const double length =
-  1.0 / 32; // of the diagonal: a translation with the prior variance of a rotation by one radian
-static const double pivot =
-  1e-9; // the search for centres ends below this residual kernel value, relative to the largest
+// Constants chosen by the measurements in docs/measurements.md.
+static const double half = 0.5;        // prior variance of a joint's polynomials, and of its Gaussians
+static const double length = 1.0 / 32; // of the diagonal: as likely a priori as a rotation by 1 rad
+static const double pivot = 1e-9;      // smallest residual kernel of a centre, relative to the largest
 
 // Prior variance of products of two components, of one joint or of a pair, relative to theta: the second order of the
 // Gaussian kernel's expansion.

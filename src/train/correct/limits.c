@@ -29,8 +29,7 @@ static void before_range(void *user, int64_t begin, int64_t end, int worker) {
   const limit_job *job = user;
   const sn_residuals *m = &job->c->residuals;
   for (int64_t i = begin; i < end; i++) {
-    double before = 0,
-           longest = 0; // squared: of the rest-pose residual; of the displacement
+    double before = 0, longest = 0; // squared: of the rest-pose residual; of the displacement
     for (int p = 0; p < m->pose_count; p++) {
       float sum[6];
       sn_corrections_at(job->out, m->pose_count, p, (int)i, sum);

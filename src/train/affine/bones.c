@@ -135,8 +135,7 @@ static void add_targets(void *user, int64_t begin, int64_t end, int worker) {
       int count = vertex_bones(job, i, above, bone, weight, local);
       for (int p = 0; p < 4 * count; p++) local[p / 4][p % 4] *= weight[p / 4];
       const sn_bone_row equation = {count, bone, local, share};
-      if (begin == 0)
-        sn_bone_system_add(&job->system, &equation); // the left-hand side is shared by all frames: added once
+      if (begin == 0) sn_bone_system_add(&job->system, &equation); // once, for all frames
       for (int64_t f = begin; f < end; f++) {
         target(job, (int)f, i, above, y);
         sn_vec3 p = rest_point(job, i, above);

@@ -221,8 +221,7 @@ static sn_status regress(sn_corrector *c, sn_plan *plan) {
     fmax(lost, floor * floor * m->pose_count * m->vertex_count),
     field_bytes * m->vertex_count * (c->options->components ? c->options->components : most_fields) + free_bytes};
   if (c->options->shapes) usual.bytes = 0;
-  if (m->joint_count == 0 && !c->options->components)
-    usual = (sn_field_limits){0}; // shapes of values are stored exactly
+  if (m->joint_count == 0 && !c->options->components) usual = (sn_field_limits){0}; // shapes of values are exact
   if (status == SN_OK) status = sn_rate_choose(c->ctx, describe_rated, &w, usual, c->report);
   if (status != SN_OK) return status;
   if (r.undecided)

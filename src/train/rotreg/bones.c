@@ -139,8 +139,7 @@ static void solve_vertex(const bones_job *job, int i, sn_vec3 *places) {
       q.a[p][r] = q.a[r][p] = sum;
     }
   for (int p = 0; p < n; p++) squares += q.a[p][p];
-  for (int p = 0; p < n; p++)
-    q.a[p][p] += sn_rotreg_rounding * squares / n; // prefers equal weights where they are undetermined
+  for (int p = 0; p < n; p++) q.a[p][p] += sn_rotreg_rounding * squares / n; // ties: equal weights
   sn_simplex_solve_sparse(&q, job->influences);
   int at = 0;
   for (int c = 0; c < n; c++) {
@@ -172,8 +171,7 @@ static sn_status solve_weights(const bones_job *job) {
 static int row_of(const bones_job *job, int i, int bones[SN_SIMPLEX_MAX], double row[SN_SIMPLEX_MAX][4]) {
   const sn_rotreg_bones *b = job->b;
   int count = 0;
-  if (job->topology->face_start[i] == job->topology->face_start[i + 1])
-    return 0; // in no triangle: constrains no bone
+  if (job->topology->face_start[i] == job->topology->face_start[i + 1]) return 0; // in no triangle
   for (int k = 0; k < job->influences; k++) {
     size_t at = (size_t)i * (size_t)job->influences + (size_t)k;
     double w = (double)b->skin.weights[at];
@@ -208,8 +206,7 @@ static void add_residuals(void *user, int64_t begin, int64_t end, int worker) {
     int bones[SN_SIMPLEX_MAX];
     double row[SN_SIMPLEX_MAX][4];
     const sn_bone_row equation = {row_of(r->job, i, bones, row), bones, row, 1};
-    if (begin == 0)
-      sn_bone_system_add(&r->system, &equation); // the left-hand side is shared by all poses: added once
+    if (begin == 0) sn_bone_system_add(&r->system, &equation); // once, for all frames
     for (int64_t k = begin; k < end; k++) {
       sn_vec3 d = sn_vec3_sub(target_of(r->job, (int)k, i), blended(r->job, (int)k, i));
       sn_bone_system_target(&r->system, &equation, 3 * (int)k, (const double[3]){d.x, d.y, d.z});

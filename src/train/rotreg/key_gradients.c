@@ -156,8 +156,7 @@ static void add_residuals(void *user, int64_t begin, int64_t end, int worker) {
   for (int n = 0; n < 2 * job->examples->rest.triangle_count; n++) {
     double row[most][4];
     const sn_bone_row equation = row_of(job, n / 2, 1 + n % 2, row);
-    if (begin == 0)
-      sn_bone_system_add(&s->system, &equation); // the left-hand side is shared by all poses: added once
+    if (begin == 0) sn_bone_system_add(&s->system, &equation); // once, for all frames
     for (int64_t p = begin; p < end; p++) {
       sn_vec3 left = sn_rotreg_edge(&job->examples->rest, sn_frame(&job->examples->frames, job->keys->frames[p]),
                                     n / 2, 1 + n % 2);

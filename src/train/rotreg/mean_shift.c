@@ -80,8 +80,7 @@ static void assign_range(void *user, int64_t begin, int64_t end, int worker) {
 
 // The smallest h that gives at most `most` modes, by bisection of its logarithm.
 static void find_groups(sn_context *ctx, shift_job *job, int most) {
-  double high = 3 * sqrt(job->z->numbers / 9.0),
-         low = high / 1000; // two rotations differ by at most sqrt(8) in a pose
+  double high = 3 * sqrt(job->z->numbers / 9.0), low = high / 1000; // two rotations differ by at most sqrt(8)
   for (int n = 0; n < halvings; n++) {
     job->h = sqrt(low * high);
     find_modes(ctx, job);

@@ -15,10 +15,9 @@
 typedef struct sn_rotreg_rotations {
   int joint_count, pose_count;
   int *base;
-  sn_vec3 *
-    reference; // mean rotation vector in training: theta is on the logarithm's branch nearest to it, also at run time
-  sn_mat3 *rotation; // [pose][joint]: Q, from the rest pose to the pose
-  sn_vec3 *theta;    // [pose][joint]: log(Q_base^T Q) on that branch
+  sn_vec3 *reference; // mean theta in training: theta is on the branch nearest to it, also at run time
+  sn_mat3 *rotation;  // [pose][joint]: Q, from the rest pose to the pose
+  sn_vec3 *theta;     // [pose][joint]: log(Q_base^T Q) on that branch
 } sn_rotreg_rotations;
 
 // The joint rotations at the frames of `keys`, which become poses 0, 1, ... of the training.
@@ -56,9 +55,8 @@ typedef struct sn_rotreg_predictor {
 
 // The prior of one joint for a part of the surface, from the file's weights.
 typedef struct sn_rotreg_local {
-  bool near; // the joint has weight on the part, or is next to a joint that has
-  double
-    share; // the part's weights on the joint and its descendants: the fraction of its rotation that the part follows
+  bool near;    // the joint has weight on the part, or is next to a joint that has
+  double share; // of the part's weight on the joint and its descendants: the fraction of its rotation to follow
 } sn_rotreg_local;
 
 typedef struct sn_rotreg_fit_options {

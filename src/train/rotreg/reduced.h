@@ -90,8 +90,8 @@ sn_status sn_rotreg_anchors_fit(sn_context *ctx, sn_arena *memory, const sn_rotr
 sn_status sn_rotreg_anchors_blend(sn_context *ctx, sn_arena *memory, const sn_rotreg_data *data,
                                   sn_rotreg_anchors *out);
 
-// F (4.2), near-rigid vertices: those whose error under linear blend skinning (`blend`) is below a threshold in the training
-// poses. As published also the best one of every component, without which its place would be open; otherwise those in no triangle.
+// F (4.2), near-rigid vertices: their error under linear blend skinning (`blend`) is below a threshold in training. As
+// published, F has the best vertex of every component, which fixes its position; otherwise vertices without triangles.
 sn_status sn_rotreg_hard_set(sn_context *ctx, const sn_rotreg_data *data, const sn_rotreg_anchors *blend,
                              bool *fixed);
 

@@ -14,10 +14,9 @@ enum {
 typedef struct fit_job {
   sn_context *ctx;
   sn_rotreg_learned *d;
-  sn_rotreg_predictor
-    *bases;                  // [gradient][1 + fold]: predictors without torques, from all poses and without each fold
-  sn_mat3 *rotation, *shear; // [gradient][pose]: polar parts of the gradients
-  double *residual;          // per gradient: squared held-out error
+  sn_rotreg_predictor *bases; // [gradient][1 + fold]: without torques, of all poses and without each fold
+  sn_mat3 *rotation, *shear;  // [gradient][pose]: polar parts of the gradients
+  double *residual;           // per gradient: squared held-out error
   char *work;
   size_t work_size;
 } fit_job;

@@ -10,8 +10,8 @@
 
 enum { sn_linear_slots = 6, sn_linear_most = 4 * sn_linear_slots };
 
-// The regressors of vertex v at a pose, on `count` joints: rows x, y and z. `unit` is a length that scales linear parts
-// and translations to the same prior variance.
+// The regressors of vertex v at a pose, on `count` joints: rows x, y and z. `unit` is a length that gives points
+// and weights the same prior variance.
 typedef struct sn_linear_kind {
   bool per_axis; // separate coefficients for x, y and z
   int (*columns)(int count);

@@ -13,8 +13,8 @@ typedef struct frame_moments {
 
 typedef struct part {
   double n, u[3], uu, error;
-  double cost; // of merging with `best`, the neighbour with the least cost
-  int best;
+  double cost;    // of merging with `best`, the neighbour with the least cost
+  int best;       // -1: none; -2: to be recomputed
   int last, next; // linked list of its vertices, starting with the part's own number; -1 ends it
 } part;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Blends of rigid transformations: spheres (Kavan and Zara 2005), quaternions and translations (Hejl 2004), logarithms (Alexa 2002).
+// Blends of rigid motions: spheres (Kavan and Zara 2005), quaternions and translations (Hejl 2004), logarithms (Alexa 2002).
 #ifndef SINEW_LAB_BASELINES_SPHERE_H
 #define SINEW_LAB_BASELINES_SPHERE_H
 

@@ -14,7 +14,7 @@ typedef struct study {
 
 void study_must(study *s, sn_status status);
 
-// The generated set with this number of vertices (0: the set's default; `small`: about 80); `angles` may be NULL.
+// The generated set with this number of vertices (0: the set's default; `small`: 80, or its minimum); `angles` may be NULL.
 sn_examples study_set(study *s, const char *set, int frames, int vertices, const sn_gen_angles *angles);
 
 // A method trained on some frames: its scores, the error of every frame in percent of the diagonal, and the vertices it

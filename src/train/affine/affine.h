@@ -34,8 +34,8 @@ bool sn_control_dual(const sn_affine_options *options);
 sn_status sn_control_encode(sn_context *ctx, const sn_control_bones *bones, const sn_affine_options *options,
                             double *out);
 
-// Makes the signs of `count` quaternions, `stride` numbers apart, consistent along a minimum spanning tree of 1 - |q .
-// q'|. The `dual` numbers after each change sign with it. `space`: 3 * count numbers of scratch memory.
+// Makes the signs of `count` quaternions, `stride` numbers apart, consistent along a minimum spanning tree of
+// 1 - |q . q'|. The `dual` numbers after each change sign with it. `space`: 3 * count numbers of scratch memory.
 void sn_control_align_signs(double *quaternions, int count, int stride, int dual, double *space);
 
 // ---- prediction (predict.c) -----------------------------------------------------------------------------------------

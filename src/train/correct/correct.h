@@ -37,8 +37,8 @@ sn_status sn_correct_try(sn_context *ctx, const sn_correct_options *options, con
 
 // ---- parts -------------------------------------------------------------------------------------------------------------
 
-// Runs of vertices that may share a block of the model. Run r holds the vertices rows[first[r]] .. rows[first[r + 1] -
-// 1], one per lane; a vertex may occur several times.
+// Runs of vertices that may share a block of the model. Run r holds the vertices rows[first[r]] ..
+// rows[first[r + 1] - 1], one per lane; a vertex may occur several times.
 typedef struct sn_runs {
   int count, *first, *rows;
 } sn_runs;
@@ -105,8 +105,8 @@ typedef struct sn_pose_field {
   double *mix;                    // basis_count * terms, if mixed
 } sn_pose_field;
 
-// All corrections of a model. Basis b displaces vertex i by deltas[b * vertex_count + i]; bases that belong to groups
-// of vertices are stored at the row given by sn_basis_of.
+// All corrections of a model. Basis b displaces vertex i by deltas[b * vertex_count + i]. With groups of vertices, row n
+// of vertex i is instead of basis sn_basis_of(&groups, i, n).
 typedef struct sn_corrections {
   int field_count, basis_count, vertex_count;
   sn_pose_field *fields;

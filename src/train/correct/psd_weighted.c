@@ -102,7 +102,7 @@ static sn_status find_centres(const weighting *w, int g, sn_pose_field *field, i
   return SN_OK;
 }
 
-// The mean residual of the group's vertices at every centre. Pose 0, the rest pose, adds nothing: its residual is zero.
+// The mean residual of the group's vertices at every centre. Pose 0 (rest) is not averaged: alone it has zero.
 static void average(const weighting *w, int g, const int *of, int count, int *members, float (*out)[6]) {
   size_t n = (size_t)w->m->vertex_count;
   memset(out, 0, (size_t)count * n * sizeof *out), memset(members, 0, (size_t)count * sizeof *members);

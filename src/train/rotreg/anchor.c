@@ -13,7 +13,7 @@ enum { slots = sn_rotreg_anchor_slots, most_unknowns = 4 * (slots - 1) };
 
 typedef struct anchor_job {
   const sn_rotreg_data *data;
-  double unit; // the diagonal: scales linear parts and translations to the same prior variance
+  double unit; // the diagonal: gives points and weights the same prior variance
   sn_rotreg_anchors *out;
   double *residual; // per vertex
 } anchor_job;
@@ -56,7 +56,7 @@ static void start_from_blend(const anchor_job *job, int i) {
   }
 }
 
-// Derivatives of the vertex by the unknowns of joint `t` (relative to joint `last`): three of the linear part, one of the weight.
+// Derivatives of the vertex by the unknowns of joint `t` (relative to joint `last`): three of its point, one of its weight.
 static void columns_of(const anchor_job *job, const sn_affine *t, const sn_affine *last, sn_vec3 rest,
                        double out[3][4]) {
   for (int r = 0; r < 3; r++) {

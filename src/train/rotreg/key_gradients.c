@@ -37,8 +37,8 @@ static double area_of(const sn_mesh *rest, int t) {
   return 0.5 * sn_vec3_length(sn_vec3_cross(sn_rotreg_edge(rest, p, t, 1), sn_rotreg_edge(rest, p, t, 2)));
 }
 
-// Area-weighted means. A group without area keeps the proxy bone's linear part. Proxy bones are not used otherwise:
-// they are fitted to be blended and rotate further than the surface.
+// Unless published: area-weighted means, and for groups without area the proxy bone's linear part. Proxy bones are
+// fitted to be blended and rotate further than the surface.
 static void start_range(void *user, int64_t begin, int64_t end, int worker) {
   (void)worker;
   const gradients_job *job = user;

@@ -113,8 +113,8 @@ typedef struct sn_rotreg_regression {
   double b[2 * sn_rotreg_shear_terms][6]; // after the solve: H^T
 } sn_rotreg_regression;
 void sn_rotreg_regression_add(sn_rotreg_regression *r, const double *row, const double *y);
-// `ridge`: relative to the mean squared angle. `constant`: ridge of the constants, relative to the number of rows; as y
-// = 0 in the rest pose, it is the weight of the rest pose.
+// `ridge`: relative to the mean squared angle. `constant`: ridge of the constants, relative to the number of rows;
+// as y = 0 in the rest pose, it is the weight of the rest pose.
 void sn_rotreg_regression_solve(sn_rotreg_regression *r, double ridge, double constant);
 
 // Fits H of p->shear_joints (3.3); `shear` is in the order of the sample's poses.

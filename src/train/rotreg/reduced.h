@@ -69,8 +69,8 @@ sn_mat3 sn_rotreg_key_gradients_blend(const sn_rotreg_key_gradients *gradients, 
 
 // ---- anchors and the set F (4.2) -----------------------------------------------------------------------------------
 
-// Anchors predict vertex positions linearly from the joints' matrices. The paper uses linear blend skinning, y = sum_b
-// w_b T_b (y^, 1). Any y = sum_b T_b p_b with homogeneous points p_b (animation space, Merry et al. 2006) costs the
+// Anchors predict vertex positions linearly from the joints' matrices. The paper uses linear blend skinning,
+// y = sum_b w_b T_b (y^, 1). Any y = sum_b T_b p_b with homogeneous points p_b (animation space, Merry et al. 2006) costs the
 // same at run time, because only C2 depends on it. Row i: joints and points of vertex i. The points sum to (y^_i, 1):
 // this keeps the rest pose and follows rigid motions.
 typedef struct sn_rotreg_anchors {
@@ -91,7 +91,7 @@ sn_status sn_rotreg_anchors_blend(sn_context *ctx, sn_arena *memory, const sn_ro
                                   sn_rotreg_anchors *out);
 
 // F (4.2), near-rigid vertices: their error under linear blend skinning (`blend`) is below a threshold in training. As
-// published, F has the best vertex of every component, which fixes its position; otherwise vertices without triangles.
+// published, also the best vertex of every component, which fixes its position; otherwise vertices without triangles.
 sn_status sn_rotreg_hard_set(sn_context *ctx, const sn_rotreg_data *data, const sn_rotreg_anchors *blend,
                              bool *fixed);
 
@@ -134,7 +134,7 @@ typedef struct sn_rotreg_training {
   double (*edge)[2], *anchor_weight; // e and c
 } sn_rotreg_training;
 
-// Makes topology, skin, folds and joint rotations. Then set the key gradients and call _finish: predictors, anchors, weights.
+// Makes topology, skin, folds and joint rotations. Then set the key gradients and call _finish. Free it even on failure.
 sn_status sn_rotreg_training_start(sn_context *ctx, sn_arena *memory, const sn_examples *examples,
                                    const sn_keys *keys, sn_rotreg_training *t);
 sn_status sn_rotreg_training_finish(sn_context *ctx, sn_rotreg_training *t);
@@ -191,7 +191,7 @@ typedef struct sn_rotreg_reduced {
 } sn_rotreg_reduced;
 
 typedef struct sn_rotreg_reduced_options {
-  int bones;    // proxy bones; 0: as many as `error` needs
+  int bones;    // proxy bones; 0: the default, or as many as `error` needs
   double error; // largest rms error of the proxy bones in training, % of the diagonal
   int influences;
   bool mean_shift; // initial groups by mean shift instead of E_A->B

@@ -100,7 +100,7 @@ sn_status sn_rotreg_weigh(sn_context *ctx, const sn_rotreg_learned *l, double (*
   return status;
 }
 
-// ---- what both forms share ------------------------------------------------------------------------------------------
+// ---- shared by both forms -------------------------------------------------------------------------------------------
 
 // As published, free weights on any joints (4.2); otherwise the base of `lbs`, which starts from the file's weights.
 static sn_status make_skin(sn_context *ctx, sn_rotreg_training *t) {

@@ -105,7 +105,7 @@ static sn_status place_leaves(sn_context *ctx, sn_arena *memory, heat_job *job) 
 
 // ---- the nearest bones of a vertex ----------------------------------------------------------------------------------
 
-// Normals into the body; flipped if the signed volume says that triangles face inwards, as in a mirrored mesh.
+// Normals that point into the body: the mesh's, negated unless its triangles face inwards, as in a mirrored mesh.
 static sn_status make_inwards(sn_context *ctx, sn_arena *memory, heat_job *job) {
   const sn_mesh *rest = job->rest;
   job->inwards = sn_arena_alloc(ctx, memory, (size_t)rest->vertex_count, sizeof *job->inwards);

@@ -23,7 +23,7 @@ bool sn_skin_needs_no_frames(const void *options) {
   return o->weights == SN_WEIGHTS_GIVEN || o->weights == SN_WEIGHTS_SKELETON;
 }
 
-// Largest mesh for bone heat, which takes longer than the weights themselves beyond.
+// Larger meshes get no bone heat: it would take longer than fitting their weights.
 enum { most_made = 200000, made_influences = 4 };
 
 sn_status sn_skin_make(sn_context *ctx, sn_examples *examples) {

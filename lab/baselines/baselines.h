@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Methods of other papers to measure against. They are no part of libsinew: a program that wants them adds them, once, as it begins.
+// Methods of other papers for comparison. They are not part of libsinew: a program adds them once when it starts.
 #ifndef SINEW_LAB_BASELINES_BASELINES_H
 #define SINEW_LAB_BASELINES_BASELINES_H
 
@@ -8,7 +8,7 @@
 void sn_lab_add_methods(void); // rows of `compare`: mwe, animspace, mohr, sbs, hejl, alexa, wpsd
 void sn_lab_add_solvers(void); // `rig --solver`: published, schaefer, aguiar, hasler
 
-// Rows of the table of methods, and what they share.
+// For the table of methods.
 bool sn_lab_has_no_model(const void *options);
 extern const sn_method sn_lab_wpsd;
 

@@ -10,9 +10,9 @@
 
 enum { slots = sn_linear_slots, most = sn_linear_most, ridge_choices = 9 };
 
-// Simplest first: linear blend skinning. Relative to the unit and to the number of poses.
+// Simplest first: linear blend skinning. Relative to unit^2 and to the number of poses.
 static const double ridges[ridge_choices] = {INFINITY, 1, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7};
-static const double unit_of_diagonal = 0.1; // as the anchors of rotreg
+static const double unit_of_diagonal = 0.1; // like the anchors of rotreg
 
 // ---- the two kinds ----------------------------------------------------------------------------------------------------
 
@@ -27,7 +27,7 @@ static void mwe_rows(sn_vec3 v, const sn_affine *pose, const int *joints, int co
       for (int c = 0; c < 4; c++) out[r][4 * s + c] = pose[joints[s]].m[r][c] * point[c];
 }
 
-// Three numbers per joint turn with it; shares of the vertex go from the first joint to the others, so that they sum to one.
+// Three coefficients per joint rotate with it. Weights move from the first joint to the others, so that their sum stays one.
 static int animspace_columns(int count) { return 4 * count - 1; }
 
 static void animspace_rows(sn_vec3 v, const sn_affine *pose, const int *joints, int count, double unit,
@@ -57,14 +57,14 @@ typedef struct linear_job {
   const sn_topology *topology;
   const sn_folds *folds;
   sn_linear_fit *fit;
-  double (*miss)[ridge_choices]; // per vertex, on poses left out
+  double (*miss)[ridge_choices]; // per vertex: squared error on held-out poses
   sn_moments *room;              // per worker: [systems][1 + 2 folds]
 } linear_job;
 
 static int systems_of(const linear_job *job) { return job->fit->kind->per_axis ? 3 : 1; }
 static size_t sets_of(const linear_job *job) { return 1 + 2 * (size_t)job->folds->fold_count; }
 
-// The joints of the vertex, then those that carry its neighbours.
+// The joints of the vertex, then those of its neighbours.
 static void choose_joints(const linear_job *job, int i) {
   const sn_skin *skin = &job->fit->skin;
   const sn_topology *topology = job->topology;
@@ -95,7 +95,7 @@ static void add_pose(const linear_job *job, int i, int frame, sn_moments *first,
   }
 }
 
-// Of every system: all poses, then those of each fold, then those outside each fold.
+// Moments of every system: all poses, then those of each fold, then those outside each fold.
 static void gather(const linear_job *job, int i, sn_moments *sets) {
   size_t stride = sets_of(job), folds = (size_t)job->folds->fold_count;
   int n = job->fit->kind->columns(sn_joints_count(job->fit->joints[i], slots));

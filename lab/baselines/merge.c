@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Bottom-up merging: every vertex begins as a part of its own.
+// Bottom-up merging: every vertex starts as a separate part.
 #include <math.h>
 
 #include "lab/baselines/segments.h"
 
-enum { most_frames = 16 }; // evenly spread; more say little about which parts belong together
+enum { most_frames = 16 }; // evenly spaced; more frames hardly change the merges
 
 // Moments of a part in one frame: sums of x, |x|^2 and u x^T.
 typedef struct frame_moments {
@@ -13,9 +13,9 @@ typedef struct frame_moments {
 
 typedef struct part {
   double n, u[3], uu, error;
-  double cost; // of merging it with `best`, the neighbour for which that is least; -1: it has none
-  int best;
-  int last, next; // its vertices are a list that begins with the one it is named after; -1 ends it
+  double cost;    // of merging with `best`, the neighbour with the least cost
+  int best;       // -1: none; -2: to be recomputed
+  int last, next; // linked list of its vertices, starting with the part's own number; -1 ends it
 } part;
 
 typedef struct merge_job {
@@ -24,14 +24,14 @@ typedef struct merge_job {
   int frames;
   part *parts;
   frame_moments *moments; // [part][frame]
-  int *part_of, *seen;    // per vertex; per part: the part that last looked at it
+  int *part_of, *seen;    // per vertex; per part: the part that visited it last
 } merge_job;
 
 static frame_moments *moments_of(const merge_job *job, int a) {
   return job->moments + (size_t)a * (size_t)job->frames;
 }
 
-// |X|^2 + |U|^2 - 2 max_R tr(R H) about the middles; the singular values of H make the last.
+// |X|^2 + |U|^2 - 2 max_R tr(R H) about the centroids; the maximum follows from the singular values of H.
 static double rigid_error(const part *a, const part *b, const frame_moments *ma, const frame_moments *mb) {
   double n = a->n + b->n, xx = ma->xx + mb->xx, uu = a->uu + b->uu;
   sn_mat3 h, left, right;
@@ -45,7 +45,7 @@ static double rigid_error(const part *a, const part *b, const frame_moments *ma,
   return fmax(0, xx + uu - 2 * (s.x + s.y + (sn_mat3_determinant(h) < 0 ? -s.z : s.z)));
 }
 
-// What merging raises the error by.
+// The increase of the error by merging.
 static double merge_cost(const merge_job *job, int a, int b) {
   double sum = -job->parts[a].error - job->parts[b].error;
   for (int f = 0; f < job->frames; f++) {
@@ -60,7 +60,7 @@ static void consider(const merge_job *job, int a, int other, double cost) {
   of->best = other, of->cost = cost;
 }
 
-// Looks at all neighbours of a part again. `tell`: and tells them, those that wanted what is no more to look themselves.
+// Recomputes a part's best neighbour. `tell`: also updates the neighbours; those whose best changed or is gone are marked -2.
 static void look(const merge_job *job, int a, int gone, bool tell) {
   job->parts[a].best = -1;
   for (int i = a; i >= 0; i = job->parts[i].next)
@@ -74,7 +74,7 @@ static void look(const merge_job *job, int a, int gone, bool tell) {
       if (job->parts[other].best == a || job->parts[other].best == gone) job->parts[other].best = -2;
       if (job->parts[other].best != -2) consider(job, other, a, cost);
     }
-  for (int i = a; i >= 0; i = job->parts[i].next) // the marks are used again
+  for (int i = a; i >= 0; i = job->parts[i].next) // resets the marks
     for (int k = job->topology->ring_start[i]; k < job->topology->ring_start[i + 1]; k++)
       job->seen[job->part_of[job->topology->ring[k]]] = -1;
 }
@@ -98,7 +98,7 @@ static void begin(const merge_job *job) {
   for (int i = 0; i < p->n; i++) look(job, i, -1, false);
 }
 
-// Part b becomes part of a.
+// Merges part b into part a and updates the neighbours.
 static void merge(const merge_job *job, int a, int b, double cost) {
   part *to = &job->parts[a], *from = &job->parts[b];
   to->error += from->error + cost, to->n += from->n, to->uu += from->uu;
@@ -123,7 +123,7 @@ static void merge(const merge_job *job, int a, int b, double cost) {
     }
 }
 
-// The merge that costs least; of parts without neighbours (other components) the smallest goes to the nearest.
+// The cheapest merge. If no part has neighbours (separate components), the smallest part joins the nearest.
 static void next_merge(const merge_job *job, int *a, int *b, double *cost) {
   int small = -1;
   *a = -1;
@@ -170,7 +170,7 @@ sn_status sn_rig_merged_segments(sn_context *ctx, const fit_problem *p, const sn
     }
   }
   for (int i = 0, made = 0; status == SN_OK && i < p->n;
-       i++) // numbers by first appearance; a part begins with its least
+       i++) // by first appearance; a part is named after its least vertex
     if (of[i] == i) job.seen[i] = made++;
   for (int i = 0; status == SN_OK && i < p->n; i++) of[i] = job.seen[of[i]];
   sn_arena_free(&scratch);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// `mwe`, `animspace`, `mohr`, `sbs`, `hejl`, `alexa` and `wpsd`: what others did before, as rows of `compare` to measure against. None is a model.
+// Earlier methods (`mwe`, `animspace`, `mohr`, `sbs`, `hejl`, `alexa`, `wpsd`) as rows of `compare`. None writes a model.
 #include "lab/baselines/baselines.h"
 #include "lab/baselines/linear.h"
 #include "lab/baselines/mohr.h"
@@ -12,7 +12,7 @@ bool sn_lab_has_no_model(const void *options) {
   return true;
 }
 
-// Where vertex i is at a pose.
+// The position of vertex i at a pose.
 typedef sn_vec3 (*place_fn)(const void *learned, int i, const sn_affine *pose);
 
 typedef struct place_job {
@@ -85,7 +85,7 @@ typedef struct mohr_options {
   bool extra;
 } mohr_options;
 
-// The poses with half-way and scaling joints after those of the skeleton.
+// The poses, with half-way and scaling joints appended to those of the skeleton.
 static sn_status add_extra_joints(sn_context *ctx, sn_arena *memory, const sn_examples *examples, sn_poses *out) {
   sn_model_desc desc = sn_model_desc_default();
   sn_extra_joint *extra;
@@ -139,7 +139,7 @@ typedef struct rigid_row {
   const sn_examples *examples;
 } rigid_row;
 
-// Where the joints of the vertex leave the centre open it is taken nearest to their middle in the rest pose.
+// An undetermined centre is taken nearest to the mean position of the vertex's joints in the rest pose.
 static sn_vec3 place_rigid(const void *learned, int i, const sn_affine *pose) {
   enum { most = SN_RT_MAX_INFLUENCES };
   const rigid_row *row = learned;

@@ -6,7 +6,7 @@
 
 #include "solve/solve.h"
 
-// Pull to the rest position where the poses leave a direction open, relative to as many poses that do not.
+// Ridge towards the rest position for directions that the poses do not determine, relative to the number of poses.
 static const double open_ridge = 1e-6;
 enum { set_size = 8 }; // joints of an influence set
 
@@ -15,7 +15,7 @@ typedef struct mohr_job {
   const sn_keys *keys;
   sn_skin *skin;
   float (*rest)[3];
-  double *miss; // per vertex
+  double *miss; // per vertex: squared error
 } mohr_job;
 
 void sn_mohr_blend(const sn_skin *skin, int i, const sn_affine *pose, sn_mat3 *linear, sn_vec3 *move) {
@@ -72,7 +72,7 @@ static double missed(sn_context *ctx, const mohr_job *job) {
   return sum / n / job->keys->count;
 }
 
-// The joints in whose spaces the vertex moves least: the spread of M_j^-1 x_f over the poses (Mohr and Gleicher, section 3.2).
+// The joints in whose frames the vertex moves least: the variance of M_j^-1 x_f over the poses (Mohr and Gleicher, section 3.2).
 static int influence_set(const mohr_job *job, int i, int *out) {
   double spreads[set_size];
   int count = 0;
@@ -95,7 +95,7 @@ static int influence_set(const mohr_job *job, int i, int *out) {
   return count;
 }
 
-// Weights of the influence set for the rest position there is, at most skin->influences above zero.
+// Weights on the influence set for the present rest position, at most skin->influences above zero.
 static void weigh_range(void *user, int64_t begin, int64_t end, int worker) {
   (void)worker;
   const mohr_job *job = user;
@@ -122,7 +122,7 @@ static void weigh_range(void *user, int64_t begin, int64_t end, int worker) {
   }
 }
 
-// One round: weights for the positions, positions for the weights. Kept where the error falls.
+// One round: weights for given positions, then positions for given weights. Kept if the error falls.
 static sn_status improve(sn_context *ctx, mohr_job *job, int influences, sn_mohr_fit *out, bool *better) {
   int n = job->examples->rest.vertex_count;
   sn_skin skin = {0};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Linear blend skinning whose rest positions are fitted too (Mohr and Gleicher 2003, section 3): weights of influence sets and
-// positions by turns.
+// Linear blend skinning with fitted rest positions (Mohr and Gleicher 2003, section 3): weights of influence sets and
+// rest positions in alternation.
 #ifndef SINEW_LAB_BASELINES_MOHR_H
 #define SINEW_LAB_BASELINES_MOHR_H
 
@@ -8,7 +8,7 @@
 
 typedef struct sn_mohr_fit {
   sn_skin skin;
-  float (*rest)[3]; // in the place of the rest mesh's
+  float (*rest)[3]; // fitted rest positions
   double error;     // mean squared distance in the training frames
 } sn_mohr_fit;
 

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
-// "Optimization pipeline" of Le and Deng 2014: an over-complete start, pruning, the skeleton, and joints that hold ever harder.
+// "Optimization pipeline" of Le and Deng 2014: over-complete start, pruning, skeleton, then joints with growing lambda.
 #include <math.h>
 #include <string.h>
 
 #include "lab/baselines/published.h"
 #include "lab/baselines/segments.h"
 
-// The slides print no value for these.
+// The slides give no values for these.
 static const double omega_vertices = 1e-4; // omega N (Dem Bones, by the same author), for a mesh of unit size
-// lambda grows from the first to the last, in parts of the mean of 1/N sum_i w_ij^2 over the bones.
+// lambda grows from first to last, in units of the mean over the bones of 1/N sum_i w_ij^2.
 static const double first_lambda = 0.1, last_lambda = 1000, lambda_growth = 3;
-static const double over_complete = 1.5; // clusters per bone to start from
-static const double pays = 0.99;         // a round that leaves more of E is the last for its lambda
+static const double over_complete = 1.5; // initial clusters per bone
+static const double pays = 0.99;         // a round that keeps more than this part of E is the last for its lambda
 enum {
   cluster_rounds = 5,
   sweeps = 5,
@@ -48,7 +48,7 @@ static double energy(const published_job *job) {
   return job->tree ? e + job->lambda * sn_published_joint_term(job->m, job->tree) : e;
 }
 
-// Lowers E in turn by weights, joint positions and bones.
+// Lowers E by weights, joint positions and bones in alternation.
 static sn_status lower_energy(const published_job *job, int rounds) {
   double before = INFINITY;
   sn_status status = SN_OK;
@@ -66,8 +66,8 @@ static sn_status lower_energy(const published_job *job, int rounds) {
   return status;
 }
 
-// Marks the bones that the rule takes out, and of those that are more than `wanted` (0: the rule alone decides) half of them at a time,
-// those with the least sum_i w_ij^2. Returns how many.
+// Marks the bones to prune: those below the threshold and, if there are more than `wanted` (0: threshold only), up to
+// half of the surplus, by increasing sum_i w_ij^2. Returns the number.
 static int choose_pruned(const fit_model *m, int wanted, bool *gone) {
   int count = sn_published_prune(m, gone);
   int surplus = wanted > 0 ? m->bones - wanted : 0, target = (surplus + 1) / 2;
@@ -80,7 +80,7 @@ static int choose_pruned(const fit_model *m, int wanted, bool *gone) {
   return count;
 }
 
-// "Skeleton pruning"
+// "Skeleton pruning".
 static sn_status prune(const published_job *job, int wanted) {
   enum { settle = 3 };
   sn_status status = lower_energy(job, settle);

@@ -36,12 +36,12 @@ typedef struct sweep_job {
   const rig_tree *tree;
   double lambda;
   int sweeps;
-  const int *start, *overlap; // bones that share vertices
+  const int *start, *overlap; // bones with common vertices, per bone
   double (*vu)[3][4];         // per worker and bone: sum_i w_ij v_i u~_i^T
   sn_vec3 *c, *psi;           // per worker and bone
 } sweep_job;
 
-// Adds the sum over i of w_ij w_ik ([R_k | T_k] u~_i) u~_i^T, `sign` times.
+// Adds `sign` times sum_i w_ij w_ik ([R_k | T_k] u~_i) u~_i^T.
 static void add_bone(const sweep_job *job, int j, int k, int f, double sign, double to[3][4]) {
   double s[4][4];
   sn_affine t = sn_fit_bone(job->m, k, f);

@@ -29,8 +29,7 @@ double sn_published_joint_term(const fit_model *m, const rig_tree *tree) {
 }
 
 void sn_published_joint_position(const fit_model *m, int j, int k, double c[3]) {
-  static const double mu =
-    1e-5; // of the middle of the shared vertices, for the directions that the motion leaves open
+  static const double mu = 1e-5; // weight of the middle of the shared vertices, for undetermined directions
   double middle[3];
   sn_rig_shared_middle(m, j, k, middle);
   sn_rig_joint_position(m, j, k, mu, middle, c);
@@ -41,7 +40,7 @@ double sn_published_edge_cost(const fit_model *m, int j, int k, const double c[3
   return shared > 0 ? sn_published_joint_value(m, j, k, c) / shared : INFINITY;
 }
 
-// An edge that may join bone j to the tree. Where no bone shares a vertex with it, the joint value alone decides.
+// A candidate edge from bone j to the tree. Bones without common vertices are compared by joint value alone.
 typedef struct edge {
   double cost, value, c[3];
   int parent;
@@ -64,10 +63,10 @@ sn_status sn_published_topology(sn_context *ctx, const fit_model *m, rig_tree *t
   bool *joined = SN_NEW(ctx, &scratch, bool, m->bones);
   if (edges && joined) {
     tree->bones = m->bones, tree->root = 0;
-    for (int j = 1; j < m->bones; j++) // the slides name no root: the bone with most vertices
+    for (int j = 1; j < m->bones; j++) // the slides name no root: the bone with the largest sum_i w_ij^2
       if (sn_rig_share(m, j) > sn_rig_share(m, tree->root)) tree->root = j;
     for (int j = 0; j < m->bones; j++) edges[j] = (edge){.cost = INFINITY, .value = INFINITY, .parent = -1};
-    for (int count = 0, next = tree->root; count < m->bones; count++) { // Prim
+    for (int count = 0, next = tree->root; count < m->bones; count++) { // Prim's algorithm
       joined[next] = true, tree->order[count] = next, tree->parent[next] = edges[next].parent;
       memcpy(tree->joint[next], edges[next].c, sizeof edges[next].c);
       int last = next;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The methods that Le and Deng 2014 compare with: rigid parts, weights, joints, each found once and in this order (their slide:
-// "single-pass framework"). The tree of all of them is the minimum spanning tree of the joint values (their slide "Skeletal
-// topology reconstruction"), joints are closed once. How parts and weights are found is each method's own.
+// The methods that Le and Deng 2014 compare with: rigid parts, weights and joints, each found once and in this order
+// (their slide: "single-pass framework"). All of them use the minimum spanning tree of the joint values (slide
+// "Skeletal topology reconstruction") and close the joints once. They differ in how parts and weights are found.
 #include <math.h>
 #include <string.h>
 
@@ -10,9 +10,9 @@
 #include "lab/baselines/segments.h"
 #include "solve/cholesky.h"
 
-// A step of diffusion of the parts into weights (de Aguiar and others), in mean edges.
+// Diffusion time from parts to weights (de Aguiar and others), in squared mean edges.
 static const double diffusion = 4;
-// Of weights fitted to the frames (Hasler and others): Le and Deng's omega.
+// Smoothness of weights fitted to the frames (Hasler and others): Le and Deng's omega.
 static const double smoothness = 1e-4;
 
 typedef struct baseline_job {
@@ -25,7 +25,7 @@ typedef struct baseline_job {
   rig_tree *tree;
 } baseline_job;
 
-// One rigid bone for every part of three vertices or more; the others lose theirs.
+// One rigid bone per part of at least three vertices; smaller parts are dropped.
 static sn_status fit_parts(const baseline_job *job, int count, int *of) {
   const fit_problem *p = job->p;
   sn_arena scratch = sn_arena_new(job->ctx);
@@ -40,7 +40,7 @@ static sn_status fit_parts(const baseline_job *job, int count, int *of) {
     if (name[k] >= 0) sn_rig_fit_region(p, members, found, m, m->bones++);
   }
   sn_status status = members && name ? SN_OK : job->ctx->error.status;
-  if (status == SN_OK && m->bones == 0) { // parts of one and two vertices only: one bone for all
+  if (status == SN_OK && m->bones == 0) { // only parts of one and two vertices: one bone for all
     for (int i = 0; i < p->n; i++) members[i] = i, of[i] = 0;
     sn_rig_fit_region(p, members, p->n, m, m->bones++);
     name[0] = 0;
@@ -60,7 +60,7 @@ sn_mat3 sn_rig_rotation_about(const fit_model *m, int j, int f, sn_vec3 c, sn_ve
   published_bone b = {.vertices = m->p->n, .lambda = 1e7, .joints = 1, .c = &c, .psi = &psi}; // lambda -> infinity
   sn_affine t = sn_fit_bone(m, j, f);
   fit_unpack(fit_pair(m, j, j), b.uu);
-  for (int n = 0; n < 12; n++) { // the residual, and the bone itself
+  for (int n = 0; n < 12; n++) { // target: the residual plus the bone's present contribution
     b.qu[n / 4][n % 4] = m->moment[(size_t)(4 * j + n % 4) * 3 * (size_t)m->p->f + (size_t)(3 * f + n / 4)];
     for (int e = 0; e < 4; e++) b.qu[n / 4][n % 4] += t.m[n / 4][e] * b.uu[e][n % 4];
   }
@@ -78,7 +78,7 @@ void sn_rig_close_joints(fit_model *m, const rig_tree *tree, int f, bool refit) 
   }
 }
 
-// The tree of the parts, once, and their motion with exact joints. Needs weights that overlap.
+// Builds the tree of the parts once, and closes their joints in all frames. Needs overlapping weights.
 static sn_status join(const baseline_job *job) {
   sn_status status = sn_fit_pass(job->ctx, job->m, FIT_KEEP, NULL);
   if (status == SN_OK) status = sn_published_topology(job->ctx, job->m, job->tree);
@@ -89,7 +89,7 @@ static sn_status join(const baseline_job *job) {
 
 // ---- Schaefer and Yuksel 2007 ---------------------------------------------------------------------------------------------
 
-// Weights by non-negative least squares, the bones once more for those weights, joints, and the weights for those.
+// Weights by non-negative least squares, bones refitted to them, then joints, then weights again.
 static sn_status schaefer(const baseline_job *job, int count, int *of) {
   sn_context *ctx = job->ctx;
   sn_status status = sn_rig_merged_segments(ctx, job->p, job->topology, count, of);
@@ -103,7 +103,7 @@ static sn_status schaefer(const baseline_job *job, int count, int *of) {
 
 // ---- de Aguiar and others 2008 ---------------------------------------------------------------------------------------------
 
-// (I + t L) w_k = 1 on part k, 0 elsewhere; L the graph's Laplacian.
+// Solves (I + t L) w_k = 1 on part k, 0 elsewhere; L the graph Laplacian.
 static sn_status factor_diffusion(const baseline_job *job, sn_cholesky *out) {
   const sn_topology *topology = job->topology;
   int n = job->p->n;
@@ -122,7 +122,7 @@ static sn_status factor_diffusion(const baseline_job *job, sn_cholesky *out) {
   return status;
 }
 
-// Enters a weight among the largest of a vertex.
+// Inserts a weight into the vertex's sorted list of largest weights.
 static void enter(fit_model *m, int i, int bone, double weight) {
   uint16_t *joint = m->joint + (size_t)i * (size_t)m->limit;
   double *w = m->weight + (size_t)i * (size_t)m->limit;
@@ -133,7 +133,7 @@ static void enter(fit_model *m, int i, int bone, double weight) {
 }
 
 static sn_status diffuse(const baseline_job *job, const int *of) {
-  static const double least = 1e-3; // weights below are none
+  static const double least = 1e-3; // smaller weights are dropped
   fit_model *m = job->m;
   int n = job->p->n;
   sn_arena scratch = sn_arena_new(job->ctx);
@@ -157,7 +157,7 @@ static sn_status diffuse(const baseline_job *job, const int *of) {
   return status;
 }
 
-// Weights belong to the parts and the surface, not to the frames.
+// Weights depend on the parts and the surface, not on the frames.
 static sn_status aguiar(const baseline_job *job, int count, int *of) {
   sn_status status = sn_rig_distance_segments(job->ctx, job->p, count, of);
   if (status == SN_OK) status = fit_parts(job, count, of);
@@ -167,7 +167,7 @@ static sn_status aguiar(const baseline_job *job, int count, int *of) {
 
 // ---- Hasler and others 2010 ------------------------------------------------------------------------------------------------
 
-// Joints from the parts' motion, smooth weights by least squares for what the joints allow; and both once more.
+// Joints from the parts' motion, then smooth weights by least squares given the joints; two rounds.
 static sn_status hasler(const baseline_job *job, int count, int *of) {
   fit_smooth smooth = {0};
   sn_status status = sn_rig_rotation_segments(job->ctx, job->p, job->topology, count, of);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Spectral clustering of a sample of the vertices; the others go with the most alike of the samples nearby.
+// Spectral clustering of a sample of the vertices; the others join the most similar of the nearby samples.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@ enum { samples = 600, local_scale = 7, near_samples = 6, mean_rounds = 50, most_
 
 // ---- normalised spectral clustering -------------------------------------------------------------------------------------
 
-// exp(-d^2 / (s_i s_j)) with s the distance to the seventh neighbour, over the square roots of the row sums.
+// Affinity exp(-d^2 / (s_i s_j)), s the distance to the seventh neighbour, normalised by the square roots of the row sums.
 static void make_affinity(int n, const double *distances, double *a, double *scale, double *row) {
   for (int i = 0; i < n; i++) {
     memcpy(row, distances + (size_t)i * (size_t)n, (size_t)n * sizeof *row);
@@ -37,7 +37,7 @@ static double gap(const double *a, const double *b, int dimension) {
   return sum;
 }
 
-// Lloyd's rounds from centres that are as far apart as can be.
+// Lloyd's algorithm from farthest-point seeds.
 static void k_means(int n, int dimension, const double *points, int count, double *centres, double *distance,
                     int *of) {
   for (int i = 0; i < n; i++) distance[i] = INFINITY;
@@ -101,7 +101,7 @@ sn_status sn_rig_spectral(sn_context *ctx, int n, const double *distances, int c
 
 // ---- from the sample to all vertices ------------------------------------------------------------------------------------
 
-// How unlike two vertices move.
+// The dissimilarity of the motion of two vertices.
 typedef double (*unlike_fn)(const void *user, int i, int k);
 
 typedef struct spread_job {
@@ -131,7 +131,7 @@ static void spread_range(void *user, int64_t begin, int64_t end, int worker) {
   for (int64_t i = begin; i < end; i++) {
     int near[near_samples], count = 0;
     double reach[near_samples];
-    for (int s = 0; s < job->sample_count; s++) { // the nearest in the rest pose, nearest first
+    for (int s = 0; s < job->sample_count; s++) { // the nearest samples in the rest pose, nearest first
       double d = gap(job->p->u[i], job->p->u[job->sample[s]], 3);
       if (count == near_samples && !(d < reach[count - 1])) continue;
       int at = count < near_samples ? count++ : count - 1;
@@ -169,12 +169,12 @@ static sn_status cluster_all(sn_context *ctx, const fit_problem *p, unlike_fn un
 typedef struct frame_choice {
   const fit_problem *p;
   int frames;
-  const float *rotation; // [vertex][frame][9]: Hasler and others
+  const float *rotation; // [vertex][frame][9]: only Hasler and others
 } frame_choice;
 
 static int frame_at(const frame_choice *c, int f) { return (int)((int64_t)f * c->p->f / c->frames); }
 
-// Deviation of their distance over the frames; the distance itself counts a little, so that parts hang together.
+// Standard deviation of their distance over the frames, plus a small part of the mean distance, which keeps parts compact.
 static double distance_changes(const void *user, int i, int k) {
   const frame_choice *c = user;
   const fit_problem *p = c->p;
@@ -203,7 +203,7 @@ typedef struct rotation_job {
   float *out;
 } rotation_job;
 
-// The rotation of a vertex's neighbourhood in every frame.
+// The rotation of each vertex's one-ring in every frame.
 static void rotation_range(void *user, int64_t begin, int64_t end, int worker) {
   (void)worker;
   const rotation_job *job = user;
@@ -226,10 +226,10 @@ static void rotation_range(void *user, int64_t begin, int64_t end, int worker) {
     }
 }
 
-// Root mean squared angle between their rotations, roughly; and their distance in the rest pose, because limbs on either side
-// may turn alike.
+// The rms angle between their rotations (approximate), plus their distance in the rest pose, which separates limbs that
+// rotate alike.
 static double rotation_differs(const void *user, int i, int k) {
-  static const double apart = 0.5; // radians per radius of the mesh
+  static const double apart = 0.5; // radians per unit of distance (mesh radius)
   const frame_choice *c = user;
   const float *a = c->rotation + (size_t)i * (size_t)c->frames * 9,
               *b = c->rotation + (size_t)k * (size_t)c->frames * 9;

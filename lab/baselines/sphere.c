@@ -3,8 +3,8 @@
 
 #include <math.h>
 
-// Singular values below this part of the largest leave their direction open. Matrices in single precision that turn by less than
-// a thousandth of a radian against each other say nothing about where.
+// Directions with singular values below this part of the largest are undetermined. In single precision, relative
+// rotations below 1e-3 radians do not determine a centre.
 static const double open_below = 1e-5;
 
 sn_vec3 sn_sphere_centre(int count, const sn_affine *matrices, sn_vec3 near) {
@@ -34,7 +34,7 @@ static sn_mat3 rotation_of(sn_affine m) {
   return rotation;
 }
 
-// Q, and M_j c blended.
+// Q, and the blended M_j c.
 static sn_affine blend_pairs(int count, const sn_affine *matrices, const double *weights, sn_vec3 centre) {
   sn_quat first = sn_quat_from_mat3(rotation_of(matrices[0])), sum = {0, 0, 0, 0};
   sn_vec3 moved = {0, 0, 0};
@@ -73,7 +73,7 @@ sn_vec3 sn_alexa_at(int count, const sn_affine *matrices, const double *weights,
     sn_vec3 w = sn_rotation_log(rotation_of(*m)), u = {m->m[0][3], m->m[1][3], m->m[2][3]};
     turn = sn_vec3_mad(turn, w, weights[k]);
     sn_mat3 inverse;
-    if (sn_mat3_invert(translation_factor(w), &inverse)) // |w| <= pi: it always is
+    if (sn_mat3_invert(translation_factor(w), &inverse)) // always true for |w| <= pi
       shift = sn_vec3_mad(shift, sn_mat3_apply(inverse, u), weights[k]);
   }
   return sn_vec3_add(sn_mat3_apply(sn_rotation_exp(turn), v), sn_mat3_apply(translation_factor(turn), shift));

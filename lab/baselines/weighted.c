@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// `wpsd`: weighted pose-space deformation (Kurihara and Miyata 2004; Murtagh 2008, equations 2.5 and 2.6). Every vertex measures the
-// distance of poses by its weights, and solves for its kernel weights.
+// `wpsd`: weighted pose-space deformation (Kurihara and Miyata 2004; Murtagh 2008, equations 2.5 and 2.6). Every vertex
+// measures the distance between poses by its skinning weights, and has a separate linear system for its kernel weights.
 #include <math.h>
 
 #include "lab/baselines/baselines.h"
@@ -8,7 +8,7 @@
 #include "solve/solve.h"
 #include "train/pose_space.h"
 
-static const double rounding = 1e-6; // of a kernel's value: poses that a vertex cannot tell apart are averaged
+static const double rounding = 1e-6; // ridge on the kernel: averages poses that are equal to the vertex
 
 typedef struct weighted_options {
   sn_skin_options skin;
@@ -38,7 +38,7 @@ static double kernel(const weighted_job *job, int i, int frame, int other) {
   return exp(-sum / (2 * job->sigma * job->sigma));
 }
 
-// (2.5): where the blend takes the vertex from, less where it is in the rest pose.
+// (2.5): the target moved back by the inverse blend, minus the rest position.
 static sn_vec3 displacement(const weighted_job *job, int i, int frame) {
   sn_mat3 linear, inverse = {0};
   sn_vec3 move, posed = sn_vec3_from(sn_frame(&job->examples->frames, frame)[i]);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Figure 6: what share u of a joint's turn the triangles of an arm take, and how far their rotations are from the truth. Figure 7:
-// the mesh put together from the same predictions, without and with near-rigid vertices F. Everything as published.
+// Figure 6: the factor u of a joint's rotation that the triangles of an arm follow, and the angles to their true rotations. Figure
+// 7: the mesh reconstructed from these predictions, without and with near-rigid vertices F. Everything as published.
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -93,7 +93,7 @@ static void write_histogram(study *s, const char *name, const char *title, const
   svg_write_bars(s, file, &(svg_bars){title, "% of the triangles", series, places, series_count, bins, share});
 }
 
-// Angles between predicted and true rotations, mean over three test frames, in degrees.
+// Angles between predicted and true rotations in degrees, mean over three test frames.
 static void rotation_errors(arm *a, const int frames[3], double *regression, double *skinning) {
   const sn_mesh *rest = &a->set.rest;
   sn_vec3 *blend = room(a, (size_t)rest->vertex_count, sizeof *blend), theta[16];
@@ -141,7 +141,7 @@ static void figure_6(arm *a) {
 
 // ---- figure 7 -------------------------------------------------------------------------------------------------------------
 
-// Vertices of every frame with the vertices of `fixed` where linear blend skinning puts them.
+// Reconstructs the vertices of every frame, with the vertices of `fixed` placed by linear blend skinning.
 static void reconstruct(arm *a, const bool *fixed, sn_frames *out) {
   const sn_mesh *rest = &a->set.rest;
   size_t n = (size_t)rest->vertex_count, triangles = (size_t)rest->triangle_count;
@@ -150,7 +150,7 @@ static void reconstruct(arm *a, const bool *fixed, sn_frames *out) {
   sn_vec3 *blend = room(a, n, sizeof *blend), theta[16];
   double *work = room(a, sn_rotreg_poisson_work(rest), sizeof *work);
   for (size_t t = 0; t < triangles; t++) edges[t][0] = edges[t][1] = 1;
-  for (size_t i = 0; i < n; i++) hold[i] = fixed[i] ? 1e6 : 0; // as the full form does
+  for (size_t i = 0; i < n; i++) hold[i] = fixed[i] ? 1e6 : 0; // a large weight, like the full form's
   sn_rotreg_poisson poisson;
   study_must(a->s, sn_rotreg_poisson_factor(&a->s->ctx, rest, (const double(*)[2])edges, hold, &poisson));
   study_must(a->s, sn_frames_new(&a->s->ctx, rest->vertex_count, a->set.frames.frame_count, out));
@@ -187,7 +187,7 @@ static void figure_7(arm *a) {
                &s->ctx,
                &(sn_rotreg_data){.examples = &a->set, .topology = &a->topology, .keys = &a->keys, .published = true},
                &a->blend, near_rigid));
-  one[0] = true; // Poisson's problem needs one
+  one[0] = true; // the Poisson problem needs at least one
   reconstruct(a, one, &without);
   reconstruct(a, near_rigid, &with);
   for (int k = 0; k < 2; k++) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// `make figures`: what the files of the program share. It stops at the first thing that fails.
+// `make figures`: shared declarations. The program stops at the first error.
 #ifndef SINEW_LAB_STUDY_STUDY_H
 #define SINEW_LAB_STUDY_STUDY_H
 
@@ -9,16 +9,16 @@
 typedef struct study {
   sn_context ctx;
   const char *folder;
-  bool small; // sizes at which everything takes seconds: shows that it runs, and nothing else
+  bool small; // sizes at which everything takes seconds: a smoke test
 } study;
 
 void study_must(study *s, sn_status status);
 
-// The generated set of so many vertices (0: its own), a third of them where `small`; `turn` may be NULL.
+// The generated set with this number of vertices (0: the set's default; `small`: 80, or its minimum); `angles` may be NULL.
 sn_examples study_set(study *s, const char *set, int frames, int vertices, const sn_gen_angles *angles);
 
-// A method trained on some frames: its scores, the error of every frame in percent of the diagonal, and where it puts the
-// vertices of frame `shown`.
+// A method trained on some frames: its scores, the error of every frame in percent of the diagonal, and the vertices it
+// predicts for frame `shown`.
 typedef struct study_row {
   char spec[64];
   sn_scores scores;
@@ -40,7 +40,7 @@ sn_writer svg_open(study *s, const char *name, int width, int height, const char
 void svg_text(sn_writer *w, double x, double y, const char *anchor, const char *text);
 void svg_close(study *s, sn_writer *w);
 
-// Bars of several series over the same places: values[series * places + place].
+// Bar chart of several series over the same categories: values[series * place_count + place].
 typedef struct svg_bars {
   const char *title, *unit, *const *series, *const *places;
   int series_count, place_count;
@@ -48,8 +48,8 @@ typedef struct svg_bars {
 } svg_bars;
 void svg_write_bars(study *s, const char *name, const svg_bars *bars);
 
-// Meshes side by side, seen along -z, all at the scale of the first. `value` colours triangles from 0 (blue) to 1 (red); NULL:
-// grey. `dots` marks vertices.
+// Meshes side by side, seen along -z, all at the scale of the first. `value` colours triangles from 0 (blue) to 1
+// (red), NULL: grey. `dots` marks vertices.
 typedef struct svg_panel {
   const char *title;
   const float (*positions)[3];

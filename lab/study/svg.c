@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Bars and meshes as SVG.
+// Bar charts and meshes as SVG.
 #include <math.h>
 #include <stdlib.h>
 
 #include "lab/study/study.h"
 
-// As the line charts of `compare --plot`.
+// The colours of the line charts of `compare --plot`.
 static const char *const colours[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000"};
 enum { colour_count = 7 };
 
@@ -81,10 +81,10 @@ void svg_write_bars(study *s, const char *name, const svg_bars *b) {
 enum { panel_width = 300, panel_height = 240, panel_columns = 3 };
 
 typedef struct frame_of_view {
-  double x, y, scale; // middle, pixels per unit
+  double x, y, scale; // centre, pixels per unit
 } frame_of_view;
 
-// With some room around the mesh, because what is drawn next to it may stray.
+// Leaves a margin around the mesh, because the predicted meshes may be larger.
 static frame_of_view view_of(const float (*positions)[3], int count) {
   sn_vec3 low, high;
   sn_points_bounds(positions, count, &low, &high);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Figure 13: a bar and an elbow that twist by half a turn, from three poses. Figure 14: bending and twisting at once, where
-// half-way joints do not suffice.
+// Figure 13: a bar and an elbow that twist by 180 degrees, trained on three poses. Figure 14: bending and twisting at
+// once, for which half-way joints do not suffice.
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,7 +12,7 @@ enum { most_methods = 7 };
 typedef struct trial {
   const char *name, *title, *set, *keys;
   const sn_gen_angles *angles;
-  int frames, shown; // `shown` is no training frame
+  int frames, shown; // `shown` is not a training frame
   const char *const *methods;
 } trial;
 

@@ -8,12 +8,12 @@
 #include "runtime/format.h"
 #include "train/train.h"
 
-// Numbers of the method. Sensitivity: docs/measurements.md#control-points.
+// Constants of the method. Sensitivity: docs/measurements.md#control-points.
 static const double published_stiffness = 100, usual_stiffness = 10; // weight of a control point in the Poisson step
 static const double published_beta = 40, usual_beta = 16;            // kernel width; 40: published, appendix
 static const double published_rho = 0.01, usual_rho = 1e-4; // smoothness of weights; 0.01: published, section 3.1
 
-// Rows and columns to strips of eight rows, column after column (the runtime's controls.c).
+// Stores a matrix as strips of eight rows, column by column (the layout of the runtime's controls.c).
 static void store_strips(const double *matrix, size_t rows, size_t columns, float *out) {
   for (size_t first = 0; first < rows; first += SN_RT_STRIP) {
     size_t width = rows - first < SN_RT_STRIP ? rows - first : SN_RT_STRIP;
@@ -22,7 +22,7 @@ static void store_strips(const double *matrix, size_t rows, size_t columns, floa
   }
 }
 
-// Control vertices: those given, or chosen from the training frames.
+// The control vertices: given, or chosen from the training frames.
 static sn_status find_controls(sn_context *ctx, const sn_examples *examples, const sn_keys *keys, sn_arena *memory,
                                int *count, int **out) {
   *count = examples->control_count > 0 ? examples->control_count : examples->controls_wanted;
@@ -46,7 +46,7 @@ static double *control_vectors(sn_context *ctx, const sn_examples *examples, con
   return out;
 }
 
-// The first vertex of the rest file that is vertex i of the examples.
+// The first vertex of the rest file that maps to vertex i of the examples.
 static uint32_t file_vertex(const sn_examples *examples, int i) {
   if (!examples->source) return (uint32_t)i;
   int s = 0;
@@ -54,7 +54,7 @@ static uint32_t file_vertex(const sn_examples *examples, int i) {
   return (uint32_t)s;
 }
 
-// Parameters, frames and predictor as sections.
+// Describes parameters, training frames and predictor as sections.
 static sn_status describe(sn_context *ctx, const sn_control_data *data, const double *map, sn_plan *plan) {
   size_t bones = (size_t)data->bones->bones, frames = (size_t)data->bones->frames,
          points = (size_t)data->control_count;
@@ -82,7 +82,7 @@ static sn_status describe(sn_context *ctx, const sn_control_data *data, const do
   return SN_OK;
 }
 
-// Control points that never move drive nothing.
+// Notes control points that never move; fails if none moves.
 static sn_status note_still(sn_context *ctx, const sn_control_data *data, sn_train_report *report) {
   int frames = data->bones->frames, count = data->control_count, still = 0, first = 0;
   for (int c = count - 1; c >= 0; c--) {
@@ -137,7 +137,7 @@ static sn_status learn(sn_context *ctx, sn_control_data *data, sn_plan *plan, sn
   return status == SN_OK ? describe(ctx, data, map, plan) : status;
 }
 
-// What the options leave open.
+// Fills in the options that are `auto`.
 static sn_affine_options complete(const void *options) {
   sn_affine_options out = *(const sn_affine_options *)options;
   if (out.beta == 0) out.beta = out.published ? published_beta : usual_beta;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the files of the method `affine` share (Kim, Feng and Yu 2010).
+// Shared declarations of the method `affine` (Kim, Feng and Yu 2010).
 //
 // Index letters: b bone, f training frame, i vertex, c control point.
 #ifndef SINEW_TRAIN_AFFINE_AFFINE_H
@@ -9,10 +9,10 @@
 
 // ---- bones (bones.c) ------------------------------------------------------------------------------------------------
 
-// Proxy bones, their transformations at the training frames and the weights (section 3.1).
+// Proxy bones, their transformations in the training frames, and the weights (section 3.1).
 typedef struct sn_control_bones {
   int bones, frames;  // training frames, in the order of the keys
-  sn_affine *motions; // frames * bones, rest pose to pose
+  sn_affine *motions; // frames * bones, from the rest pose to the pose
   sn_vec3 *centres;   // bones, in the rest pose
   sn_skin skin;
   sn_arena memory;
@@ -24,18 +24,18 @@ void sn_control_bones_free(sn_control_bones *bones);
 
 // ---- numbers to predict (motion.c) ----------------------------------------------------------------------------------
 
-// Numbers per bone: quaternion 4, stretch 6, and the place 3 (or 4: the dual part, without stretch) unless Poisson.
+// Outputs per bone: quaternion 4, stretch 6, and translation 3 (4 for the dual part of rigid bones) unless Poisson solves for it.
 int sn_control_outputs(const sn_affine_options *options);
 
-// Are the numbers a dual quaternion?
+// True if the outputs are a dual quaternion.
 bool sn_control_dual(const sn_affine_options *options);
 
-// out: outputs per bone and frame, [bone][frame][outputs]. Quaternions of a bone are on one side.
+// out: [bone][frame][outputs]. The quaternions of a bone have consistent signs.
 sn_status sn_control_encode(sn_context *ctx, const sn_control_bones *bones, const sn_affine_options *options,
                             double *out);
 
 // Makes the signs of `count` quaternions, `stride` numbers apart, consistent along a minimum spanning tree of
-// 1 - |q . q'|; `dual` more numbers after each change sign with it. `space` has 3 * count numbers of room.
+// 1 - |q . q'|. The `dual` numbers after each change sign with it. `space`: 3 * count numbers of scratch memory.
 void sn_control_align_signs(double *quaternions, int count, int stride, int dual, double *space);
 
 // ---- prediction (predict.c) -----------------------------------------------------------------------------------------
@@ -46,27 +46,27 @@ typedef struct sn_control_data {
   int outputs;
   const double *numbers; // [bone][frame][outputs]
   int control_count;
-  const int *vertices;    // of the control points
+  const int *vertices;    // vertex of every control point
   const double *controls; // [frame][3 * control_count]: positions
-  const double *solve;    // P, or NULL
+  const double *solve;    // P, see sn_control_poisson; NULL: translations are predicted
   const sn_examples *examples;
   const sn_keys *keys;
 } sn_control_data;
 
-// beta in squared file units.
+// The kernel width beta in squared file units.
 double sn_control_width(const sn_control_data *data);
 
-// M: [bone][outputs][frames + 1], kernel columns for xi - 1, then the constant.
+// The predictor M: [bone][outputs][frames + 1]. Columns are xi - 1 of the frames' kernels, then the constant.
 sn_status sn_control_predictor(sn_context *ctx, const sn_control_data *data, double *out);
 
 // ---- translations (poisson.c) ---------------------------------------------------------------------------------------
 
-// P, bones x (3 bones + controls): places of the bones from the columns of F and the control points (section 3.3).
-// `stiffness`: the weight of a control point, in units of what holds a bone on average.
+// P, bones x (3 bones + controls): maps the columns of all F and the control points to the bones' positions (section
+// 3.3). `stiffness`: weight of a control point, relative to the mean weight of a bone's edge equations.
 sn_status sn_control_poisson(sn_context *ctx, const sn_control_data *data, double stiffness, double *out);
 
-// A row of the least-squares system behind P: places on the left; columns 3 b + k (column k of F_b) and 3 bones + c on the
-// right.
+// A row of the least-squares system behind P: bone positions on the left; on the right columns 3 b + k (column k of
+// F_b) and 3 bones + c (control point c).
 enum { sn_control_most_terms = 16 };
 typedef struct sn_control_row {
   int count, right_count;
@@ -79,13 +79,13 @@ typedef void (*sn_control_row_fn)(void *user, const sn_control_row *row, double 
 sn_status sn_control_poisson_rows(sn_context *ctx, const sn_control_data *data, double stiffness,
                                   sn_control_row_fn row, void *user);
 
-// Adds to P a ridge regression of the residual of its places at the training frames and in the rest pose, on the same
-// inputs; a motion of everything together still moves all places alike.
+// Adds to P a ridge regression of its residual at the training frames and in the rest pose, on the same inputs. P stays
+// equivariant to translations of the whole scene.
 sn_status sn_control_poisson_fit(sn_context *ctx, const sn_control_data *data, double *solve);
 
 // ---- control points (controls.c) ------------------------------------------------------------------------------------
 
-// The `count` vertices that predict the rest of the mesh best on held-out frames, one after the other.
+// Greedily chooses the `count` vertices that best predict the rest of the mesh on held-out frames.
 sn_status sn_control_choose_controls(sn_context *ctx, const sn_examples *examples, const sn_keys *keys, int count,
                                      int *out);
 

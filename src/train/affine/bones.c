@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Proxy bones: hierarchical clustering, then weights and bone transformations in turns (Kim 2010, sections 3.1 and 4).
+// Proxy bones: hierarchical clustering, then weights and bone transformations in alternation (Kim 2010, sections 3.1 and 4).
 //
-// A bone's transformation in frame f is kept about its centre: p -> X (p - centre) + place, as a 4 x 3 block (three rows of
-// X^T, then the place). Every vertex counts with a second point above it, along the normal: on a flat patch the
-// positions alone leave open what happens across the surface, and a transformation that is open cannot be predicted.
+// A bone's transformation in frame f is p -> X (p - centre) + place, stored as a 4 x 3 block (three rows of X^T, then
+// the place). Every vertex also contributes a second point along its normal: the positions of a flat patch do not
+// determine X across the surface, and undetermined transformations cannot be predicted.
 #include "train/affine/affine.h"
 
 #include <math.h>
@@ -16,17 +16,16 @@
 
 enum { rounds = 3 };
 
-// Weight of the point above a vertex: decides what blended positions leave open. With 1 the error of the cylinder is three
-// times as large.
+// Weight of the point above a vertex. Small: it only decides what the blended positions do not determine.
 static const double normal_share = 0.02;
 
 typedef struct fit_job {
   const sn_examples *examples;
   const sn_keys *keys;
   sn_control_bones *bones;
-  double height; // of the second point
+  double height; // of the second point above the vertex
   const float (*rest_normals)[3];
-  const float *normals; // of the training frames
+  const float *normals; // in the training frames
   sn_bone_system system;
 } fit_job;
 
@@ -41,7 +40,7 @@ static int majority(const int *group_of, const sn_topology *topology, int i) {
   return best;
 }
 
-// Every vertex belongs to the group of most of its triangles; one without triangles to that of the nearest vertex that has.
+// Assigns a vertex to the group of most of its triangles; one without triangles to that of the nearest vertex that has some.
 static void assign_vertices(const sn_mesh *rest, const sn_topology *topology, const int *group_of, sn_skin *skin) {
   size_t step = (size_t)skin->influences;
   for (int i = 0; i < rest->vertex_count; i++) {
@@ -74,7 +73,7 @@ static sn_status cluster_bones(sn_context *ctx, const sn_examples *examples, con
   return status;
 }
 
-// Mean of the vertices by weight; a bone without any keeps its centre.
+// The centre of a bone is the weighted mean of its vertices; a bone without vertices keeps its centre.
 static void place_centres(const sn_mesh *rest, sn_control_bones *bones, double *total) {
   const sn_skin *skin = &bones->skin;
   memset(total, 0, 4 * (size_t)bones->bones * sizeof *total);
@@ -98,7 +97,7 @@ static sn_vec3 rest_point(const fit_job *job, int i, bool above) {
                      above ? job->height : 0);
 }
 
-// (p - centre) / height, 1
+// (p - centre) / height, 1.
 static void local_point(const fit_job *job, int bone, sn_vec3 p, double out[4]) {
   sn_vec3 d = sn_vec3_scale(sn_vec3_sub(p, job->bones->centres[bone]), 1 / job->height);
   out[0] = d.x, out[1] = d.y, out[2] = d.z, out[3] = 1;
@@ -111,7 +110,7 @@ static void target(const fit_job *job, int f, int i, bool above, double out[3]) 
   for (int r = 0; r < 3; r++) out[r] = (double)p[r] + (above ? job->height * (double)normal[r] : 0);
 }
 
-// The rows of vertex i: its bones' numbers, weights and local points. Returns their number.
+// The bones of vertex i: indices, weights and local points. Returns their number.
 static int vertex_bones(const fit_job *job, int i, bool above, int bone[8], double weight[8], double local[8][4]) {
   const sn_skin *skin = &job->bones->skin;
   int count = 0;
@@ -125,7 +124,7 @@ static int vertex_bones(const fit_job *job, int i, bool above, int bone[8], doub
   return count;
 }
 
-// Every vertex, and the point above it, is an equation of its bones: what the present ones leave.
+// Adds every vertex, and the point above it, as an equation for the residual of the present transformations.
 static void add_targets(void *user, int64_t begin, int64_t end, int worker) {
   (void)worker;
   const fit_job *job = user;
@@ -136,7 +135,7 @@ static void add_targets(void *user, int64_t begin, int64_t end, int worker) {
       int count = vertex_bones(job, i, above, bone, weight, local);
       for (int p = 0; p < 4 * count; p++) local[p / 4][p % 4] *= weight[p / 4];
       const sn_bone_row equation = {count, bone, local, share};
-      if (begin == 0) sn_bone_system_add(&job->system, &equation); // once
+      if (begin == 0) sn_bone_system_add(&job->system, &equation); // once, for all frames
       for (int64_t f = begin; f < end; f++) {
         target(job, (int)f, i, above, y);
         sn_vec3 p = rest_point(job, i, above);
@@ -150,8 +149,7 @@ static void add_targets(void *user, int64_t begin, int64_t end, int worker) {
     }
 }
 
-// T_b for fixed weights: a step from the present ones. After the first, what the points
-// hardly determine changes little.
+// Solves for T_b at fixed weights, as a step from the present ones. The ridge keeps undetermined parts near them.
 static sn_status fit_affine(sn_context *ctx, fit_job *job, double ridge) {
   sn_control_bones *bones = job->bones;
   size_t columns = 3 * (size_t)job->keys->count;
@@ -178,7 +176,7 @@ static sn_status fit_affine(sn_context *ctx, fit_job *job, double ridge) {
 
 // ---- rigid bones ----------------------------------------------------------------------------------------------------
 
-// Sums of one bone: Kabsch for what the other bones leave.
+// Sums over one bone's vertices for the Kabsch algorithm.
 typedef struct rigid_sums {
   double weight;
   sn_vec3 p, q;
@@ -198,7 +196,7 @@ static sn_affine rigid_of(const rigid_sums *s) {
   return sn_affine_make(r, sn_vec3_sub(q, sn_mat3_apply(r, p)));
 }
 
-// One round over the bones of frame f, all from the same start: bone b takes w q' = w T_b p + (the residual).
+// One Jacobi sweep over the bones of frame f: bone b is fitted to the targets T_b p + step * residual.
 static void sweep_rigid(const fit_job *job, int f, rigid_sums *sums, double step) {
   sn_control_bones *bones = job->bones;
   sn_affine *motion = bones->motions + (size_t)f * (size_t)bones->bones;
@@ -225,7 +223,7 @@ static void sweep_rigid(const fit_job *job, int f, rigid_sums *sums, double step
 
 typedef struct rigid_job {
   const fit_job *fit;
-  rigid_sums *sums; // bones per worker
+  rigid_sums *sums; // one per bone and worker
 } rigid_job;
 
 static void fit_frames(void *user, int64_t begin, int64_t end, int worker) {
@@ -275,7 +273,7 @@ static sn_status solve_weights(sn_context *ctx, const fit_job *job, const sn_aff
   return status;
 }
 
-// Bones that no vertex uses any more are dropped; `number` has room for all.
+// Drops bones that no vertex uses; `number`: scratch memory, one per bone.
 static void drop_unused(sn_control_bones *bones, double *number) {
   sn_skin *skin = &bones->skin;
   size_t entries = (size_t)skin->vertex_count * (size_t)skin->influences;
@@ -292,7 +290,7 @@ static void drop_unused(sn_control_bones *bones, double *number) {
   bones->bones = kept;
 }
 
-// Half the distance between neighbouring bones, roughly.
+// About half the distance between neighbouring bones.
 static double point_height(const sn_mesh *rest, int bones) {
   double area = 0;
   for (int t = 0; t < rest->triangle_count; t++) {

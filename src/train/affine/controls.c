@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Which vertices should be control points: those from which the others follow best on held-out frames.
+// Chooses control points: the vertices that best predict the others on held-out frames.
 //
-// Scored by kernel ridge regression from the control points' positions to the whole shape, whose errors on held-out frames have a
-// closed form. Shapes enter by their coordinates in the span of the training frames: a trial does not depend on the vertices.
+// The score is the leave-one-out error of kernel ridge regression from control positions to the whole shape, in closed form. Shapes
+// are coordinates in the span of the training frames, so the cost of a trial is independent of the vertices.
 #include "train/affine/affine.h"
 
 #include <lapacke.h>
@@ -14,18 +14,18 @@
 
 enum { candidate_count = 64 };
 
-// Width of the kernel, in mean squared distances as beta of the method, and its ridge: they only choose vertices.
+// Kernel width (in mean squared distances, like beta) and ridge of the score.
 static const double width = 16, ridge = 1e-7;
 
 typedef struct search {
   int frames, rank;
   double *shapes; // frames * rank: coordinates of the centred shapes
   int candidates, *vertex;
-  double *distances; // [candidate][frames][frames]: squared distances of its positions
+  double *distances; // [candidate][frames][frames]: squared distances between its positions
   int chosen_count;
-  double *chosen; // frames * frames: the same, summed over the control points chosen so far
+  double *chosen; // frames * frames: squared distances summed over the control points chosen so far
   double *errors; // per candidate
-  double *space;  // per worker 2 frames^2
+  double *space;  // per worker: 2 frames^2
 } search;
 
 // Coordinates of the shapes in their span: with the Gram matrix of the centred shapes G = V L V^T they are V sqrt(L).
@@ -66,7 +66,7 @@ static double motion_distance(const sn_examples *examples, const sn_keys *keys, 
   return sum;
 }
 
-// Candidates spread over the mesh and its motion: each next one is farthest from those before.
+// Farthest-point sampling over the mesh and its motion.
 static void choose_candidates(const sn_examples *examples, const sn_keys *keys, double *nearest, search *s) {
   int n = examples->rest.vertex_count, next = 0;
   for (int i = 0; i < n; i++) nearest[i] = INFINITY;
@@ -105,7 +105,7 @@ static double held_out_error(const search *s, const double *squared, double beta
   size_t n = (size_t)s->frames;
   for (size_t a = 0; a < n * n; a++) g[a] = exp(-squared[a] / beta);
   for (size_t a = 0; a < n; a++) g[a * n + a] += ridge;
-  for (size_t a = 0; a < n * n; a++) g[a] += 1; // a constant
+  for (size_t a = 0; a < n * n; a++) g[a] += 1; // constant term
   if (LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'L', s->frames, g, s->frames) != 0 ||
       LAPACKE_dpotri_work(LAPACK_COL_MAJOR, 'L', s->frames, g, s->frames) != 0)
     return INFINITY;
@@ -140,7 +140,7 @@ static bool is_taken(const int *chosen, int count, int vertex) {
   return false;
 }
 
-// Takes the best candidate; where there are no more, the first vertex that is free.
+// Takes the best candidate left; if there is none, the first free vertex.
 static void take_best(search *s, int vertex_count, int *out) {
   size_t n = (size_t)s->frames;
   int best = -1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Bone transformations as numbers that a linear method can predict: quaternion and stretch (Kim 2010, section 3.2).
+// Encodes bone transformations as numbers for linear prediction: quaternion and stretch (Kim 2010, section 3.2).
 #include "train/affine/affine.h"
 
 #include <math.h>
@@ -27,7 +27,7 @@ static void negate(double *numbers, int count) {
 void sn_control_align_signs(double *quaternions, int count, int stride, int dual, double *space) {
   double *cost = space, *parent = space + count, *done = space + 2 * (size_t)count, scalar = 0;
   for (int f = 0; f < count; f++) cost[f] = f ? 2 : 0, parent[f] = -1, done[f] = 0;
-  for (int step = 0; step < count; step++) { // Prim's algorithm: the nearest frame joins the tree
+  for (int step = 0; step < count; step++) { // Prim's algorithm: adds the nearest frame to the tree
     int next = -1;
     for (int f = 0; f < count; f++)
       if (done[f] == 0 && (next < 0 || cost[f] < cost[next])) next = f;
@@ -44,7 +44,7 @@ void sn_control_align_signs(double *quaternions, int count, int stride, int dual
   for (int f = 0; f < count && scalar < 0; f++) negate(quaternions + (size_t)f * (size_t)stride, 4 + dual);
 }
 
-// Dual part of the dual quaternion with real part q and translation t: (t, 0) q / 2.
+// The dual part of the dual quaternion with real part q and translation t: (t, 0) q / 2.
 static void store_dual(sn_quat q, sn_vec3 t, double out[4]) {
   sn_quat dual = sn_quat_scale(sn_quat_mul((sn_quat){t.x, t.y, t.z, 0}, q), 0.5);
   out[0] = dual.x, out[1] = dual.y, out[2] = dual.z, out[3] = dual.w;

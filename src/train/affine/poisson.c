@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Places of the bones from their linear parts and the control points: the Poisson step of Kim 2010 (section 3.3), solved
-// once and for all (about the bones' centres: place_b is where centre_b goes).
+// Positions of the bones from their linear parts and the control points: the Poisson step of Kim 2010 (section 3.3),
+// precomputed as a matrix P. place_b is the position of centre_b.
 //
 //   edges     sum_b (w_bi - w_bj) place_b = sum_b wbar_b F_b (v_i - v_j) - sum_b (w_bi F_b (v_i - c_b) - w_bj F_b (v_j - c_b))
 //   controls  sum_b w_bc place_b          = control_c - sum_b w_bc F_b (v_c - c_b)
-//   bones     place_a - place_b           = (F_a + F_b) / 2 (c_a - c_b),   hardly any weight: what edges leave open
+//   bones     place_a - place_b           = (F_a + F_b) / 2 (c_a - c_b),   tiny weight: for bones without edges
 #include "train/affine/affine.h"
 
 #include <cblas.h>
@@ -14,7 +14,7 @@
 #include "solve/lapack.h"
 #include "solve/solve.h"
 
-// Weight of the rows between bones, relative to the mean weight of a bone: for bones that no other row constrains.
+// Weight of the rows between bones, relative to the mean weight of a bone: for bones that no other row determines.
 static const double bone_weight = 1e-7;
 
 static void add_left(sn_control_row *r, int bone, double x) {
@@ -37,7 +37,7 @@ static void add_right(sn_control_row *r, int bone, sn_vec3 v) {
   for (int k = 0; k < 3; k++) r->columns[r->right_count] = 3 * bone + k, r->right[r->right_count++] = p[k];
 }
 
-// The vertex's blended position, `sign` times: places on the left, the rest on the right with the opposite sign.
+// Adds `sign` times the vertex's blended position: bone positions on the left, linear parts on the right with opposite sign.
 static void add_vertex(sn_control_row *r, const sn_mesh *rest, const sn_control_bones *bones, int i, double sign) {
   const sn_skin *skin = &bones->skin;
   for (int k = 0; k < skin->influences; k++) {
@@ -64,7 +64,7 @@ static sn_control_row edge_row(const sn_mesh *rest, const sn_control_bones *bone
   return r;
 }
 
-// Ties every bone to the nearest of those before it in the order of a minimum spanning tree of the centres (Prim).
+// Adds a row between neighbours in a minimum spanning tree of the bones' centres (Prim).
 static void emit_bone_tree(const sn_control_bones *bones, double weight, double *distance, int *nearest,
                            sn_control_row_fn fn, void *user) {
   int count = bones->bones;
@@ -156,11 +156,11 @@ sn_status sn_control_poisson(sn_context *ctx, const sn_control_data *data, doubl
 
 // ---- fitted to the training frames ----------------------------------------------------------------------------------
 
-// Sample 3 n + r is coordinate r of a training frame (the last: of the rest pose): columns of F, and control points.
+// Sample 3 f + r is coordinate r of training frame f (the last: the rest pose): columns of F, and control points.
 typedef struct samples {
   int count, columns;
   double *inputs;   // count * columns
-  double *residual; // count * bones: what P leaves of the places; then the coefficients of the samples
+  double *residual; // count * bones: residual of P's positions; after the solve, coefficients of the samples
 } samples;
 
 static void fill_sample(const sn_control_data *data, int f, int r, double *input, double *place) {
@@ -179,7 +179,7 @@ static void fill_sample(const sn_control_data *data, int f, int r, double *input
   }
 }
 
-// Control points of all samples about their mean, in units of `unit`: nothing is learnt from a motion of everything.
+// Control points relative to their mean, in units of `unit`: translations of the whole scene must have no effect.
 static void centre_controls(int first, double unit, samples *s) {
   for (int n = 0; n < s->count; n++) {
     double *input = s->inputs + (size_t)n * (size_t)s->columns, mean = 0;

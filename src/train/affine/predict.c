@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// From control points to the numbers of the bones: the two-layer regression of Kim 2010 (sections 3.2 and 3.3), collapsed to
-// one matrix M per bone.
+// From control points to the outputs of the bones: the two-layer regression of Kim 2010 (sections 3.2 and 3.3),
+// collapsed to one matrix M per bone.
 #include "train/affine/affine.h"
 
 #include <cblas.h>
@@ -12,24 +12,24 @@
 
 enum { SN_CONTROL_OUTPUTS = SN_KCCA_OUTPUTS };
 
-// The numbers d of one bone at the training frames, X, in the basis of the kernel matrix; and its regression. One per thread.
+// Outputs X of one bone at the training frames, in the eigenbasis of the kernel matrix, and their regression. One per thread.
 typedef struct bone_space {
   double mean[SN_CONTROL_OUTPUTS];
   double *x;                                            // frames * outputs: centred
-  double gram[SN_CONTROL_OUTPUTS * SN_CONTROL_OUTPUTS]; // X^T X, `outputs` apart
+  double gram[SN_CONTROL_OUTPUTS * SN_CONTROL_OUTPUTS]; // X^T X, row stride `outputs`
   double *y;                                            // rank * outputs: Q^T X
   sn_kcca kcca;
-  double h[SN_KCCA_OUTPUTS][SN_CONTROL_OUTPUTS]; // a row per reduced output: H^T = [H_q; H_w]^T
+  double h[SN_KCCA_OUTPUTS][SN_CONTROL_OUTPUTS]; // one row per reduced output: H^T = [H_q; H_w]^T
 } bone_space;
 
-// Ridges and floors of this part of a mean: against rounding. The analysis as printed has none.
+// Ridges and floors, relative to a mean: only against rounding. The paper has none.
 static const double rounding = 1e-7;
 
 double sn_control_width(const sn_control_data *data) {
   int numbers = 3 * data->control_count, frames = data->bones->frames;
   double sum = 0;
   if (data->options->published) return data->options->beta;
-  for (int n = 0; n < numbers; n++) { // twice the variance is the mean squared distance over all pairs, own included
+  for (int n = 0; n < numbers; n++) { // the mean squared distance over all pairs is twice the variance
     double mean = 0;
     for (int f = 0; f < frames; f++) mean += data->controls[(size_t)f * (size_t)numbers + (size_t)n] / frames;
     for (int f = 0; f < frames; f++) {
@@ -40,7 +40,7 @@ double sn_control_width(const sn_control_data *data) {
   return data->options->beta * (sum > 1e-30 ? sum : 1);
 }
 
-// k(c, c') - 1 (appendix), which keeps its digits for wide kernels.
+// k(c, c') - 1 (appendix): expm1 keeps its precision for wide kernels.
 static double kernel(const double *a, const double *b, int numbers, double width) {
   return expm1(-sn_squared_distance(numbers, a, b) / width);
 }
@@ -73,7 +73,7 @@ static void centre_numbers(const sn_kcca_basis *basis, const double *numbers, in
   sn_kcca_project(basis, s->x, outputs, s->y);
 }
 
-// Kernel CCA of control points with the first m numbers (3.2): as published the rotation q, otherwise all of them.
+// Kernel CCA of the control points with the first m outputs (3.2): the rotation q as published, otherwise all outputs.
 static void correlate(const sn_kcca_basis *basis, const sn_affine_options *options, int outputs, int m,
                       bone_space *s) {
   double values = 0, variance = 0;
@@ -83,8 +83,8 @@ static void correlate(const sn_kcca_basis *basis, const sn_affine_options *optio
   sn_kcca_solve(basis, &x, rounding * values, options->kappa, &s->kcca);
 }
 
-// H_q and H_w (3.2): the regression of all numbers on the reduced ones, Q_r = X G, with the floor of the analysis as its ridge. As
-// G^T (X^T X + floor I) G = I, it is Q_r^T X itself.
+// H_q and H_w (3.2): ridge regression of all outputs on the reduced ones, Q_r = X G, with the floor of the CCA as its
+// ridge. As G^T (X^T X + floor I) G = I, it is simply Q_r^T X.
 static void regress_h(int outputs, int m, bone_space *s) {
   memset(s->h, 0, sizeof s->h);
   for (int p = 0; p < s->kcca.components; p++)
@@ -92,9 +92,9 @@ static void regress_h(int outputs, int m, bone_space *s) {
       for (int o = 0; o < outputs; o++) s->h[p][o] += s->kcca.g[p][l] * s->gram[l * outputs + o];
 }
 
-// M = [H_q; H_w] B_c F_c^T (3.2), outputs rows of frames + 1: d = mean + M (xi - mean of the kernel). B_c is the regression of the
-// reduced outputs on the reduced inputs with the ridge of the analysis: minimising |B C_r - Q_r|^2 + ridge |B F_c^T|_K^2 gives
-// diag(correlations). (Plain least squares would undo the ridge where there are as many components as frames.)
+// M = [H_q; H_w] B_c F_c^T (3.2), outputs rows of frames + 1 columns: d = mean + M (xi - mean of the kernel). B_c regresses the
+// reduced outputs on the reduced inputs with the ridge of the CCA: minimising |B C_r - Q_r|^2 + ridge |B F_c^T|_K^2 gives
+// diag(correlations). Plain least squares would undo the ridge if there are as many components as frames.
 static void store_m(const sn_kcca_basis *basis, int outputs, const bone_space *s, double *map) {
   int frames = basis->frames;
   for (int o = 0; o < outputs; o++) {

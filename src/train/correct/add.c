@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Poses added to a finished model, without the frames it was trained on: one more pose space, whose functions are zero
-// in the rest pose and at the centres of the model's own pose spaces, and one at the new poses. They carry the model's
-// residuals there.
+// Adds sculpted poses to a finished model without its training frames: one more pose space. Its functions are zero in
+// the rest pose and at the centres of the model's existing pose spaces, and one at their new pose. They interpolate the
+// model's residuals.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,15 +15,15 @@
 
 typedef struct adder {
   sn_context *ctx;
-  sn_plan plan; // what is added
+  sn_plan plan; // the sections to add
   const sn_rt_model *model;
   const sn_examples *examples;
   const sn_keys *keys; // the new poses
   sn_model_input input;
   sn_turn *turns;
-  sn_residuals m; // pose 0 the rest pose, then the new ones; in the model's joints and vertices
+  sn_residuals m; // pose 0 is the rest pose, then the new ones; in the model's joint and vertex order
   int *controls, control_count, dims;
-  double *points, *widths; // of the new pose space: new poses, then known ones
+  double *points, *widths; // of the new pose space: new poses, then existing ones
   int count;
   sn_rbf rbf;
 } adder;
@@ -53,7 +53,7 @@ static double value_at(const adder *a, int f, uint32_t v) {
 
 // ---- poses -------------------------------------------------------------------------------------------------------------------
 
-// The joints' references: the model's, or those of a model that has none yet.
+// The joints' references: the model's, or new ones if it has none.
 static sn_status read_turns(adder *a) {
   const sn_rt_reference *references = sn_rt_data(a->model, SN_SECTION_JOINT_REFERENCE);
   int joint_count = (int)a->model->info.joint_count;
@@ -76,8 +76,8 @@ static sn_status read_turns(adder *a) {
   return a->turns ? SN_OK : a->ctx->error.status;
 }
 
-// The vector of a frame, or of the rest pose (f < 0). Values: as the runtime has them; those of the rest mesh are 0
-// where that is within the range.
+// The vector of a frame, or of the rest pose (f < 0). Values are scaled as in the runtime; at rest they are 0, clamped
+// to their range.
 static void pose_vector(const adder *a, int f, sn_affine *pose, double *out) {
   const sn_rt_info *info = &a->model->info;
   int joint_count = (int)info->joint_count;
@@ -109,22 +109,22 @@ static sn_status measure_poses(adder *a) {
   return SN_OK;
 }
 
-// What a group of terms depends on is used.
+// Marks the controls that a group of terms depends on.
 static void use_terms(const adder *a, const sn_rt_terms *t, bool *used) {
-  if (t->kind == SN_RT_TERMS_FUNCTIONS) return; // of terms that are in the list themselves
+  if (t->kind == SN_RT_TERMS_FUNCTIONS) return; // their terms are in the list themselves
   bool value = t->kind == SN_RT_TERMS_VALUE;
   used[value ? (int)a->model->info.joint_count + t->a : a->turns[t->a].joint] = true;
   if (t->kind == SN_RT_TERMS_PAIR) used[a->turns[t->b].joint] = true;
 }
 
-// A field's control k as one of the model's.
+// The model's number of a field's control k.
 static int field_control(const adder *a, const sn_rt_field *f, uint32_t k) {
   const uint16_t *joints = sn_rt_data(a->model, SN_SECTION_CORRECT_JOINTS);
   int number = joints[f->first_joint + k];
   return k < f->joint_count ? a->turns[number].joint : (int)a->model->info.joint_count + number;
 }
 
-// What spans the new pose space: what spans the model's own, and what moves in the new poses.
+// The controls of the new pose space: those of the existing pose spaces, and those that move in the new poses.
 static sn_status choose_controls(adder *a) {
   int all = a->m.joint_count + a->m.value_count;
   bool *used = SN_NEW(a->ctx, &a->plan.memory, bool, all);
@@ -156,7 +156,7 @@ static sn_status choose_controls(adder *a) {
 
 // ---- poses of the model -----------------------------------------------------------------------------------------
 
-// Centre c of a field as a pose: what the field does not know stays at rest.
+// Centre c of a field as a pose; controls outside the field are at rest.
 static void centre_pose(const adder *a, const sn_rt_field *f, uint32_t c, double *vector, double *out) {
   sn_rt_pose_spaces s = {.numbers = sn_rt_data(a->model, SN_SECTION_CORRECT_NUMBERS)};
   const double *centre = sn_rt_centres(&s, f) + (size_t)c * f->axis_count, *metric = sn_rt_metric_of(&s, f);
@@ -171,21 +171,21 @@ static void centre_pose(const adder *a, const sn_rt_field *f, uint32_t c, double
       out[d] = vector[sn_control_first(&a->m, a->controls[k]) + n];
 }
 
-// The first point within `tolerance` of a pose; count: none.
+// The first point within `tolerance` of a pose; a->count: none.
 static int find_point(const adder *a, const double *pose, double tolerance) {
   int p = 0;
   while (p < a->count && sqrt(sn_squared_distance(a->dims, pose, a->points + p * a->dims)) > tolerance) p++;
   return p;
 }
 
-// Field n, where its centres are poses: those of a single control are none unless it is the only one; NULL: they are not.
+// Field n if its centres are whole poses, else NULL: sums of terms, fields of one of several controls, matrix metrics.
 static const sn_rt_field *field_of_poses(const adder *a, uint32_t n) {
   const sn_rt_field *f = (const sn_rt_field *)sn_rt_data(a->model, SN_SECTION_CORRECT_FIELDS) + n;
   bool alone = f->kernel == SN_RT_KERNEL_SUM || (f->joint_count + f->value_count < 2 && a->control_count > 1);
   return alone || f->metric == SN_RT_METRIC_MATRIX ? NULL : f;
 }
 
-// The new poses, then the rest pose and the centres of the model's pose spaces that are none of them.
+// The new poses, then the rest pose and the centres of existing pose spaces, without duplicates.
 static sn_status gather_points(adder *a) {
   int dims = a->dims, news = a->keys->count;
   uint32_t fields = head_of(a) ? head_of(a)->field_count : 0;
@@ -221,7 +221,7 @@ static sn_status gather_points(adder *a) {
   return SN_OK;
 }
 
-// Widths: each pose's distance from its nearest, or what was asked for.
+// Widths: the distance to the nearest other pose, or the sigma set for the pose.
 static sn_status solve(adder *a) {
   a->widths = SN_NEW(a->ctx, &a->plan.memory, double, a->count);
   if (!a->widths) return a->ctx->error.status;
@@ -249,11 +249,11 @@ typedef struct add_pose {
   void *scratch;
   void *values; // of the runtime's input
   float (*positions)[3], (*target)[3], (*normals)[3], (*rest_normals)[3], (*rest)[3], (*centres)[3];
-  float (*added)[3]; // what the model's corrections add to the rest normals
+  float (*added)[3]; // what the model's corrections add to the rest normals at this pose
   sn_skin skin;
 } add_pose;
 
-// The sum of the model's corrections of normals at this pose, in the order of the file.
+// The sum of the model's corrections of normals at this pose, in the file's vertex order.
 static void sum_normals(const adder *a, const float *values, float (*out)[3]) {
   const sn_rt_info *info = &a->model->info;
   memset(out, 0, info->vertex_count * sizeof *out);
@@ -287,7 +287,7 @@ static sn_status new_pose(adder *a, add_pose *out) {
   return sn_model_skin(a->ctx, a->model, &out->skin);
 }
 
-// The residual of the model at a new pose, in the rest pose: out has 6 numbers for every vertex of the file.
+// The model's residual at a new pose, moved to the rest pose: 6 numbers for every vertex of the file.
 static sn_status measure(adder *a, add_pose *p, int f, float (*out)[6]) {
   int n = (int)a->model->info.vertex_count;
   const float *values;
@@ -312,7 +312,7 @@ static sn_status measure(adder *a, add_pose *p, int f, float (*out)[6]) {
 
 // ---- the model -------------------------------------------------------------------------------------------------------
 
-// A vertex may go as far as the new poses ask.
+// Limits that leave the displacements of the new poses undamped.
 static float *longest_of(adder *a, const float (*deltas)[6]) {
   size_t n = a->model->info.vertex_count;
   float *out = SN_NEW(a->ctx, &a->plan.memory, float, n);

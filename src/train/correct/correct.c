@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// From the plan of a model and examples to corrections: blends inverted, poses merged, pose spaces solved, then described.
+// Learns corrections from the plan of a model and examples: inverts blends, merges poses, solves pose spaces, describes them.
 #include "train/correct/correct.h"
 
 #include <math.h>
@@ -53,7 +53,7 @@ void sn_corrector_note(sn_corrector *c, const char *format, ...) {
 
 // ---- options ------------------------------------------------------------------------------------------------------------
 
-// Forms that only the whole pose space has.
+// These options exist only with space=whole.
 static sn_status check_local(sn_context *ctx, const sn_correct_options *o) {
   const char *form = o->kernel != SN_RBF_GAUSS                                ? "a kernel other than gauss"
                      : o->sigma != SN_SIGMA_AUTO                              ? "a width (sigma)"
@@ -67,7 +67,7 @@ static sn_status check_local(sn_context *ctx, const sn_correct_options *o) {
               : SN_OK;
 }
 
-// Widths of single poses are of the one pose space that has poses for centres.
+// Widths of single poses need a pose space whose centres are the poses.
 static sn_status check_sigmas(sn_context *ctx, const sn_correct_options *o, const sn_examples *examples) {
   if (!examples->sigmas || (o->space == SN_SPACE_WHOLE && !o->weighted && o->kernel != SN_RBF_THINPLATE))
     return SN_OK;
@@ -98,7 +98,7 @@ static sn_status check_options(sn_context *ctx, const sn_correct_options *o, con
   return SN_OK;
 }
 
-// The squared error over all training frames that `squared`, over their poses, amounts to.
+// Scales a squared error over the poses to all training frames, and adds the scatter within merged poses.
 static double over_frames(const sn_corrector *c, double squared) {
   return squared * c->keys->count / fmax(c->residuals.pose_count - 1, 1) + c->scatter;
 }
@@ -107,19 +107,18 @@ static double enveloping_error(const sn_corrector *c, double squared) {
   return c->rigid > 0 ? sqrt(over_frames(c, squared) / c->rigid) : 0;
 }
 
-// The weights that decide which joints are relevant to a vertex: the file's, or the model's without them.
+// The weights that decide which joints are relevant to a vertex: the file's, or else the model's if it is on joints.
 static const sn_skin *skin_on_joints(const sn_corrector *c) {
   if (c->residuals.joint_count == 0) return NULL;
   if (c->examples->skin.vertex_count > 0) return &c->examples->skin;
   return c->model.info.palette_count == c->model.info.joint_count ? &c->residuals.skin : NULL;
 }
 
-// A model may have this much more cross-validated error than one with all displacement fields would, but lose no more
-// than this part of the squared residual; or it loses the option `threshold` (rms), which is not visible.
+// The fields kept may raise the cross-validated error by the factor more_error, and lose at most lost_part of the
+// squared residual. An rms loss below the option `threshold` is always allowed.
 static const double more_error = 1.03, lost_part = 0.0025;
 
-// Bytes of fields at the most: of so many fields per vertex, and so many whatever the size of the mesh. Three times the
-// time of linear blending has room for them.
+// Bytes of all fields, at most: field_bytes * most_fields per vertex, plus free_bytes.
 static const double most_fields = 5, field_bytes = 16, free_bytes = 85000;
 
 static sn_regression regression_of(sn_corrector *c) {
@@ -142,7 +141,7 @@ typedef struct rated {
   int patches;
 } rated;
 
-// Bytes of the model and, where it is limited, its time.
+// Measures the model's bytes and, if limited, its evaluation time.
 static sn_status measure_rate(const rated *w, sn_rate *rate) {
   sn_context *ctx = w->c->ctx;
   const sn_limits *l = &w->c->report->limits;
@@ -179,7 +178,7 @@ static sn_status describe_rated(void *user, bool measured, sn_field_limits *limi
   return status;
 }
 
-// The base, the corrections, what cross-validation found, what was not kept.
+// Reports the base, the corrections, the ridges and the cross-validated errors.
 static void report_learned(const sn_corrector *c, const rated *w, const sn_rate *rate) {
   const sn_regression *r = w->r;
   sn_train_report *report = c->report;
@@ -203,7 +202,7 @@ static void report_learned(const sn_corrector *c, const rated *w, const sn_rate 
   if (r->undecided)
     snprintf(report->learned + used, sizeof report->learned - (size_t)used,
              "Cross-validation cannot judge them: the training poses are too few or too different.");
-  else if (rate->cross_validated > 0) // without joints there is no enveloping error
+  else if (rate->cross_validated > 0) // models without joints have no enveloping error
     snprintf(report->learned + used, sizeof report->learned - (size_t)used,
              "Cross-validated error %.3g (%.3g without corrections, %.3g with all fields).", rate->cross_validated,
              enveloping_error(c, r->uncorrected), enveloping_error(c, r->score));
@@ -237,7 +236,7 @@ static sn_status regress(sn_corrector *c, sn_plan *plan) {
   return SN_OK;
 }
 
-// The residual of the plan's model at the poses of the keys, and the controls.
+// Measures the residuals of the plan's model at the training poses and chooses the controls.
 static sn_status prepare(sn_corrector *c, const sn_plan *plan) {
   sn_context *ctx = c->ctx;
   sn_status status = sn_turns_make(ctx, &c->memory, c->examples, c->keys, &c->turns);
@@ -291,7 +290,7 @@ static sn_status try_setting(sn_corrector *c, sn_correct_trial *trial) {
   poses[0] = false;
   r.ridges = trial->ridges;
   sn_status status = sn_regression_held_out(&r, poses, &trial->squared);
-  trial->squared *= c->keys->count / fmax(c->residuals.pose_count - 1, 1); // over the frames of the poses
+  trial->squared *= c->keys->count / fmax(c->residuals.pose_count - 1, 1); // scaled from poses to frames
   return status;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// EigenSkin (Kry, James and Pai 2002; Murtagh 2008, 2.3.3): corrections as a few displacement fields per joint, the
-// principal components of those of the poses in which only that joint moves. Poses that move several joints at once form
-// a pose space of these joints, for what the single joints' fields leave.
+// EigenSkin (Kry, James and Pai 2002; Murtagh 2008, 2.3.3): a few displacement fields per joint, the principal
+// components of the residuals in poses where only that joint moves. Poses that move several joints form a pose space of
+// these joints for the remaining residual.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,11 +10,11 @@
 #include "solve/solve.h"
 #include "train/correct/corrector.h"
 
-// Which joints every pose moves, as bits over the joints of the pose space.
+// The joints that move in every pose, as bits over the joints of the pose space.
 typedef struct motion {
   int words;
   uint64_t *bits; // pose_count * words
-  int *set;       // the pose space of every pose; -1 the rest pose
+  int *set;       // the pose space of every pose; -1: the rest pose
 } motion;
 
 static double joint_angle(const sn_residuals *m, int pose, int joint) {
@@ -55,19 +55,19 @@ typedef struct builder {
   const int *joints;
   int joint_count;
   motion motion;
-  float (*left)[6]; // what is still to be explained, pose_count * vertex_count
+  float (*left)[6]; // remaining residuals, pose_count * vertex_count
   sn_corrections *out;
 } builder;
 
-// Principal components of `count` displacement fields from their gram matrix: column r of v (count * count).
+// Principal components of `count` displacement fields: replaces their Gram matrix by its eigenvectors (columns).
 static sn_status principal(sn_context *ctx, int count, double *gram, double *values) {
   sn_status status = sn_lapack_syevd(ctx, 'U', count, gram, values);
   if (status != SN_NOT_CONVERGED) return status;
   return sn_fail(ctx, SN_NOT_CONVERGED, "the principal components of %d corrections were not found", count);
 }
 
-// Basis r displaces by sum_p v_pr delta_p and has the value sum_p v_pr cardinal_p: with all of them, the sum over r is
-// sum_p delta_p cardinal_p, plain pose-space deformation.
+// Basis r displaces by sum_p v_pr delta_p and has the coefficient sum_p v_pr cardinal_p. With all components their sum
+// is sum_p delta_p cardinal_p: plain pose-space deformation.
 static sn_status add_components(builder *b, const int *poses, int count, const double *gram, const sn_rbf *rbf,
                                 sn_pose_field *field) {
   size_t n = (size_t)b->m->vertex_count, terms = (size_t)rbf->terms, p = (size_t)count;
@@ -94,7 +94,7 @@ static sn_status add_components(builder *b, const int *poses, int count, const d
   return SN_OK;
 }
 
-// Subtracts the field's displacements from the residuals.
+// Subtracts the field's displacements from the remaining residuals.
 static void subtract(builder *b, const sn_pose_field *field, const sn_rbf *rbf, const double *axes, double *terms) {
   size_t n = (size_t)b->m->vertex_count;
   const float(*bases)[6] =
@@ -111,7 +111,7 @@ static void subtract(builder *b, const sn_pose_field *field, const sn_rbf *rbf, 
   }
 }
 
-// Axes of every pose in the field's space.
+// The axes of every pose in the field's space.
 static sn_status all_axes(builder *b, const sn_pose_field *field, double **out) {
   size_t dims = (size_t)field->metric.dims, axes = (size_t)field->metric.axes;
   double *x = SN_NEW(b->ctx, b->memory, double, dims);
@@ -124,7 +124,7 @@ static sn_status all_axes(builder *b, const sn_pose_field *field, double **out) 
   return SN_OK;
 }
 
-// The pose space of the joints that pose `leader` moves, over all poses that move none but these.
+// Adds the pose space of the joints that pose `leader` moves, over all poses that move no other joint.
 static sn_status add_field(builder *b, int leader) {
   sn_context *ctx = b->ctx;
   const sn_residuals *m = b->m;
@@ -153,7 +153,7 @@ static sn_status add_field(builder *b, int leader) {
   return status;
 }
 
-// The first pose of every set of moving joints, small sets first.
+// One pose for every distinct set of moving joints, small sets first.
 static int find_leaders(const builder *b, int *leaders) {
   int count = 0;
   for (int size = 1; size <= b->joint_count; size++)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Displacement fields of patches: principal components of what every control does alone, and their coefficients.
+// Displacement fields of patches: principal components of the displacements that each control causes alone, and coefficients.
 #include "train/correct/fields.h"
 
 #include <cblas.h>
@@ -10,54 +10,54 @@
 #include "solve/lapack.h"
 
 enum { most_fields = 64 };
-enum { patch_size = 32 }; // vertices of a patch, on average
-// Of the error that may be added: the part for components that are dropped. Controls and functions are dropped where
-// they save less error per byte than the last component that is kept.
+enum { patch_size = 32 }; // average number of vertices
+// The part of the allowed error spent on dropped components. Controls and functions are dropped if they save less error
+// per byte than the last component kept.
 static const double part_of_components = 0.5;
-// Bytes of a block's displacements by one field; of a number of the mix.
+// Bytes of a block's displacements by one field, and of a number of the mix.
 enum { entry_bytes = sizeof(sn_rt_correct_entry) + sizeof(int16_t[6][SN_RT_LANES]), number_bytes = sizeof(float) };
-// Of a control, and of a patch, before they are chosen.
+// Estimates used before they are chosen: functions of a control, terms of a patch.
 enum { usual_functions = 8, usual_terms = 40 };
 
 // A patch while it is decomposed.
 typedef struct patch {
   int count, *vertices;
-  int rank, kept; // components found; kept
-  double *values; // most_fields: energy of every component, largest first
+  int rank, kept; // components found; components kept
+  double *values; // most_fields: eigenvalues (energy) of the components, largest first
   double *fields; // 3 count * most_fields: the components
-  double energy;  // of all components
-  double lost;    // of controls that are dropped
-  double *needs;  // ranks * kept: what the coefficients need of the orthonormal functions of every control
+  double energy;  // energy of all components
+  double lost;    // energy of the dropped controls
+  double *needs;  // ranks * kept: weights of the coefficients on every control's orthonormal functions
   int *controls, control_count, terms;
   double *mix;    // kept * terms
   double *curves; // pose_count * kept: the coefficients at the poses
 } patch;
 
-// The functions of a control. With features Phi = Q L^T over the poses (L L^T = Phi^T Phi) the columns of Q are
+// The functions of a control. Its features over the poses are Phi = Q L^T (L L^T = Phi^T Phi); the columns of Q are
 // orthonormal functions.
 typedef struct space {
-  int first, end;            // groups of terms
-  int rank, start;           // features, and where its rows begin among all features
+  int first, end;            // its groups of terms
+  int rank, start;           // number of features, and its first row among all features
   double *features, *factor; // pose_count * rank; L, lower
-  double *functions;         // rank * rank: v, by column, the most needed first: the functions Q v
+  double *functions;         // rank * rank: columns v of the functions Q v, by decreasing energy
   int count;
-  double lost; // of functions that are dropped
+  double lost; // energy of the dropped functions
 } space;
 
 struct sn_fields {
   sn_regression *r;
   int patch_count, ranks, *patch_of; // patch_of: of every vertex
-  int most;                          // components of a patch
+  int most;                          // components of a patch, at most
   patch *patches;
   space *spaces; // control_count
-  double slope;  // squared error that a byte has to save
+  double slope;  // squared error that a byte must save
   sn_corrections *out;
 };
 
 // ---- components -----------------------------------------------------------------------------------------------------------------
 
-// alpha of the patch's vertices of a set: pose_count rows of three numbers per vertex, from number `first` on. Returns
-// how many vertices.
+// Gathers alpha of the patch's vertices of a set: pose_count rows, three numbers per vertex starting at component
+// `first`. Returns the number of vertices.
 static int gather_alpha(const sn_regression *r, const patch *p, int set, int first, double *out) {
   size_t n = (size_t)r->m->vertex_count;
   int count = 0;
@@ -70,14 +70,14 @@ static int gather_alpha(const sn_regression *r, const patch *p, int set, int fir
   return count;
 }
 
-// The weights of a set's vertices into their columns of a row of z.
+// Scatters the weights of a set's vertices to their columns of a row of z.
 static void scatter_weights(const sn_regression *r, const patch *p, int set, const double *weights, double *row) {
   for (int v = 0; v < p->count; v++)
     for (int c = 0; c < 3 && r->set_of[p->vertices[v]] == set; c++) row[3 * v + c] = *weights++;
 }
 
-// z = L^T w of every control, ranks rows of 3 count columns: the displacements that each control alone causes, by its
-// orthonormal functions. Controls are counted one by one, because in new motion they move one without the other.
+// z = L^T w of every control (ranks rows, 3 count columns): the displacements each control causes alone, by its
+// orthonormal functions. Correlations between controls are ignored because in new motion they move independently.
 static sn_status find_needs(sn_context *ctx, sn_arena *memory, const sn_fields *b, const patch *p, int first,
                             double *z) {
   const sn_regression *r = b->r;
@@ -114,7 +114,7 @@ static sn_status find_needs(sn_context *ctx, sn_arena *memory, const sn_fields *
 static sn_status find_components(sn_context *ctx, sn_arena *memory, void *user, int index) {
   sn_fields *b = user;
   patch *p = b->patches + index;
-  // The eigenvectors u of z z^T have the values of those of z^T z, which are z^T u over their roots.
+  // With z z^T u = s u, the eigenvectors of z^T z are z^T u / sqrt(s): decompose the smaller of the two.
   int width = 3 * p->count, side = b->ranks < width ? b->ranks : width;
   double *z = SN_NEW(ctx, memory, double, (size_t)b->ranks *(size_t)width);
   double *gram = SN_NEW(ctx, memory, double, (size_t)side *(size_t)side), *values = SN_NEW(ctx, memory, double, side);
@@ -155,7 +155,7 @@ static double component_bytes(const patch *p) {
   return entry_bytes * ((p->count + SN_RT_LANES - 1) / SN_RT_LANES) + number_bytes * (double)usual_terms;
 }
 
-// The components with the most energy per byte, until what is left is little enough or there is no more room.
+// Keeps the components with the most energy per byte until the loss is within its limit or the bytes are used up.
 static sn_status keep_components(sn_fields *b, const sn_field_limits *limits, sn_field_limits *out) {
   candidate *list = SN_NEW(b->r->ctx, b->r->memory, candidate, (size_t)b->patch_count * most_fields);
   if (!list) return b->r->ctx->error.status;
@@ -179,7 +179,7 @@ static sn_status keep_components(sn_fields *b, const sn_field_limits *limits, sn
 
 // ---- coefficients --------------------------------------------------------------------------------------------
 
-// Which controls the patch depends on: those that save enough error for their bytes.
+// Keeps the controls that save enough error for their bytes. Returns the energy of the others.
 static double choose_controls(const sn_fields *b, patch *p) {
   double lost = 0, least = b->slope * number_bytes * usual_functions * p->kept;
   for (int k = 0; k < b->r->control_count; k++) {
@@ -194,7 +194,7 @@ static double choose_controls(const sn_fields *b, patch *p) {
   return lost;
 }
 
-// The fields of positions, and those of normals that fit their displacements best with the same coefficients.
+// Stores the fields of positions, and the fields of normals that fit best in least squares with the same coefficients.
 static sn_status put_fields(sn_context *ctx, sn_arena *memory, const sn_fields *b, const patch *p) {
   size_t n = (size_t)b->r->m->vertex_count;
   int width = 3 * p->count;
@@ -258,13 +258,13 @@ static sn_status start_space(sn_context *ctx, sn_arena *memory, const sn_fields 
            : sn_fail(ctx, SN_NOT_CONVERGED, "the terms of a joint are singular");
 }
 
-// Principal components of what all patches need of a control.
+// The functions of a control: principal components of the weights of all patches' coefficients on it.
 static sn_status find_functions(sn_context *ctx, sn_arena *memory, void *user, int control) {
   sn_fields *b = user;
   space *s = b->spaces + control;
   int rank = s->rank;
   double *values = SN_NEW(ctx, memory, double, rank);
-  int fields = 0; // that depend on the control
+  int fields = 0; // number of fields that depend on the control
   if (!values) return ctx->error.status;
   s->lost = 0;
   if (rank == 0) return SN_OK;
@@ -280,7 +280,7 @@ static sn_status find_functions(sn_context *ctx, sn_arena *memory, void *user, i
   double least = b->slope * number_bytes * (fields + rank);
   for (s->count = rank; s->count > 0 && values[rank - s->count] <= least; s->count--)
     s->lost += fmax(values[rank - s->count], 0);
-  for (int r = 0; r < rank; r++) // largest first
+  for (int r = 0; r < rank; r++) // sorts by decreasing energy
     for (int k = 0; k < rank / 2; k++) {
       double *row = s->functions + r * rank, other = row[k];
       row[k] = row[rank - 1 - k], row[rank - 1 - k] = other;
@@ -302,7 +302,7 @@ static void normalise(const sn_fields *b, patch *p) {
   }
 }
 
-// The patch's coefficients as sums of the functions, and their values at the poses.
+// The patch's coefficients as sums of the functions (mix), and their values at the poses (curves).
 static sn_status mix_patch(sn_context *ctx, sn_arena *memory, void *user, int index) {
   sn_fields *b = user;
   patch *p = b->patches + index;
@@ -330,7 +330,7 @@ static sn_status mix_patch(sn_context *ctx, sn_arena *memory, void *user, int in
   return SN_OK;
 }
 
-// The functions of a control by its terms: count rows of as many numbers as it has terms.
+// The functions of a control as combinations of its terms: a matrix of count * terms.
 static sn_status describe_functions(const sn_fields *b, int control, sn_functions *out) {
   sn_regression *r = b->r;
   const space *s = b->spaces + control;
@@ -389,7 +389,7 @@ static sn_status make_patches(sn_fields *b, const float (*positions)[3], int siz
   return status;
 }
 
-// Room for what is found in parallel.
+// Allocates the results of the parallel steps.
 static sn_status make_room(sn_fields *b, int *places) {
   sn_regression *r = b->r;
   for (int c = 0; c < b->patch_count; c++) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The blend of a vertex as the runtime has it, and its inverse.
+// The blend of a vertex as the runtime evaluates it, and its inverse.
 #include "train/correct/correct.h"
 
 // ---- the blend of a vertex, as an affine map -----------------------------------------------------------------------------
@@ -19,7 +19,7 @@ static sn_affine blend_linear(const sn_rt_model *model, const void *scratch, int
   return sum;
 }
 
-// Signs are chosen in the palette, or by the pivot, the first joint.
+// Dual-quaternion blend. Quaternion signs are fixed in the palette, or else by the pivot, the first joint.
 static sn_affine blend_rigid(const sn_rt_model *model, const void *scratch, int count, const uint16_t *joints,
                              const float *weights) {
   sn_dualquat sum = {{0, 0, 0, 0}, {0, 0, 0, 0}};
@@ -37,7 +37,7 @@ static sn_affine blend_rigid(const sn_rt_model *model, const void *scratch, int 
   return sn_affine_mul(sn_dualquat_to_rigid(sum), stretch);
 }
 
-// x -> R S (x - c) + B c: the blend's linear part is that of the rigid motions, its place that of the matrices at c.
+// x -> R S (x - c) + B c: linear part from the dual-quaternion blend, position of the centre c from linear blending.
 static sn_affine about_centre(sn_affine turn, sn_affine matrix, sn_vec3 centre) {
   sn_mat3 linear = sn_affine_linear(turn);
   return sn_affine_make(linear, sn_vec3_sub(sn_affine_apply(matrix, centre), sn_mat3_apply(linear, centre)));
@@ -57,11 +57,11 @@ sn_affine sn_blend_of(const sn_rt_model *model, const void *scratch, const sn_sk
 
 // ---- inverting it --------------------------------------------------------------------------------------------------------------
 
-// A linear blend near half a turn squashes the skin: below this singular value, what it squashes is brought back only in
-// part, less and less, instead of exploding.
+// A linear blend of joints rotated by nearly 180 degrees collapses the skin. Singular values below this are damped
+// instead of inverted.
 static const double least_singular = 0.05;
 
-// d with a d = r, regularised.
+// Solves a d = r by the damped singular value decomposition.
 sn_vec3 sn_blend_solve(sn_mat3 a, sn_vec3 r) {
   sn_mat3 u, v;
   sn_vec3 s;
@@ -74,7 +74,7 @@ sn_vec3 sn_blend_solve(sn_mat3 a, sn_vec3 r) {
   return sn_mat3_apply(v, y);
 }
 
-// What turns the skinned normal into `target`: before the blend, whose normals go by its cofactors.
+// Normals transform by the cofactors of `a`, so `target` is mapped back by a^T.
 sn_vec3 sn_normal_before(sn_mat3 a, sn_vec3 rest, sn_vec3 target) {
   double sign = sn_mat3_determinant(a) < 0 ? -1 : 1;
   sn_vec3 n = sn_vec3_scale(sn_mat3_apply(sn_mat3_transpose(a), target), sign);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How far a vertex may go beyond the training poses.
+// Limits how far corrections displace a vertex beyond the training poses.
 #include <math.h>
 
 #include "runtime/vertex.h"
@@ -19,9 +19,9 @@ void sn_corrections_at(const sn_corrections *c, int pose_count, int pose, int ve
 typedef struct limit_job {
   const sn_corrector *c;
   const sn_corrections *out;
-  const sn_poser *at; // after the blend: the palette of a pose
+  const sn_poser *at; // limits after the blend: the palette of a pose
   int pose;
-  double *longest; // how far every vertex goes in training
+  double *longest; // largest displacement of every vertex in training, after the blend
 } limit_job;
 
 static void before_range(void *user, int64_t begin, int64_t end, int worker) {
@@ -29,7 +29,7 @@ static void before_range(void *user, int64_t begin, int64_t end, int worker) {
   const limit_job *job = user;
   const sn_residuals *m = &job->c->residuals;
   for (int64_t i = begin; i < end; i++) {
-    double before = 0, longest = 0; // squared: residual in the rest pose; displacement, which stays free
+    double before = 0, longest = 0; // squared: of the rest-pose residual; of the displacement
     for (int p = 0; p < m->pose_count; p++) {
       float sum[6];
       sn_corrections_at(job->out, m->pose_count, p, (int)i, sum);
@@ -55,7 +55,7 @@ static void after_range(void *user, int64_t begin, int64_t end, int worker) {
   }
 }
 
-// Proxy bones may stretch a displacement to any length, so that only what becomes of it can be limited.
+// Measures displacements after the blend: proxy bones may stretch them to any length, so limits before it are useless.
 static sn_status measure_after_blend(sn_corrector *c, sn_arena *memory, limit_job *job) {
   sn_poser at = {0};
   sn_status status = sn_poser_new(c, memory, &at);
@@ -72,13 +72,13 @@ static bool has_proxy_bones(const sn_rt_model *model) {
   return model->info.blend == SN_RT_BLEND_LINEAR && model->info.palette_count != model->info.joint_count;
 }
 
-// Beyond the training poses a vertex goes as far from its skin as the farthest of all vertices did in training, or
-// three times as far as it did itself.
+// The limit of a vertex is the largest displacement of any vertex in training, or three times its largest displacement if
+// that is more.
 sn_status sn_corrections_limit(sn_corrector *c, sn_corrections *out) {
   int count = c->residuals.vertex_count;
   double farthest = c->options->threshold / 100 * c->residuals.diagonal;
   if (c->residuals.joint_count == 0)
-    return SN_OK; // values are kept within their range, and so are sums of polynomials in them
+    return SN_OK; // values are clamped to their range, which bounds polynomials in them
   sn_arena scratch = sn_arena_new(c->ctx);
   limit_job job = {.c = c, .out = out, .longest = SN_NEW(c->ctx, &scratch, double, count)};
   out->limits = SN_NEW(c->ctx, &c->memory, float, count);

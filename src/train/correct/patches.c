@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Patches of the surface: k-means of whole blocks, from boxes.
+// Patches of the surface: k-means on whole blocks, started from boxes.
 #include "train/correct/fields.h"
 
 #include <math.h>
@@ -11,7 +11,7 @@
 static const double weight_scale = 0.3; // of a weight beside a position over the diagonal (METHODS.md)
 enum { rounds = 6 };                    // of k-means
 
-// Of blocks of vertices; while blocks are made, of lanes.
+// A clustering of points: blocks of vertices, or single lanes while blocks are made.
 typedef struct patches {
   int vertex_count, dims, count;
   const float (*points)[1]; // vertex_count * dims
@@ -60,7 +60,7 @@ static int compare_places(const void *a, const void *b) {
   return x->at != y->at ? (x->at < y->at ? -1 : 1) : x->vertex - y->vertex;
 }
 
-// Halves a box of vertices along its longest extent until there are `parts` of about the same size.
+// Halves a box of points along its longest extent until there are `parts` of about the same size.
 static void split(const patches *p, place *box, int count, int parts, int first) {
   if (parts <= 1 || count <= 1) {
     for (int n = 0; n < count; n++) p->patch_of[box[n].vertex] = first;
@@ -81,7 +81,7 @@ static void split(const patches *p, place *box, int count, int parts, int first)
   split(p, box + half, count - half, parts - left, first + left);
 }
 
-// Numbers the patches that have rows, in their order. Returns how many these are.
+// Renumbers the patches that are not empty, keeping their order. Returns their number.
 static int number_patches(const patches *p, int rows, int *patch_of) {
   int used = 0;
   for (int c = 0; c < p->count; c++) p->sizes[c] = 0;
@@ -100,7 +100,7 @@ static void fill_point(const sn_residuals *m, const float (*positions)[3], int d
   }
 }
 
-// Blocks of eight lanes near each other, of every run of the skin: block_of of every lane, and the blocks' mean points.
+// Makes blocks of eight nearby lanes within every run of the skin: the block of every lane, and the blocks' mean points.
 static sn_status make_blocks(sn_context *ctx, const sn_residuals *m, const float (*positions)[3], int dims,
                              int *block_of, float *points) {
   sn_arena memory = sn_arena_new(ctx);

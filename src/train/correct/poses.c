@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The poses of the regression and what spans them: controls, distances between poses, duplicates.
+// The poses of the regression: controls, distances between poses, averaging of duplicates.
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -29,7 +29,7 @@ static double pose_distance(const sn_residuals *m, int p, int q, const int *cont
   return sqrt(sum);
 }
 
-// All values. One that never changes is a mistake.
+// Adds all values as controls. A value that never changes is an error.
 static sn_status add_values(sn_corrector *c) {
   const sn_values *values = &c->examples->values;
   for (int v = 0; v < c->residuals.value_count; v++) {
@@ -79,7 +79,7 @@ sn_status sn_controls_choose(sn_corrector *c) {
     "rotates with joints=NAME, or give `values` FILE");
 }
 
-// One more in the mean of `count`. Returns how much farther the positions are from it, squared.
+// Updates the mean of `count` residuals with one more. Returns the increase of the squared distances from the mean.
 static double average_into(float (*mean)[6], const float (*next)[6], int vertex_count, int count) {
   double sum = 0;
   for (int i = 0; i < vertex_count; i++)
@@ -91,7 +91,7 @@ static double average_into(float (*mean)[6], const float (*next)[6], int vertex_
   return sum;
 }
 
-// Pose p in the place of pose `to`, which is not behind it.
+// Moves pose p to position `to` <= p.
 static void move_pose(sn_residuals *m, size_t p, size_t to) {
   size_t dims = (size_t)sn_residuals_dims(m), offsets = 3 * (size_t)m->joint_count, n = (size_t)m->vertex_count;
   memmove(m->vectors + to * dims, m->vectors + p * dims, dims * sizeof *m->vectors);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// `psd`: pose-space deformation on linear or dual-quaternion skinning (Murtagh 2008); `eigenskin`: the same with fewer fields.
+// `psd`: pose-space deformation on linear or dual-quaternion skinning (Murtagh 2008); `eigenskin`: with fewer fields.
 #include <math.h>
 
 #include "train/correct/corrector.h"
@@ -7,7 +7,7 @@
 
 // ---- the method -----------------------------------------------------------------------------------------------------------
 
-// The rest mesh itself, for values without a skeleton.
+// The rest mesh on one fixed palette entry, for values without a skeleton.
 static sn_status train_still(sn_context *ctx, const void *options, const sn_examples *examples, const sn_keys *keys,
                              sn_plan *plan, sn_train_report *report) {
   (void)options, (void)keys, (void)report;
@@ -33,7 +33,7 @@ typedef struct trial {
   sn_base_kind kind;
 } trial;
 
-// The corrections of a base that is learned from these keys alone; see sn_correct_try.
+// Tries corrections on a base that is learned from these keys alone; see sn_correct_try.
 static sn_status try_base(sn_context *ctx, const trial *t, const sn_keys *keys, sn_correct_trial *correct) {
   const sn_examples *examples = &t->sample->examples;
   sn_skin_options skin = t->options->skin;
@@ -45,7 +45,7 @@ static sn_status try_base(sn_context *ctx, const trial *t, const sn_keys *keys, 
   return status;
 }
 
-// The squared error on held-out frames of a base together with its corrections, both learned without them.
+// Cross-validates a base together with its corrections: their squared error on held-out frames.
 static sn_status validate_base(sn_context *ctx, sn_arena *memory, const trial *t, double *score) {
   const sn_folds *folds = &t->sample->folds;
   int count = t->sample->keys.count;
@@ -68,9 +68,9 @@ static sn_status validate_base(sn_context *ctx, sn_arena *memory, const trial *t
   return status;
 }
 
-// Where the file has weights, these and the same refitted compete, the usual one first. Of linear blending these are
-// the file's: refitted weights would make up for volume that the blend loses, which holds within the training poses
-// only.
+// If the file has weights, only these and their refit compete, the default first. For linear blending the default is
+// the file's weights: refitted weights compensate for lost volume, which does not extrapolate beyond the training
+// poses.
 static int drop_others(sn_rt_blend blend, sn_base_kind *kinds, int count) {
   bool refit = false, linear = blend == SN_RT_BLEND_LINEAR;
   for (int k = 0; k < count; k++) refit |= kinds[k] == SN_BASE_REFIT;
@@ -79,7 +79,7 @@ static int drop_others(sn_rt_blend blend, sn_base_kind *kinds, int count) {
   return 2;
 }
 
-// The base that is best together with its corrections; an earlier candidate unless the best has less than this part of its error.
+// A later candidate must have less than this part of an earlier one's error (with corrections).
 static const double richer = 0.85;
 
 static sn_status choose_base(sn_context *ctx, const sn_psd_options *o, const sn_examples *examples,

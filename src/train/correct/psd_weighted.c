@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: MIT
-// Weighted pose-space deformation (Kurihara and Miyata 2004; Murtagh 2008, eq. 2.6): a vertex measures the distance of
-// poses by the joints it hangs on, d_v^2 = sum_j s_jv |x_j - y_j|^2 with its weights s_jv, of which a part goes on to
-// the joint's children: a muscle on the upper arm depends on the elbow. The file has a pose space for every group of
-// vertices with about the same weights.
+// Weighted pose-space deformation (Kurihara and Miyata 2004; Murtagh 2008, eq. 2.6). The distance between poses at
+// vertex v is d_v^2 = sum_j s_jv |x_j - y_j|^2. s_jv is the weight of joint j, plus a part of its parent's weight: the
+// upper arm depends on the elbow. The file has one pose space per group of vertices with similar weights.
 #include <math.h>
 #include <string.h>
 
 #include "solve/solve.h"
 #include "train/correct/corrector.h"
 
-static const double child_part = 0.01;  // of a vertex's weight on a joint, for its children's rotations
-static const double same_weights = 0.5; // between the roots of the weights of vertices in a group
+static const double child_part = 0.01;  // part of a vertex's weight on a joint that its children get
+static const double same_weights = 0.5; // largest distance between sqrt(s) of a vertex and of its group's leader
 
 typedef struct weighting {
   sn_corrector *c;
@@ -19,13 +18,13 @@ typedef struct weighting {
   const sn_residuals *m;
   const int *joints;
   int joint_count, group_count;
-  double *roots; // [vertex][joint]: of s_jv
-  int *group_of; // of every vertex
-  int *leaders;  // of every group: the vertex whose weights it has
+  double *roots; // [vertex][joint]: sqrt(s_jv)
+  int *group_of; // the group of every vertex
+  int *leaders;  // of every group: the vertex whose s_jv it uses
   sn_corrections *out;
 } weighting;
 
-// Vertices on joints that do not rotate depend on all joints equally.
+// sqrt(s_jv) of vertex i. Vertices on joints that do not rotate depend on all joints equally.
 static void find_roots(const weighting *w, const int *parents, int i, double *out) {
   const sn_skin *skin = &w->m->skin;
   double sum = 0;
@@ -41,7 +40,7 @@ static void find_roots(const weighting *w, const int *parents, int i, double *ou
   for (int k = 0; k < w->joint_count; k++) out[k] = sum > 0 ? sqrt(out[k] / sum) : sqrt(1.0 / w->joint_count);
 }
 
-// The vertex farthest from all leaders leads the next group.
+// Farthest-point clustering: the vertex farthest from all leaders leads the next group.
 static sn_status find_groups(weighting *w) {
   size_t n = (size_t)w->m->vertex_count, width = (size_t)w->joint_count;
   int *parents = SN_NEW(w->ctx, w->memory, int, width), next = 0;
@@ -66,7 +65,7 @@ static sn_status find_groups(weighting *w) {
   return SN_OK;
 }
 
-// The group's joints, what their rotations count, and its centres: all poses that differ; of[p] is the one that pose p is.
+// The group's joints, their metric and its centres, without duplicate poses; of[p] is the centre of pose p.
 static sn_status find_centres(const weighting *w, int g, sn_pose_field *field, int *of) {
   const sn_residuals *m = w->m;
   const double *roots = w->roots + (size_t)w->leaders[g] * (size_t)w->joint_count;
@@ -103,7 +102,7 @@ static sn_status find_centres(const weighting *w, int g, sn_pose_field *field, i
   return SN_OK;
 }
 
-// The mean residual of the group's vertices at every centre: pose 0 is the rest pose, which counts where no other agrees with it.
+// The mean residual of the group's vertices at every centre. Pose 0 (rest) is not averaged: alone it has zero.
 static void average(const weighting *w, int g, const int *of, int count, int *members, float (*out)[6]) {
   size_t n = (size_t)w->m->vertex_count;
   memset(out, 0, (size_t)count * n * sizeof *out), memset(members, 0, (size_t)count * sizeof *members);
@@ -116,7 +115,7 @@ static void average(const weighting *w, int g, const int *of, int count, int *me
   }
 }
 
-// One basis per centre: the mean residual there, times its cardinal function.
+// One basis per centre: the mean residual there, with the centre's cardinal function.
 static sn_status add_group(const weighting *w, int g, int *of, int *members, float (*deltas)[6]) {
   size_t n = (size_t)w->m->vertex_count;
   sn_pose_field *field = w->out->fields + g;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The published pose space (Murtagh 2008; Lewis and others 2000): radial basis functions of all rotations, centred at
+// The published pose space (Lewis and others 2000; Murtagh 2008): radial basis functions of all rotations, centred at
 // the training poses.
 #include <math.h>
 #include <string.h>
@@ -41,10 +41,10 @@ static double median(sn_context *ctx, sn_arena *memory, int count, const double 
   return sorted[count / 2];
 }
 
-// Shepard's power, from which its choice starts.
+// Shepard's exponent at the start of its optimisation.
 static const double first_power = 3.5;
 
-// Widths to begin with: one for all from the typical distance between neighbours, or each pose's own.
+// Initial widths: the median distance to the nearest pose for all, or each pose's distance to its nearest.
 static sn_status first_widths(sn_corrector *c, const sn_pose_field *field, double *widths) {
   const sn_correct_options *o = c->options;
   int count = field->centre_count;
@@ -58,7 +58,7 @@ static sn_status first_widths(sn_corrector *c, const sn_pose_field *field, doubl
   return SN_OK;
 }
 
-// Kernel weights are stored in 16 bits: where they are far larger than the displacements they add up to, that shows.
+// Largest ratio of kernel weights to displacements: weights are stored in 16 bits, and larger ones show rounding.
 static const double most_amplified = 40;
 
 sn_status sn_field_solve(sn_corrector *c, const double *sigmas, const double *gram, sn_pose_field *field,
@@ -127,7 +127,7 @@ static bool any_delta(const float (*deltas)[6], int count) {
   return false;
 }
 
-// One basis per pose that has something to correct: its displacements, times its cardinal function.
+// One basis per pose with a residual: its displacements, with the pose's cardinal function.
 static sn_status cardinal_bases(sn_context *ctx, sn_arena *memory, const sn_residuals *m, const sn_rbf *rbf,
                                 sn_pose_field *field, sn_corrections *out) {
   size_t n = (size_t)m->vertex_count, terms = (size_t)rbf->terms;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// The choice of a model along the curve of rate and distortion.
+// Chooses a model on the rate-distortion curve.
 #include "train/correct/fields.h"
 
 #include <math.h>
 
-// Models of the curve: four times the usual room, the usual one, then halves of what that takes; steps between two of them.
+// Models on the curve: 4 times the usual bytes, the usual ones, then half of the model before; bisection steps of refine().
 enum { curve_count = 8, step_count = 3 };
 
 typedef struct curve {
@@ -42,7 +42,7 @@ static sn_status make_curve(curve *c, sn_field_limits usual) {
   return status;
 }
 
-// -1: none. With an error the last that is accepted, otherwise the first; without limits the usual one.
+// -1: none. Without limits the usual one; with a limit on the error the smallest accepted model, otherwise the largest.
 static int choose(const curve *c) {
   const sn_limits *l = c->limits;
   int chosen = -1;
@@ -52,7 +52,7 @@ static int choose(const curve *c) {
   return chosen;
 }
 
-// Between the chosen model and its neighbour that is not accepted.
+// Bisects between the chosen model and its neighbour that is not accepted.
 static sn_status refine(curve *c, int chosen) {
   int other = c->limits->error > 0 ? chosen + 1 : chosen - 1;
   if (other < 0 || other >= curve_count || is_accepted(c->limits, c->rates + other)) return SN_OK;

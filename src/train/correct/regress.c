@@ -13,7 +13,7 @@
 enum { usual_ridge = SN_RIDGE_COUNT / 2 };
 double sn_ridge(int k) { return sn_usual_ridge * pow(10, k - usual_ridge); }
 
-// Prior variance of joints that are not relevant (METHODS.md: a constant, within one clip false correlations hold).
+// Prior variance of joints that are not relevant; constant, because a single clip cannot identify it (METHODS.md).
 static const double far_variance = 0.001;
 
 // ---- sets of vertices --------------------------------------------------------------------------------------------------------
@@ -81,7 +81,7 @@ double sn_regression_variance(const sn_regression *r, const sn_vertex_set *set, 
   return set->relevant[t->owner] ? 1 : far_variance;
 }
 
-// Terms of single controls are known from far, those of pairs are not.
+// Only terms of single controls have the `far` variance; products have zero.
 static bool is_far(const sn_regression *r, int group) { return r->terms.groups[group].kind != SN_RT_TERMS_PAIR; }
 
 static double mean_diagonal(const sn_regression *r, const double *kernel) {
@@ -90,7 +90,7 @@ static double mean_diagonal(const sn_regression *r, const double *kernel) {
   return sum / r->m->pose_count;
 }
 
-// K of a set, and what its ridges are relative to; 0 where nothing that is relevant moves.
+// K of a set. Returns the unit of its ridges; 0 if no relevant control moves.
 static double make_kernel(const sn_regression *r, const sn_vertex_set *set, double *kernel) {
   size_t square = (size_t)r->m->pose_count * (size_t)r->m->pose_count;
   memset(kernel, 0, square * sizeof *kernel);
@@ -112,7 +112,7 @@ static sn_status make_far(sn_regression *r) {
   return SN_OK;
 }
 
-// Residuals of a set's vertices: pose_count rows of `width` numbers (3 or 6) per vertex.
+// Gathers the residuals of a set's vertices: pose_count rows of `width` numbers (3 or 6) per vertex.
 static void gather(const sn_regression *r, const sn_vertex_set *set, int width, double *y) {
   for (int p = 0; p < r->m->pose_count; p++)
     for (int n = 0; n < set->count; n++) {
@@ -123,21 +123,21 @@ static void gather(const sn_regression *r, const sn_vertex_set *set, int width, 
 
 // ---- the ridge ------------------------------------------------------------------------------------------------------------------
 
-// The system of a set: y has pose_count rows of `columns`.
+// The linear system of a set; y has pose_count rows and `columns` columns.
 typedef struct set_system {
   int poses, columns;
   double *y, *inverse, *alpha, *work; // inverse: A = (K + lambda)^-1, alpha: A y
-  double *hidden, *outside;           // the covariance of hidden terms, NULL: there are none; alpha without a fold
+  double *hidden, *outside;           // covariance of the hidden terms, or NULL; alpha of the poses outside a fold
 } set_system;
 
-// The rows of a fold's held-out poses.
+// Copies the rows of a fold's held-out poses.
 static void pick_rows(const sn_fold *fold, const double *from, int width, double *to) {
   for (int n = fold->outside_count; n < fold->count; n++, to += width)
     memcpy(to, from + (size_t)fold->poses[n] * (size_t)width, (size_t)width * sizeof *to);
 }
 
-// What hidden terms explain of the held-out poses the model will not have: error += H_g (alpha - A_g^T error), alpha
-// without the fold.
+// Adds what the hidden terms explain of the held-out poses, because the model lacks them: error += H_g alpha', with
+// alpha' = alpha - A_g^T error the solution without fold g.
 static void add_hidden_part(const sn_fold *fold, const set_system *s, double *error, double *rows) {
   int count = fold->count - fold->outside_count, poses = s->poses, columns = s->columns;
   memcpy(s->outside, s->alpha, (size_t)poses * (size_t)columns * sizeof *s->outside);
@@ -154,7 +154,7 @@ static sn_status held_out_error(sn_context *ctx, const sn_fold *fold, const set_
   int count = fold->count - fold->outside_count, columns = s->columns;
   const int *held = fold->poses + fold->outside_count;
   double *a = s->work, *b = a + (size_t)count * (size_t)s->poses;
-  if (count == 0) return SN_OK; // all of them are the rest pose
+  if (count == 0) return SN_OK; // the fold has only the rest pose
   for (int n = 0; n < count; n++)
     for (int k = 0; k < count; k++) a[n * count + k] = s->inverse[held[n] * s->poses + held[k]];
   pick_rows(fold, s->alpha, columns, b);
@@ -175,12 +175,12 @@ static double held_out_size(const sn_folds *folds, const set_system *s) {
   return sum;
 }
 
-// Settings of the ridges that are scored together.
+// Ridge settings that are scored together.
 typedef struct choice {
   sn_regression *r;
   int count;
   const sn_clip_ridges *settings;
-  double *scores; // of every set: count, and the uncorrected skin's
+  double *scores; // of every set: `count` scores, then that of the uncorrected skin
 } choice;
 
 static int clip_at(const sn_regression *r, int pose) {
@@ -190,7 +190,7 @@ static int clip_at(const sn_regression *r, int pose) {
 
 double sn_regression_ridge(const sn_regression *r, int pose) { return sn_ridge(r->ridges.of[clip_at(r, pose)]); }
 
-// s->inverse: K + lambda, which is inverted.
+// s->inverse holds K + lambda on entry, and its inverse on return.
 static sn_status score_ridge(sn_context *ctx, const sn_folds *folds, const set_system *s, double *sum) {
   double condition;
   sn_status status = sn_lapack_invert(ctx, true, s->poses, s->inverse, &condition);
@@ -276,7 +276,7 @@ static sn_status choose_common(sn_regression *r) {
   return status;
 }
 
-// The next smaller or larger ridge of a clip where that is better; whether it is.
+// Tries the next smaller and larger ridge of a clip and keeps the best; sets *better if the score improves.
 static sn_status improve_clip(sn_regression *r, int clip, bool *better) {
   sn_clip_ridges settings[2];
   double scores[2];
@@ -291,7 +291,7 @@ static sn_status improve_clip(sn_regression *r, int clip, bool *better) {
   return status;
 }
 
-// Ridges of single clips have to leave at most this part of the squared error that one ridge for all leaves.
+// Separate ridges per clip are kept if their squared error is at most this part of that of a common ridge.
 static const double worth_ridges = 0.9;
 
 // Coordinate descent from the common ridge, clip by clip.
@@ -314,11 +314,11 @@ sn_status sn_regression_choose(sn_regression *r) {
   if (status == SN_OK) status = make_terms(r);
   if (status == SN_OK) status = choose_ridges(r);
   if (status != SN_OK) return status;
-  bool too_few = r->m->pose_count - 1 < sn_usual_folds; // but for the rest pose
+  bool too_few = r->m->pose_count - 1 < sn_usual_folds; // not counting the rest pose
   r->undecided = too_few || !(SN_WORTH_IT * r->score < r->uncorrected);
   r->as_model = true;
   if (!r->undecided) return score_settings(r, &r->ridges, 1, &r->score);
-  // Shapes of named values are exact: the least ridge keeps them and their linear mixtures.
+  // Shapes of named values must be reproduced exactly, so they take the smallest ridge.
   for (int clip = 0; clip < SN_MOST_CLIPS; clip++) r->ridges.of[clip] = r->m->joint_count > 0 ? usual_ridge : 0;
   r->score = r->uncorrected;
   return status;

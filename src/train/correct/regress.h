@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The one regression of corrections. The residual of a vertex in the rest pose is a sum of terms (terms.h) with a
-// Gaussian prior on their weights: variance 1 for the relevant joints of the vertex (weight above 0.02, their parents
-// and children), `far` for all others. With K the prior's covariance over the poses, alpha = (K + lambda)^-1 residual;
-// lambda is diagonal, a ridge for every clip relative to the mean diagonal of the relevant joints' part of K, and
-// cross-validation chooses it (METHODS.md, "One regression for corrections").
+// The regression of corrections. The rest-pose residual of a vertex is a sum of terms (terms.h) with a Gaussian prior
+// on their weights: variance 1 for the joints relevant to the vertex (weight above 0.02, their parents and children),
+// `far` for all others. With K the prior covariance over the poses, alpha = (K + lambda)^-1 residual. lambda is
+// diagonal: a ridge per clip, relative to the mean diagonal of the relevant joints' part of K, chosen by
+// cross-validation (METHODS.md).
 #ifndef SINEW_TRAIN_CORRECT_REGRESS_H
 #define SINEW_TRAIN_CORRECT_REGRESS_H
 
@@ -13,11 +13,11 @@
 // Vertices with the same relevant controls.
 typedef struct sn_vertex_set {
   int count, *vertices;
-  bool *relevant; // of every control
+  bool *relevant; // one per control
 } sn_vertex_set;
 
 enum { SN_RIDGE_COUNT = 5 };
-// Powers of ten about the usual one, relative to the mean diagonal of the relevant joints' covariance.
+// Ridge k: powers of ten around the usual ridge, relative to the mean diagonal of the relevant joints' covariance.
 double sn_ridge(int k);
 
 typedef struct sn_regression {
@@ -29,26 +29,26 @@ typedef struct sn_regression {
   sn_term_list terms;
   sn_vertex_set *sets;
   sn_folds folds;
-  double *far;                   // pose_count * pose_count: the covariance of all joints' terms times `far`
+  double *far; // pose_count * pose_count: covariance of all single-control terms with variance `far`
   double scores[SN_RIDGE_COUNT]; // squared cross-validated errors with one ridge for all clips
-  double uncorrected;            // squared residuals of held-out poses
-  sn_clip_ridges ridges;         // the chosen ones
-  double score;                  // their squared cross-validated error, of all vertices and poses
-  bool as_model;     // errors are those of the model, which has no hidden terms; else those of the regression
-  bool undecided;    // no ridge beats the uncorrected skin: the usual ridge
-  float (*alpha)[6]; // pose_count * vertex_count: of positions and normals
-  double *unit;      // of every set: what its ridges are relative to; 0 where nothing that is relevant moves
-  int *set_of;       // of every vertex
+  double uncorrected;            // squared residuals of the held-out poses
+  sn_clip_ridges ridges;         // as chosen
+  double score;                  // squared cross-validated error with `ridges`, over all vertices and poses
+  bool as_model;                 // cross-validate the model, which lacks the hidden terms; otherwise the regression
+  bool undecided;                // no ridge beats the uncorrected skin, or too few poses: the usual ridge is used
+  float (*alpha)[6];             // pose_count * vertex_count: position and normal
+  double *unit;                  // of every set: the unit of its ridges; 0 if no relevant control moves
+  int *set_of;                   // the set of every vertex
 } sn_regression;
 
-// The ridge of a pose, relative to a set's unit.
+// The ridge of a pose, in units of its set.
 double sn_regression_ridge(const sn_regression *r, int pose);
 
-// The sets and the ridges.
+// Finds the sets of vertices and chooses the ridges.
 sn_status sn_regression_choose(sn_regression *r);
-// The squared error on poses that are held out (pose_count), learned from the others with r->ridges.
+// The squared error on the held-out poses (pose_count flags) of a regression on the others with r->ridges.
 sn_status sn_regression_held_out(sn_regression *r, const bool *held, double *squared);
-// alpha at the chosen ridges, from all poses.
+// Solves for alpha from all poses, with the chosen ridges.
 sn_status sn_regression_solve(sn_regression *r);
 
 // Prior variance of a group of terms for a set of vertices.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The residual of a model at the training poses: the target minus the skinned vertex, moved to the rest pose by the
-// inverse of its blend.
+// inverse of the vertex's blend.
 #include <math.h>
 #include <string.h>
 
@@ -27,7 +27,7 @@ static sn_status read_skin(sn_corrector *c, sn_skin *out) {
   return status;
 }
 
-// The groups of the model, with rows of the examples.
+// The model's groups of blocks, as rows of the examples.
 static sn_status read_runs(sn_corrector *c, sn_runs *out) {
   size_t groups = sn_rt_size(&c->model, SN_SECTION_SKIN_GROUPS) / sizeof(sn_rt_group);
   out->first = SN_NEW(c->ctx, &c->memory, int, groups + 1), out->count = (int)groups;
@@ -86,7 +86,7 @@ static void find_ranges(sn_corrector *c) {
   }
 }
 
-// The values of a pose as the runtime has them.
+// The values of a pose, scaled as in the runtime.
 static void value_vector(const sn_corrector *c, const double *row, double *out) {
   for (int v = 0; v < c->examples->values.count; v++) {
     double low = (double)c->ranges[v][0], span = (double)c->ranges[v][1] - low;
@@ -102,13 +102,13 @@ static sn_vec3 skinned_normal(sn_mat3 a, sn_vec3 rest) {
   return sn_vec3_normalize(sn_mat3_apply(cofactor, rest), rest);
 }
 
-// A frame whose residuals are measured.
+// The residuals of one frame.
 typedef struct residual_job {
   const sn_corrector *c;
   const void *scratch; // with the palette
   const float (*centres)[3], (*rest_normals)[3], (*frame)[3], (*normals)[3];
   float (*deltas)[6];
-  uint8_t *singular; // vertices whose blend was inverted only in part: more than `least` of the residual is left
+  uint8_t *singular; // vertices whose blend was only partly inverted: an error above `least` remains
   double least;
 } residual_job;
 
@@ -149,7 +149,7 @@ static void note_singular(sn_corrector *c, int frame, const uint8_t *singular) {
   sn_corrector_note(c, count > 8 ? " ...). " : "). ");
 }
 
-// The pose of training frame k: its vector, clip and width.
+// Sets the pose of training frame k: vector, clip and sigma.
 static void fill_pose(sn_corrector *c, int k) {
   const sn_examples *e = c->examples;
   sn_residuals *m = &c->residuals;
@@ -165,7 +165,7 @@ static void fill_pose(sn_corrector *c, int k) {
   if (c->sigmas) c->sigmas[k + 1] = e->sigmas[f];
 }
 
-// Room for all poses, and the rest pose.
+// Allocates all poses and fills in the rest pose.
 static sn_status start_residuals(sn_corrector *c) {
   const sn_examples *e = c->examples;
   sn_residuals *m = &c->residuals;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Corrections by named values alone: a displacement field over the whole mesh for every term of a value, as blend
-// shapes have it. Linear mixtures of shapes are exact.
+// Corrections by named values alone: a displacement field over the whole mesh per term of a value, like blend shapes.
+// Linear mixtures of shapes are reproduced exactly.
 #include <math.h>
 
 #include "train/correct/fields.h"
@@ -8,11 +8,11 @@
 typedef struct shapes_job {
   const sn_regression *r;
   const sn_terms *terms;
-  const double *peaks; // of every term
+  const double *peaks; // largest absolute value of every term
   float (*deltas)[6];  // terms->count * vertex_count
 } shapes_job;
 
-// The term's weights at every vertex, Phi^T alpha, times the term's largest value.
+// deltas: the term's weights at every vertex, Phi^T alpha, times the term's peak.
 static void weigh_range(void *user, int64_t begin, int64_t end, int worker) {
   (void)worker;
   const shapes_job *job = user;
@@ -26,7 +26,7 @@ static void weigh_range(void *user, int64_t begin, int64_t end, int worker) {
     }
 }
 
-// A field whose functions are the value's terms, each at most 1 at the poses.
+// A field whose functions are the value's terms, scaled to at most 1 at the poses.
 static sn_status add_value(sn_regression *r, int control, sn_corrections *out) {
   const sn_terms *t = r->terms.groups + control;
   size_t count = (size_t)t->count;

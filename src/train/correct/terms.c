@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT
-// Terms of joints, of pairs and of values at the training poses, and their prior variances.
+// Computes the terms of joints, pairs and values at the training poses, scaled to their prior variances.
 #include "train/correct/terms.h"
 
 #include <cblas.h>
 #include <math.h>
 #include <string.h>
 
-// Chosen on group A of the suite (docs/measurements.md).
+// Constants chosen by the measurements in docs/measurements.md.
 static const double half = 0.5;        // prior variance of a joint's polynomials, and of its Gaussians
-static const double length = 1.0 / 32; // of the diagonal: a translation as likely as a rotation by one radian
-static const double pivot = 1e-9; // centres end where the kernel of the next is rounding, relative to the largest
+static const double length = 1.0 / 32; // of the diagonal: as likely a priori as a rotation by 1 rad
+static const double pivot = 1e-9;      // smallest residual kernel of a centre, relative to the largest
 
-// Prior variance of products of two components, of one joint or of a pair, relative to theta itself: that of the second
-// order in the expansion of the Gaussian kernel.
+// Prior variance of products of two components, of one joint or of a pair, relative to theta: the second order of the
+// Gaussian kernel's expansion.
 static double product_variance(void) { return 1 / (2 * sn_usual_width * sn_usual_width); }
 
 int sn_terms_parent(const sn_residuals *m, int joint) {
@@ -21,7 +21,7 @@ int sn_terms_parent(const sn_residuals *m, int joint) {
   return -1;
 }
 
-// The control's numbers in pose p relative to the rest pose.
+// The control's vector in pose p relative to the rest pose.
 static void control_at(const sn_residuals *m, int control, int p, double out[3]) {
   const double *x = sn_control_at(m, p, control), *rest = sn_control_at(m, 0, control);
   for (int c = 0; c < sn_control_dims(m, control); c++) out[c] = x[c] - rest[c];
@@ -38,7 +38,7 @@ static sn_status new_features(sn_context *ctx, sn_arena *memory, const sn_residu
   return t->features ? SN_OK : ctx->error.status;
 }
 
-// The scale of a feature over its term.
+// The ratio of a feature to its term.
 static double scale_of(const sn_terms *t, int term) {
   return t->kind == SN_RT_TERMS_JOINT && term >= 3 ? t->scale * sqrt(product_variance()) : t->scale;
 }
@@ -68,7 +68,7 @@ static sn_status make_product(sn_context *ctx, sn_arena *memory, const sn_residu
   return status;
 }
 
-// Levels of a value besides that of the rest pose, two at the most.
+// The number of levels of a value other than at rest: 1, or 2 for several.
 static int levels_of(const sn_residuals *m, int control) {
   double first = 0, x[3];
   for (int p = 1; p < m->pose_count; p++) {
@@ -99,14 +99,14 @@ static double gauss(const double *x, const double *y) {
   return exp(-d2 / (2 * sn_usual_width * sn_usual_width));
 }
 
-// The kernel of the functions that vanish in the rest pose; about x . y near it.
+// A Gaussian kernel conditioned to vanish in the rest pose; about x . y near it.
 static double kernel(const double *x, const double *y) {
   static const double rest[3] = {0, 0, 0};
   return sn_usual_width * sn_usual_width * (gauss(x, y) - gauss(x, rest) * gauss(y, rest));
 }
 
-// Pivoted incomplete Cholesky: the pose whose kernel is least explained becomes the next centre. `left`: pose_count;
-// `columns`: SN_MOST_FEATURES of them.
+// Pivoted incomplete Cholesky: the pose with the largest residual kernel is the next centre. `left`: pose_count;
+// `columns`: SN_MOST_FEATURES columns of pose_count.
 static int find_centres(const double (*x)[3], int poses, double *left, double *columns, int *pivots) {
   double largest = 0;
   for (int p = 0; p < poses; p++) left[p] = kernel(x[p], x[p]), largest = fmax(largest, left[p]);
@@ -158,7 +158,7 @@ static bool is_control(const int *controls, int count, int joint) {
   return false;
 }
 
-// What translations of joints do is not to be explained by rotations.
+// Adds hidden terms of joint translations, so that rotations are not fitted to what translations cause.
 static sn_status add_hidden(sn_context *ctx, sn_arena *memory, const sn_residuals *m, const int *controls,
                             int control_count, sn_term_list *out) {
   sn_status status = SN_OK;
@@ -198,7 +198,7 @@ void sn_terms_mix(const sn_terms *t, const double *weights, double *mix) {
   }
   static const double rest[3] = {0, 0, 0};
   int rank = t->rank;
-  for (int r = rank - 1; r >= 0; r--) { // L^T mix = weights
+  for (int r = rank - 1; r >= 0; r--) { // solves L^T mix = weights
     mix[r] = weights[r];
     for (int k = r + 1; k < rank; k++) mix[r] -= t->corner[k * rank + r] * mix[k];
     mix[r] /= t->corner[r * rank + r];

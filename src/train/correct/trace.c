@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Corrections read back: one vertex over the frames.
+// Traces the correction of one vertex over the frames.
 #include <math.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@ typedef struct tracer {
   sn_context *ctx;
   const sn_rt_model *model;
   const sn_examples *examples;
-  sn_skin skin; // in the model's order
+  sn_skin skin; // in the model's vertex order
   sn_turn *turns;
   sn_arena memory;
   sn_model_input input;
@@ -36,7 +36,7 @@ static sn_vec3 residual(const tracer *t, int i, const float target[3], sn_vec3 *
   return d;
 }
 
-// The vertex with the largest residual at any frame.
+// The vertex with the largest residual in any frame.
 static int worst_vertex(const tracer *t) {
   int worst = 0;
   double largest = -1;
@@ -50,7 +50,7 @@ static int worst_vertex(const tracer *t) {
   return worst;
 }
 
-// The largest local rotation of any joint.
+// The largest local rotation angle of any joint.
 static double rotation_angle(const tracer *t, int f, const double *rest, double *vector) {
   int joint_count = t->examples->skeleton.joint_count;
   double largest = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Corrections in the plan of a model: pose spaces become sections, displacements stay as they are.
+// Writes corrections to the plan of a model: pose spaces become sections, displacements stay as they are.
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -25,13 +25,13 @@ static int joints_of(const sn_pose_field *f, const sn_residuals *m) {
 }
 
 static uint16_t control_index(const sn_residuals *m, int control) {
-  int index = control - m->joint_count; // of a value; of a joint that of its reference
+  int index = control - m->joint_count; // of a value; of a joint: the index of its reference
   if (index < 0)
     for (index = 0; m->turns[index].joint != control;) index++;
   return (uint16_t)index;
 }
 
-// Sizes of what the fields share.
+// Sizes of the arrays that all fields share.
 typedef struct sizes {
   size_t joints, numbers, groups, mix;
 } sizes;
@@ -63,7 +63,7 @@ typedef struct encoder {
   double *numbers;
   float *mix;
   sn_rt_terms *terms;
-  int *index; // of every control: the group of its functions, among those that are written; 0: none
+  int *index; // of every control: the index of its group of functions; 0: not written
   sizes used;
 } encoder;
 
@@ -82,7 +82,7 @@ static void encode_group(encoder *e, const sn_terms *t) {
   for (int k = 0; k < 3 * t->count; k++) e->mix[e->used.mix++] = (float)t->centres[k];
 }
 
-// The terms of every control that a field depends on, then its functions.
+// Encodes the terms and then the functions of every control that a field depends on.
 static void encode_terms(encoder *e) {
   for (int n = 0; n < e->c->field_count; n++)
     for (int k = 0; e->c->fields[n].is_sum && k < e->c->fields[n].joint_count; k++)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Anchors: ridge regression of homogeneous points per vertex, on the joints around it.
+// Anchors: per-vertex ridge regression of homogeneous points on the nearby joints.
 #include "train/rotreg/reduced.h"
 
 #include <math.h>
@@ -13,7 +13,7 @@ enum { slots = sn_rotreg_anchor_slots, most_unknowns = 4 * (slots - 1) };
 
 typedef struct anchor_job {
   const sn_rotreg_data *data;
-  double unit; // the diagonal: a length in which linear parts and translations have the same prior variance
+  double unit; // the diagonal: gives points and weights the same prior variance
   sn_rotreg_anchors *out;
   double *residual; // per vertex
 } anchor_job;
@@ -30,7 +30,7 @@ sn_vec3 sn_rotreg_anchor_at(const sn_rotreg_anchors *anchors, int i, const sn_af
   return sum;
 }
 
-// The vertex's own joints first (they keep their weights), then those of its neighbours and the parents.
+// Joints of the vertex first, with their weights, then those of its neighbours and the parents, with zero weight.
 static void start_from_blend(const anchor_job *job, int i) {
   const sn_skin *skin = job->data->skin;
   int *joints = job->out->joints[i];
@@ -56,7 +56,7 @@ static void start_from_blend(const anchor_job *job, int i) {
   }
 }
 
-// What the unknowns of joint `t` (against joint `last`) do to the vertex: three columns of turning, one of moving.
+// Derivatives of the vertex by the unknowns of joint `t` (relative to joint `last`): three of its point, one of its weight.
 static void columns_of(const anchor_job *job, const sn_affine *t, const sn_affine *last, sn_vec3 rest,
                        double out[3][4]) {
   for (int r = 0; r < 3; r++) {
@@ -86,7 +86,7 @@ static void add_pose(const anchor_job *job, int i, int frame, sn_moments *m) {
   for (int r = 0; r < 3; r++) sn_moments_row(m, n, row[r], residual[r]);
 }
 
-// The poses of every fold, those outside it, and those that no fold leaves out.
+// Moments of every fold's poses, of the poses outside each fold, and of the poses that are in no fold.
 static void gather_moments(const anchor_job *job, int i, sn_moments in[sn_usual_folds],
                            sn_moments outside[sn_usual_folds], sn_moments *always) {
   int folds = job->data->folds->fold_count, n = unknowns_of(job, i);
@@ -112,7 +112,7 @@ static void solve_ridge(const anchor_job *job, int n, const sn_moments *m, doubl
   sn_moments_solve(m, n, sn_bone_ridge * job->unit * job->unit * poses_in(m), x);
 }
 
-// The corrections sum to zero: joint 0 gives what the others get.
+// The corrections of all joints sum to zero: joint 0 takes minus the sum of the others.
 static void correct_points(const anchor_job *job, int i, const double *x) {
   int count = sn_joints_count(job->out->joints[i], slots);
   sn_vec3 rest = sn_vec3_from(job->data->examples->rest.positions[i]);
@@ -177,7 +177,7 @@ sn_status sn_rotreg_anchors_fit(sn_context *ctx, sn_arena *memory, const sn_rotr
 
 // ---- F (4.2) ---------------------------------------------------------------------------------------------------------
 
-// Error of a vertex in F, over the rms of all vertices. Section 4.2 has a threshold without a number.
+// As published: largest error of a vertex in F, relative to the rms over all vertices. Section 4.2 gives no number.
 static const double threshold = 0.5;
 
 sn_status sn_rotreg_hard_set(sn_context *ctx, const sn_rotreg_data *data, const sn_rotreg_anchors *blend,
@@ -189,7 +189,7 @@ sn_status sn_rotreg_hard_set(sn_context *ctx, const sn_rotreg_data *data, const 
   double near = sn_rotreg_near_rigid * sn_points_diagonal((const float(*)[3])examples->rest.positions, n);
   sn_arena scratch = sn_arena_new(ctx);
   double *error = SN_NEW(ctx, &scratch, double, n), mean = 0;
-  int *best = SN_NEW(ctx, &scratch, int, n); // 1 + the best vertex of a component
+  int *best = SN_NEW(ctx, &scratch, int, n); // 1 + the vertex with the least error of every component
   bool ready = error && best;
   for (int i = 0; ready && i < n; i++) {
     for (int k = 0; k < keys->count; k++) {

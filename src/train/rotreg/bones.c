@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Proxy bones: weights and matrices in alternation, from groups of triangles.
+// Proxy bones from groups of triangles: weights and matrices in alternation (5.1).
 #include "train/rotreg/reduced.h"
 
 #include <string.h>
@@ -17,7 +17,7 @@ typedef struct bones_job {
   const sn_keys *keys;
   sn_rotreg_bones *b;
   int influences;
-  double *work; // per worker: places of the candidates in every pose
+  double *work; // per worker: positions by the candidates in every pose
   size_t work_size;
 } bones_job;
 
@@ -35,7 +35,7 @@ static sn_vec3 target_of(const bones_job *job, int pose, int i) {
 
 static sn_vec3 rest_of(const bones_job *job, int i) { return sn_vec3_from(job->examples->rest.positions[i]); }
 
-// ---- the start: groups, who is next to whom, and a rigid motion for each --------------------------------------------
+// ---- the start: groups, their adjacency, and a rigid motion for each ------------------------------------------------
 
 static void find_adjacent(const bones_job *job) {
   const sn_mesh *rest = &job->examples->rest;
@@ -55,7 +55,7 @@ static void find_adjacent(const bones_job *job) {
     }
 }
 
-// A rigid motion for the corners of each group's triangles.
+// The best rigid motion of the corners of each group's triangles.
 static sn_status start_matrices(const bones_job *job) {
   sn_arena scratch = sn_arena_new(job->ctx);
   const sn_mesh *rest = &job->examples->rest;
@@ -99,7 +99,7 @@ static int enter_candidate(const bones_job *job, int i, int bone, int count, int
   return sn_least_enter(most_candidates, count, alone_error(job, i, bone), bone, errors, bones);
 }
 
-// The groups around the vertex and those next to them; the best by themselves, if there are too many.
+// The groups of the vertex's triangles and their neighbours; if there are too many, those with the least error alone.
 static int candidates_of(const bones_job *job, int i, int *bones) {
   const sn_rotreg_bones *b = job->b;
   const sn_topology *top = job->topology;
@@ -107,7 +107,7 @@ static int candidates_of(const bones_job *job, int i, int *bones) {
   int count = 0;
   for (int m = top->face_start[i]; m < top->face_start[i + 1]; m++) {
     size_t own = (size_t)b->group_of[top->faces[m]];
-    bool seen = false; // an earlier triangle of the same group
+    bool seen = false; // an earlier triangle has the same group
     for (int l = top->face_start[i]; l < m && !seen; l++) seen = (size_t)b->group_of[top->faces[l]] == own;
     for (int other = 0; !seen && other < b->bone_count; other++)
       if (b->adjacent[own * (size_t)b->bone_count + (size_t)other]) {
@@ -123,13 +123,13 @@ static void solve_vertex(const bones_job *job, int i, sn_vec3 *places) {
   size_t row = (size_t)i * (size_t)job->influences;
   for (int k = 0; k < job->influences; k++) b->skin.joints[row + (size_t)k] = 0, b->skin.weights[row + (size_t)k] = 0;
   b->skin.weights[row] = 1;
-  if (n == 0) return; // in no triangle
+  if (n == 0) return; // the vertex is in no triangle
   sn_simplex q = {.n = n, .w = {1}};
   double squares = 0;
   sn_vec3 rest = rest_of(job, i);
   for (int c = 0; c < n; c++)
     for (int k = 0; k < poses; k++) {
-      // Relative to the target: with weights that sum to one, distances stay and numbers are small.
+      // Positions relative to the target: weights sum to one, so residuals stay the same and numbers are small.
       places[c * poses + k] = sn_vec3_sub(place(b, k, bones[c], rest), target_of(job, k, i));
     }
   for (int p = 0; p < n; p++)
@@ -139,7 +139,7 @@ static void solve_vertex(const bones_job *job, int i, sn_vec3 *places) {
       q.a[p][r] = q.a[r][p] = sum;
     }
   for (int p = 0; p < n; p++) squares += q.a[p][p];
-  for (int p = 0; p < n; p++) q.a[p][p] += sn_rotreg_rounding * squares / n; // ties go to even weights
+  for (int p = 0; p < n; p++) q.a[p][p] += sn_rotreg_rounding * squares / n; // ties: equal weights
   sn_simplex_solve_sparse(&q, job->influences);
   int at = 0;
   for (int c = 0; c < n; c++) {
@@ -167,11 +167,11 @@ static sn_status solve_weights(const bones_job *job) {
 
 // ---- matrices for given weights -------------------------------------------------------------------------------------
 
-// The row of vertex i: alpha_b (p - centre_b, 1) for its bones.
+// The equation of vertex i: alpha_b (p - centre_b, 1) for its bones.
 static int row_of(const bones_job *job, int i, int bones[SN_SIMPLEX_MAX], double row[SN_SIMPLEX_MAX][4]) {
   const sn_rotreg_bones *b = job->b;
   int count = 0;
-  if (job->topology->face_start[i] == job->topology->face_start[i + 1]) return 0; // without triangles: of no bone
+  if (job->topology->face_start[i] == job->topology->face_start[i + 1]) return 0; // in no triangle
   for (int k = 0; k < job->influences; k++) {
     size_t at = (size_t)i * (size_t)job->influences + (size_t)k;
     double w = (double)b->skin.weights[at];
@@ -206,7 +206,7 @@ static void add_residuals(void *user, int64_t begin, int64_t end, int worker) {
     int bones[SN_SIMPLEX_MAX];
     double row[SN_SIMPLEX_MAX][4];
     const sn_bone_row equation = {row_of(r->job, i, bones, row), bones, row, 1};
-    if (begin == 0) sn_bone_system_add(&r->system, &equation); // once
+    if (begin == 0) sn_bone_system_add(&r->system, &equation); // once, for all frames
     for (int64_t k = begin; k < end; k++) {
       sn_vec3 d = sn_vec3_sub(target_of(r->job, (int)k, i), blended(r->job, (int)k, i));
       sn_bone_system_target(&r->system, &equation, 3 * (int)k, (const double[3]){d.x, d.y, d.z});
@@ -214,7 +214,7 @@ static void add_residuals(void *user, int64_t begin, int64_t end, int worker) {
   }
 }
 
-// T_b for given alpha (5.1): steps from the present matrices.
+// Solves for T_b at given alpha (5.1), as a step from the present matrices.
 static sn_status solve_matrices(const bones_job *job) {
   sn_rotreg_bones *b = job->b;
   sn_arena scratch = sn_arena_new(job->ctx);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Scenes far from the origin are trained about their centre, in single precision.
+// Moves scenes far from the origin to their centre for training, because of single precision.
 #include "train/rotreg/rotreg.h"
 
 #include <string.h>
 
-// Where joint 0 takes the centre.
+// The image of the centre under joint 0.
 static sn_vec3 centre_at(const sn_rotreg_scene *scene, const sn_examples *examples, int frame) {
   return sn_affine_apply(sn_pose(&examples->poses, frame)[0], sn_vec3_from(scene->centre));
 }

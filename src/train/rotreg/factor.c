@@ -19,8 +19,8 @@ static void add_pose(factor_sums *s, sn_vec3 theta, sn_vec3 rho) {
   s->product += sn_vec3_length(rho) * sn_vec3_length(theta);
 }
 
-// argmin_(W, u) sum |u W theta - rho|^2 (3.2.2): W is the rotation nearest to M = sum rho theta^T or, counter-rotating, to -M. What
-// a hinge (M of rank 1) leaves open is the identity.
+// argmin_(W, u) sum |u W theta - rho|^2 (3.2.2): W is the rotation nearest to M = sum rho theta^T or, for u < 0, to -M.
+// For a hinge (M of rank 1) W is made unique by a small multiple of the identity.
 static void solve_u_w(const factor_sums *s, bool published, double *u, sn_mat3 *w) {
   *u = 0, *w = sn_mat3_identity();
   if (!(s->theta2 > 1e-12)) return;
@@ -42,7 +42,7 @@ double sn_rotreg_fit_u_w(int count, const sn_vec3 *theta, const sn_vec3 *rho, bo
   return all - *u * *u * s.theta2;
 }
 
-// The pose that follows pose `last` by increasing |theta|.
+// The next pose after `last` in order of increasing |theta|.
 static int next_by_angle(int count, const sn_vec3 *theta, double after, int last) {
   int best = -1;
   double least = INFINITY;
@@ -54,7 +54,7 @@ static int next_by_angle(int count, const sn_vec3 *theta, double after, int last
   return best;
 }
 
-// By increasing |theta|: every rho goes to the branch nearest to the prediction of the fit on the poses before it.
+// In order of increasing |theta|, puts every rho on the branch nearest to the prediction of the fit on the poses before it.
 void sn_rotreg_choose_branches(int count, const sn_vec3 *theta, sn_vec3 *rho) {
   factor_sums s = {0};
   double angle = -1;
@@ -65,7 +65,7 @@ void sn_rotreg_choose_branches(int count, const sn_vec3 *theta, sn_vec3 *rho) {
     double u;
     sn_mat3 w;
     solve_u_w(&s, false, &u, &w);
-    if (!(s.theta2 > 1e-12)) u = 1; // without precedent rho is near theta
+    if (!(s.theta2 > 1e-12)) u = 1; // the first pose: assume rho is near theta
     rho[i] = sn_rotation_unwrap(rho[i], sn_vec3_scale(sn_mat3_apply(w, theta[i]), u));
     add_pose(&s, theta[i], rho[i]);
   }

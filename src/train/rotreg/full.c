@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The unreduced form (4.1, 4.2): a predictor per triangle, a sparse system per mesh. The reference for accuracy.
+// The unreduced form (4.1, 4.2): a predictor per triangle, a sparse system per mesh. Reference for accuracy.
 #include "train/rotreg/rotreg.h"
 
-// Everything learned: every triangle has a key gradient of its own.
+// The trained form: every triangle is a separate key gradient.
 typedef struct full_form {
   sn_context *ctx;
   const sn_examples *examples;
@@ -12,7 +12,7 @@ typedef struct full_form {
 
 static size_t triangles_of(const full_form *f) { return (size_t)f->examples->rest.triangle_count; }
 
-// A triangle without area moves as the linear blend of its first corner.
+// The gradient of a degenerate triangle: the linear blend at its first corner.
 static sn_mat3 blend_gradient(const sn_skin *skin, const sn_affine *pose, int i) {
   sn_mat3 sum = {0};
   for (int k = 0; k < skin->influences; k++) {
@@ -48,7 +48,7 @@ typedef struct solve_job {
   size_t work_size; // numbers per worker
 } solve_job;
 
-// F is held by weights next to which the edges' are nothing, the others not at all.
+// As published: fixed vertices (F) get a weight far above that of the edges, all others none.
 static sn_status set_published_weights(full_form *f) {
   const double hard = 1e7;
   size_t n = (size_t)f->examples->rest.vertex_count;

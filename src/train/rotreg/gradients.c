@@ -14,7 +14,7 @@ bool sn_rotreg_gradient(const sn_mesh *rest, const float (*posed)[3], int triang
   sn_mat3 frame = triangle_frame((const float(*)[3])rest->positions, corners), inverse;
   double longest = fmax(sn_vec3_length(sn_mat3_column(frame, 0)), sn_vec3_length(sn_mat3_column(frame, 1)));
   *out = sn_mat3_identity();
-  // The determinant is twice the area: below this the triangle is a needle without a plane of its own.
+  // The determinant is twice the area: below this bound the triangle is degenerate and has no normal.
   if (!(sn_mat3_determinant(frame) > sn_rotreg_rounding * longest * longest) || !sn_mat3_invert(frame, &inverse))
     return false;
   *out = sn_mat3_mul(triangle_frame(posed, corners), inverse);

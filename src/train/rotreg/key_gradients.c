@@ -14,7 +14,7 @@ typedef struct gradients_job {
   const sn_keys *keys;
   const sn_rotreg_bones *bones;
   sn_rotreg_key_gradients *k;
-  double *area, mean_area; // of the groups' triangles that have a gradient; of a triangle
+  double *area, mean_area; // area of every group's non-degenerate triangles; mean area of a triangle
   bool published;
 } gradients_job;
 
@@ -37,8 +37,8 @@ static double area_of(const sn_mesh *rest, int t) {
   return 0.5 * sn_vec3_length(sn_vec3_cross(sn_rotreg_edge(rest, p, t, 1), sn_rotreg_edge(rest, p, t, 2)));
 }
 
-// Means are weighted by area, and a group without area keeps the proxy bone's linear part: proxy bones are fitted to be blended and
-// rotate further than any part of the surface.
+// Unless published: area-weighted means, and for groups without area the proxy bone's linear part. Proxy bones are
+// fitted to be blended and rotate further than the surface.
 static void start_range(void *user, int64_t begin, int64_t end, int worker) {
   (void)worker;
   const gradients_job *job = user;
@@ -77,7 +77,7 @@ static double alone_error(const gradients_job *job, int t, int l) {
   return sum;
 }
 
-// The gradient of the triangle's own group first, then the best of the groups next to it.
+// The gradient of the triangle's group first, then those of adjacent groups with the least error.
 static void choose_gradients(const gradients_job *job, int t) {
   const sn_rotreg_bones *bones = job->bones;
   int own = bones->group_of[t], *index = job->k->index[t], count = 0;
@@ -90,8 +90,8 @@ static void choose_gradients(const gradients_job *job, int t) {
   }
 }
 
-// The betas of triangle k (5.2): minimise sum |sum_l beta_kl D_l v^ - v|^2. As published they are free; otherwise they sum to one,
-// and a ridge holds those of other groups at zero.
+// The betas of triangle k (5.2): minimise sum |sum_l beta_kl D_l v^ - v|^2. As published they are free; otherwise they
+// sum to one, and a ridge regularises those of other groups towards zero.
 static void solve_beta(const gradients_job *job, int t) {
   const sn_mesh *rest = &job->examples->rest;
   const int *index = job->k->index[t];
@@ -131,7 +131,7 @@ static void beta_range(void *user, int64_t begin, int64_t end, int worker) {
 
 // ---- sequences for given beta ---------------------------------------------------------------------------------------
 
-// The row of an edge: beta_l v^ for the triangle's gradients. A gradient is a bone that does not move.
+// The equation of an edge: beta_l v^ for the triangle's gradients. A gradient is a bone without translation.
 static sn_bone_row row_of(const gradients_job *job, int t, int j, double row[most][4]) {
   const sn_mesh *rest = &job->examples->rest;
   sn_vec3 v = sn_rotreg_edge(rest, (const float(*)[3])rest->positions, t, j);
@@ -148,7 +148,7 @@ typedef struct solve_job {
   sn_bone_system system;
 } solve_job;
 
-// The residual of the present sequences.
+// Adds the residual of the present sequences as targets.
 static void add_residuals(void *user, int64_t begin, int64_t end, int worker) {
   (void)worker;
   const solve_job *s = user;
@@ -156,7 +156,7 @@ static void add_residuals(void *user, int64_t begin, int64_t end, int worker) {
   for (int n = 0; n < 2 * job->examples->rest.triangle_count; n++) {
     double row[most][4];
     const sn_bone_row equation = row_of(job, n / 2, 1 + n % 2, row);
-    if (begin == 0) sn_bone_system_add(&s->system, &equation); // once
+    if (begin == 0) sn_bone_system_add(&s->system, &equation); // once, for all frames
     for (int64_t p = begin; p < end; p++) {
       sn_vec3 left = sn_rotreg_edge(&job->examples->rest, sn_frame(&job->examples->frames, job->keys->frames[p]),
                                     n / 2, 1 + n % 2);
@@ -169,7 +169,7 @@ static void add_residuals(void *user, int64_t begin, int64_t end, int worker) {
   }
 }
 
-// D_l for given beta (5.2): steps from the present sequences.
+// Solves for D_l at given beta (5.2), as a step from the present sequences.
 static sn_status solve_sequences(const gradients_job *job) {
   sn_rotreg_key_gradients *k = job->k;
   sn_arena scratch = sn_arena_new(job->ctx);

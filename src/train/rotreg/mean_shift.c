@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Mean shift (James and Twigg 2005), which section 5 names as another start of the proxy bones: triangles whose rotations
-// are similar in all poses are one group, wherever they are.
+// Mean shift (James and Twigg 2005), which section 5 mentions as another start for proxy bones: triangles with similar
+// rotations in all poses form a group, wherever they are.
 #include <string.h>
 
 #include "train/rotreg/reduced.h"
 
 enum { steps = 100, halvings = 8, seeds_per_bone = 4 };
 
-// Squared; beyond `most` any number above it.
+// The squared distance; stops early once it exceeds `most`.
 static double squared_gap(int numbers, const double *a, const double *b, double most) {
   double sum = 0;
   for (int n = 0; n < numbers && sum <= most; n++) sum += (a[n] - b[n]) * (a[n] - b[n]);
@@ -50,7 +50,7 @@ static void shift_range(void *user, int64_t begin, int64_t end, int worker) {
   }
 }
 
-// Modes of all seeds; those within h of one before are the same.
+// Finds the modes of all seeds; a mode within h of an earlier one is a duplicate.
 static void find_modes(sn_context *ctx, shift_job *job) {
   int numbers = job->z->numbers;
   job->mode_count = 0;
@@ -80,7 +80,7 @@ static void assign_range(void *user, int64_t begin, int64_t end, int worker) {
 
 // The smallest h that gives at most `most` modes, by bisection of its logarithm.
 static void find_groups(sn_context *ctx, shift_job *job, int most) {
-  double high = 3 * sqrt(job->z->numbers / 9.0), low = high / 1000; // rotations are at most sqrt(8) apart in a pose
+  double high = 3 * sqrt(job->z->numbers / 9.0), low = high / 1000; // two rotations differ by at most sqrt(8)
   for (int n = 0; n < halvings; n++) {
     job->h = sqrt(low * high);
     find_modes(ctx, job);
@@ -91,7 +91,7 @@ static void find_groups(sn_context *ctx, shift_job *job, int most) {
   sn_parallel_for(ctx, job->z->count, 16, assign_range, job);
 }
 
-// Numbers groups by first appearance, as sn_cluster_cut; a mode that is nearest to no triangle is none.
+// Numbers groups by first appearance, like sn_cluster_cut; modes without triangles are dropped.
 static int number_groups(int count, int *number, int *group_of) {
   int groups = 0;
   for (int t = 0; t < count; t++) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Predictors of deformation gradients: which joints rotate a triangle (or a key sequence), and how (3.2).
+// Predictors of deformation gradients: which joints rotate a triangle (or key gradient), and how (3.2).
 #include "train/rotreg/predictor.h"
 
 #include <string.h>
@@ -20,7 +20,7 @@ sn_rotreg_fit_options sn_rotreg_fit_options_default(void) {
 sn_rotreg_fit_options sn_rotreg_published_options(void) {
   sn_rotreg_fit_options out = sn_rotreg_fit_options_default();
   out.published = true, out.map_ridge = INFINITY, out.tilt_ridge = out.rest_weight = 0;
-  out.shear_ridge = 1e-3; // published: least squares (3.3), which fewer than seven poses leave open
+  out.shear_ridge = 1e-3; // published: least squares (3.3), which is underdetermined for fewer than seven poses
   return out;
 }
 
@@ -37,7 +37,7 @@ typedef struct fit {
   sn_rotreg_work *w;
 } fit;
 
-// D = R S (3).
+// Splits the gradients: D = R S (3).
 static fit start_fit(const sn_rotreg_sample *s, sn_rotreg_work *w) {
   int poses = s->rotations->pose_count;
   sn_mat3 *m = (sn_mat3 *)(void *)(w + 1);
@@ -58,8 +58,8 @@ static sn_mat3 factor_at(const sn_rotreg_factor *factor, sn_vec3 theta) {
   return sn_rotation_exp(sn_mat3_apply(factor->map, theta));
 }
 
-// map = u W + the ridge solution of the residual: sum |rho - map theta|^2 + ridge |map - u W|^2.
-// Returns by how much that lowers the sum of squares.
+// map = u W + the ridge solution for its residual: minimises sum |rho - map theta|^2 + ridge |map - u W|^2. Returns the
+// decrease of the sum of squares.
 static double free_map(int count, const sn_vec3 *theta, const sn_vec3 *rho, double relative,
                        sn_rotreg_factor *factor) {
   factor->map = sn_mat3_scale(factor->w, factor->u);
@@ -87,7 +87,7 @@ static void take_logs(const fit *f) {
   for (int i = 0; i < f->count; i++) f->w->rho[i] = sn_rotation_log(f->w->target[i]);
 }
 
-// u and W, or those of the prior; returns the residual sum of squares.
+// Fits u and W, or takes those of the prior. Returns the sum of squared residuals.
 static double fit_or_take(const fit *f, double prior, sn_rotreg_factor *factor) {
   sn_rotreg_work *w = f->w;
   double cost = 0;
@@ -103,7 +103,7 @@ static double fit_or_take(const fit *f, double prior, sn_rotreg_factor *factor) 
   return cost;
 }
 
-// Fits one joint's factor to the logarithms w->rho; returns the sum of squared differences that remain.
+// Fits one joint's factor to the logarithms w->rho. Returns the sum of squared residuals.
 static double fit_logs(const fit *f, int joint, double prior, sn_rotreg_factor *factor) {
   sn_rotreg_work *w = f->w;
   for (int i = 0; i < f->count; i++) w->theta[i] = thetas_at(f, i)[joint];
@@ -113,7 +113,7 @@ static double fit_logs(const fit *f, int joint, double prior, sn_rotreg_factor *
   return cost - free_map(f->count, w->theta, w->branch, f->options->map_ridge, factor);
 }
 
-// The same; returns the sum of squared angles that remain.
+// The same, but returns the sum of squared residual angles.
 static double fit_target(const fit *f, int joint, double prior, sn_rotreg_factor *factor) {
   double cost = 0;
   fit_logs(f, joint, prior, factor);
@@ -124,7 +124,7 @@ static double fit_target(const fit *f, int joint, double prior, sn_rotreg_factor
   return cost;
 }
 
-// target = before^T R after^T, with `before` and `after` the parts of the prediction on either side of factor `index`.
+// target = before^T R after^T, with `before` and `after` the factors of the prediction on either side of factor `index`.
 static void isolate(const fit *f, const sn_rotreg_predictor *p, int index) {
   sn_rotreg_work *w = f->w;
   for (int i = 0; i < f->count; i++) {
@@ -141,7 +141,7 @@ static void isolate(const fit *f, const sn_rotreg_predictor *p, int index) {
 
 static bool may_use(const fit *f, int joint) { return !f->options->local || f->options->local[joint].near; }
 
-// The prior of a joint's map in a prediction that starts from `base`: 0 where the base follows the joint.
+// The prior of a joint's map in a prediction relative to `base`: 0 if the base already follows the joint.
 static double prior_of(const fit *f, int base, int joint) {
   if (!f->options->local) return NAN;
   for (int b = base;; b = f->rotations->base[b]) {
@@ -156,7 +156,7 @@ static bool uses(const sn_rotreg_predictor *p, int joint) {
   return false;
 }
 
-// The first joint: every joint with its own base. Of joints the one that leaves the smallest differences of logarithms.
+// Chooses the first joint, each joint relative to its base: the one with the smallest residual of logarithms.
 static double fit_first(const fit *f, sn_rotreg_predictor *p) {
   const sn_rotreg_rotations *rotations = f->rotations;
   int best = -1;
@@ -177,7 +177,7 @@ static double fit_first(const fit *f, sn_rotreg_predictor *p) {
   return fit_target(f, best, prior_of(f, p->base, best), &p->factors[0]);
 }
 
-// A further joint on the residual (3.2.2), if it lowers it.
+// Adds a further joint on the residual rotation (3.2.2), if it lowers the error.
 static bool fit_next(const fit *f, sn_rotreg_predictor *p, double *cost) {
   double least = INFINITY;
   int best = -1;
@@ -196,7 +196,7 @@ static bool fit_next(const fit *f, sn_rotreg_predictor *p, double *cost) {
   return true;
 }
 
-// The residual rotation of the factors, as a linear function of theta~. The rest pose counts as one more example, without tilt.
+// Fits the residual rotation of the factors, linear in theta~. The rest pose is one more example, with zero tilt.
 static void fit_tilt(const fit *f, sn_rotreg_predictor *p) {
   enum { terms = sn_rotreg_shear_terms };
   sn_rotreg_regression r = {.terms = terms, .columns = 3};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Training of the reduced form: clusters, proxy bones, key gradients, their predictors, C1 and C2. The weights of the
-// final least-squares problem are the inverse mean squares of each term's residual on held-out poses.
+// Trains the reduced form: clusters, proxy bones, key gradients, their predictors, C1 and C2. The weights of the final
+// least-squares problem are the inverse mean squares of each term's residual on held-out poses.
 #include "train/rotreg/reduced.h"
 
 #include <math.h>
@@ -27,7 +27,7 @@ static int bone_count(const reduced_job *job) { return job->out->bones.bone_coun
 
 // ---- proxy bones (5.1) ----------------------------------------------------------------------------------------------
 
-// From the groups of a cut of the tree, or of mean shift.
+// Fits proxy bones to the groups of a cut of the tree, or of mean shift.
 static sn_status fit_bones(reduced_job *job, const sn_cluster_tree *tree, int count) {
   sn_context *ctx = job->ctx;
   sn_rotreg_bones *b = &job->out->bones;
@@ -40,7 +40,7 @@ static sn_status fit_bones(reduced_job *job, const sn_cluster_tree *tree, int co
   return sn_rotreg_bones_fit(ctx, job->memory, &job->t.data, job->options->influences, b);
 }
 
-// The fewest bones that stay below the error, by bisection of their logarithm.
+// The fewest bones whose rms error is within the limit, by bisection of the logarithm of their number.
 static sn_status bones_for_error(reduced_job *job, const sn_cluster_tree *tree, int most) {
   int low = 1, high = most;
   double limit = job->options->error / 100 * job->diagonal;
@@ -72,7 +72,7 @@ static sn_status make_bones(reduced_job *job) {
 
 // ---- the prior ------------------------------------------------------------------------------------------------------
 
-// The joints of one key gradient, from its share of weights on each.
+// Finds the relevant joints of one key gradient and their shares, from its summed weights on each joint.
 static void look_around(const sn_skeleton *skeleton, const sn_near *near, const double *own, sn_rotreg_local *out) {
   int joint_count = skeleton->joint_count;
   double sum = 0;
@@ -88,7 +88,7 @@ static void look_around(const sn_skeleton *skeleton, const sn_near *near, const 
   }
 }
 
-// A key gradient depends on the joints that carry its triangles, and on their neighbours.
+// A key gradient depends on the joints that have weight on its triangles, and on their neighbours.
 static sn_status find_near(reduced_job *job) {
   const sn_mesh *rest = &job->examples->rest;
   const sn_skin *prior = &job->examples->skin;
@@ -113,7 +113,7 @@ static sn_status find_near(reduced_job *job) {
 
 // ---- the least-squares problem (4.3) --------------------------------------------------------------------------------
 
-// Fixed vertices keep the joints' weights, the others have the proxy bones', which follow the joints in the palette.
+// Fixed vertices keep the joints' weights. The others have the proxy bones', which come after the joints in the palette.
 static sn_status palette_skin(reduced_job *job) {
   const sn_skin *bones = &job->out->bones.skin, *joints = &job->t.skin;
   int n = bones->vertex_count, most = bones->influences > joints->influences ? bones->influences : joints->influences;
@@ -130,7 +130,7 @@ static sn_status palette_skin(reduced_job *job) {
   return status;
 }
 
-// Vertices that linear blend skinning moves nearly exactly (4.2).
+// F: the vertices that linear blend skinning reproduces nearly exactly (4.2).
 static sn_status choose_fixed(reduced_job *job) {
   sn_rotreg_anchors blend;
   job->fixed = SN_NEW(job->ctx, job->memory, bool, job->examples->rest.vertex_count);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Joint rotations as seen from the parent, on one branch of the logarithm.
+// Joint rotations relative to the parent, on one branch of the logarithm.
 #include "train/rotreg/predictor.h"
 
 static sn_vec3 relative_log(const sn_rotreg_rotations *rotations, const sn_mat3 *rotation, int j, sn_vec3 reference) {
@@ -15,8 +15,8 @@ void sn_rotreg_rotations_pose(const sn_rotreg_rotations *rotations, const sn_aff
     theta[j] = relative_log(rotations, rotation, j, rotations->reference[j]);
 }
 
-// The mean of joint j's logarithms, each on the branch nearest to the one before: right as long as neighbouring poses
-// are less than half a turn apart.
+// The mean of joint j's rotation vectors, each on the branch nearest to the one before. This is correct if neighbouring
+// poses differ by less than 180 degrees.
 static sn_vec3 mean_unwrapped(const sn_rotreg_rotations *rotations, int j) {
   sn_vec3 sum = {0, 0, 0}, last = {0, 0, 0};
   for (int k = 0; k < rotations->pose_count; k++) {
@@ -27,8 +27,8 @@ static sn_vec3 mean_unwrapped(const sn_rotreg_rotations *rotations, int j) {
   return sn_vec3_scale(sum, 1.0 / rotations->pose_count);
 }
 
-// Logarithms nearest to their own mean: what the runtime can do pose by pose. A reference beyond half a turn would put the rest
-// pose on another branch than theta = 0.
+// Takes logarithms on the branch nearest to their mean, which the runtime can do for single poses. The reference is at
+// most pi long, so that the rest pose stays at theta = 0.
 static void choose_reference(sn_rotreg_rotations *rotations, int j) {
   sn_vec3 mean = mean_unwrapped(rotations, j);
   double angle = sn_vec3_length(mean);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // `rotreg`: rotational regression (Wang, Pulli and Popovic 2007). The reduced form becomes a model with the drive
-// `rotreg`; the full one is evaluated offline. `torque` shares its driver.
+// `rotreg`; the full form is evaluated offline. `torque` uses the same driver.
 #include "train/rotreg/rotreg.h"
 
 #include <math.h>
@@ -10,7 +10,7 @@
 #include "train/correct/correct.h"
 #include "train/train.h"
 
-// A correction is a function of local rotations.
+// True if any local rotation changes: corrections are functions of local rotations.
 static bool has_local_rotations(const sn_rotreg_rotations *rotations) {
   for (int n = 0; n < rotations->pose_count * rotations->joint_count; n++) {
     int j = n % rotations->joint_count;
@@ -19,8 +19,8 @@ static bool has_local_rotations(const sn_rotreg_rotations *rotations) {
   return false;
 }
 
-// The proxy bones' residual is corrected by the regression that all methods share, or, where training poses need to be met exactly
-// (section 8), by one pose space.
+// Corrects the residual of the proxy bones by the common regression, or, to interpolate the training poses exactly
+// (section 8), by one pose space for all joints.
 static sn_status correct_residual(sn_context *ctx, bool meet, const sn_examples *examples, const sn_keys *keys,
                                   sn_plan *plan, sn_train_report *report) {
   sn_correct_options correct = sn_correct_options_default();
@@ -39,7 +39,7 @@ static void note_polynomials(const sn_rotreg_reduced *r, sn_train_report *report
            f->shear[2]);
 }
 
-// Which torques move bones.
+// Notes how many proxy bones follow each joint's torque.
 static void note_torques(const sn_examples *examples, const sn_rotreg_reduced *r, sn_train_report *report) {
   char *note = report->note;
   int size = (int)sizeof report->note, used = snprintf(note, (size_t)size, "proxy bones that follow a torque:");

@@ -1,48 +1,48 @@
 // SPDX-License-Identifier: MIT
-// Rotational regression as a model, with or without torques: what `rotreg` and `torque` have in common.
+// Rotational regression as a model, with or without torques: shared by `rotreg` and `torque`.
 #ifndef SINEW_TRAIN_ROTREG_ROTREG_H
 #define SINEW_TRAIN_ROTREG_ROTREG_H
 
 #include "sinew/train.h"
 #include "train/rotreg/reduced.h"
 
-// What both methods train by.
+// The training task of both methods.
 typedef struct sn_rotreg_task {
   const sn_rotreg_options *options;
-  const sn_torque_loads *loads; // of `torque`; NULL: without torques
+  const sn_torque_loads *loads; // `torque` only; NULL: without torques
 } sn_rotreg_task;
 
-extern const sn_option sn_rotreg_option_table[]; // without `published`
+extern const sn_option sn_rotreg_option_table[]; // all options but `published`
 
-// What the options ask of the predictors' fit.
+// The options of the predictors' fit.
 sn_rotreg_fit_options sn_rotreg_fit_options_of(const sn_rotreg_options *options);
 
-// Refuses options that published=1 does not know.
+// Fails for options that do not go with published=1.
 sn_status sn_rotreg_check_published(sn_context *ctx, const sn_rotreg_options *options);
 
 // Trains the reduced form and builds its model.
 sn_status sn_rotreg_train(sn_context *ctx, const sn_rotreg_task *task, const sn_examples *examples,
                           const sn_keys *keys, sn_plan *plan, sn_train_report *report);
 
-// The unreduced form (4.1, 4.2): trained, and evaluated at the frames of `wanted` in the examples' vertex order.
+// The unreduced form (4.1, 4.2): trains it and evaluates it at the frames of `wanted`, in the examples' vertex order.
 sn_status sn_rotreg_full(sn_context *ctx, const sn_rotreg_task *task, const sn_examples *examples,
                          const sn_keys *keys, const sn_keys *wanted, sn_frames *out);
 
 // ---- scenes far from the origin ------------------------------------------------------------------------------------
 
-// Proxy bones are solved for in single precision, so they are learned, and evaluated, about a centre that moves with the first
-// joint.
+// The runtime computes proxy bones in single precision. Scenes far from the origin are therefore trained and evaluated
+// about a centre that moves with the first joint.
 typedef struct sn_rotreg_scene {
   bool far;
-  float centre[3]; // c: the middle of the rest mesh
+  float centre[3]; // c: the centre of the rest mesh's bounding box
   sn_examples
-    examples; // rest mesh and skeleton less c, frames and poses less where the first joint takes c; `far` only
+    examples; // if `far`: rest mesh and skeleton minus c, frames and poses minus the first joint's image of c
 } sn_rotreg_scene;
 
 sn_status sn_rotreg_scene_make(sn_context *ctx, const sn_examples *examples, sn_rotreg_scene *out);
-// What to learn from: the examples, or the scene's own where they are far away.
+// The examples to train on: the given ones, or the scene's centred ones.
 const sn_examples *sn_rotreg_scene_examples(const sn_rotreg_scene *scene, const sn_examples *examples);
-// Frames of the scene back to where the examples have them; frame n is the examples' frame frames[n].
+// Moves frames of the scene back to the examples' positions; frame n is the examples' frame frames[n].
 void sn_rotreg_scene_restore(const sn_rotreg_scene *scene, const sn_examples *examples, const int *frames,
                              sn_frames *out);
 void sn_rotreg_scene_free(sn_rotreg_scene *scene);
@@ -55,7 +55,7 @@ typedef struct sn_rotreg_drive {
   const sn_keys *keys;
   const sn_rotreg_reduced *reduced;
   const sn_torque_loads *loads; // NULL: without torques
-  const float *centre;          // NULL: learned about the origin
+  const float *centre;          // NULL: trained about the origin
 } sn_rotreg_drive;
 
 sn_status sn_rotreg_describe(sn_context *ctx, const sn_rotreg_drive *drive, sn_plan *plan);

@@ -29,7 +29,7 @@ void sn_rotreg_regression_add(sn_rotreg_regression *r, const double *row, const 
 }
 
 void sn_rotreg_regression_solve(sn_rotreg_regression *r, double ridge, double constant) {
-  double energy = sn_rotreg_rounding * r->count; // squared radians, above zero where joints hardly rotate
+  double energy = sn_rotreg_rounding * r->count; // squared radians; above zero even if no joint rotates
   for (int m = 0; m < terms - 1; m++) energy += r->a[m][m] / (terms - 1);
   for (int m = 0; m < r->terms; m++)
     r->a[m][m] += m % terms < terms - 1 ? ridge * energy : fmax(constant * r->count, 1e-9);

@@ -9,7 +9,7 @@
 
 enum { most_entries = 64 };
 
-// A sparse row: of t for vertices that are not fixed, of D' and Q' for what is known.
+// A sparse row: coefficients of the unknowns t (vertices not in F), or of the known D' and Q'.
 typedef struct sparse_row {
   int count, index[most_entries];
   double value[most_entries];
@@ -24,7 +24,7 @@ static void put_point(sparse_row *row, int first, sn_vec3 p, double w, double si
   put(row, first + 3, sign * w);
 }
 
-// Phi of a vertex (4): alpha_b (y^ - centre_b, 1) into the unknowns; Psi of a fixed one (4.2): w_b (y^, 1) into what is known.
+// Adds Phi of a vertex (4), alpha_b (y^ - centre_b, 1), to the unknowns; or Psi of a fixed one (4.2), w_b (y^, 1), to the knowns.
 static void put_vertex(const sn_rotreg_reduction *r, int i, double sign, sparse_row *unknown, sparse_row *known) {
   bool fixed = r->fixed[i];
   const sn_skin *skin = fixed ? r->skin : &r->bones->skin;
@@ -55,7 +55,7 @@ static void add_outer(const normal_equations *n, const sparse_row *u, const spar
   }
 }
 
-// |sum_l beta_kl D_l v^ - (Phi_j - Phi_1) t|^2 with Psi q in the place of Phi t for fixed vertices (5).
+// |sum_l beta_kl D_l v^ - (Phi_j - Phi_1) t|^2, with Psi q instead of Phi t for fixed vertices (5).
 static void add_edge(const sn_rotreg_reduction *r, const normal_equations *n, int t, int j) {
   const sn_mesh *rest = &r->examples->rest;
   int first = rest->triangles[t][0], second = rest->triangles[t][j + 1];
@@ -84,7 +84,7 @@ static void add_anchor(const sn_rotreg_reduction *r, const normal_equations *n, 
   add_outer(n, &unknown, &known, r->anchor_weight[i]);
 }
 
-// A linear part that the vertices hardly determine, as across a flat group, comes from the key gradient of the group.
+// Regularises linear parts towards the group's key gradient: flat groups do not determine them.
 static void add_ridge(const normal_equations *n, double ridge) {
   double trace[2] = {0, 0};
   int bones = n->rows / 4;
@@ -96,7 +96,7 @@ static void add_ridge(const normal_equations *n, double ridge) {
   }
 }
 
-// From p - centre to p: the translation row loses what the linear part does to the centre.
+// Changes from p - centre to p: subtracts the linear part times the centre from the translation row.
 static void move_centres(const sn_rotreg_bones *bones, size_t columns, double *c) {
   for (int g = 0; g < bones->bone_count; g++) {
     const double centre[3] = {bones->centre[g].x, bones->centre[g].y, bones->centre[g].z};

@@ -3,7 +3,7 @@
 #include "train/rotreg/rotreg.h"
 #include "train/train.h"
 
-// The torques of the training poses.
+// Reads the torques of the training poses.
 static sn_status read_loads(sn_context *ctx, sn_arena *memory, const sn_torque_options *o,
                             const sn_examples *examples, const sn_keys *keys, sn_torque_loads *out) {
   sn_status status = sn_torque_loads_read(ctx, memory, examples, keys, o->joint, out);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Pairs of predictors and the functions that blend them.
+// Fits pairs of predictors and the functions that blend them.
 #include <string.h>
 
 #include "solve/solve.h"
@@ -8,14 +8,14 @@
 enum {
   terms = sn_rotreg_shear_terms,
   rounds = 16,         // of pairs and functions in alternation
-  published_enough = 3 // examples at an end of the range: the fewest poses of Wang's own examples
+  published_enough = 3 // examples at each end of the range: the fewest poses of the examples in Wang 2007
 };
 
 typedef struct fit_job {
   sn_context *ctx;
   sn_rotreg_learned *d;
   sn_rotreg_predictor *bases; // [gradient][1 + fold]: without torques, of all poses and without each fold
-  sn_mat3 *rotation, *shear;  // [gradient][pose]: the gradients' parts
+  sn_mat3 *rotation, *shear;  // [gradient][pose]: polar parts of the gradients
   double *residual;           // per gradient: squared held-out error
   char *work;
   size_t work_size;
@@ -24,7 +24,7 @@ typedef struct fit_job {
 // Scratch memory of one worker.
 typedef struct fit_work {
   double *blend[2];   // f_r and f_s of every pose
-  double unloaded[2]; // the same without load; NAN where that is outside the range
+  double unloaded[2]; // the same at torque 0; NAN if that is outside the range
   int *pick;
   sn_rotreg_work *fit;
 } fit_work;
@@ -86,7 +86,7 @@ static void add_row(sn_rotreg_regression *r, const double *phi, double f, const 
   sn_rotreg_regression_add(r, row, y);
 }
 
-// y = (H_0 + f (H_1 - H_0)) phi. Where torque 0 is in the range, the rest pose is one more example with y = 0.
+// y = (H_0 + f (H_1 - H_0)) phi. If torque 0 is in the range, the rest pose is one more example with y = 0.
 static void solve_ends(sn_rotreg_regression *r, double unloaded, double (*h0)[terms], double (*h1)[terms]) {
   const double rest[terms] = {0, 0, 0, 0, 0, 0, 1}, none[6] = {0};
   if (!isnan(unloaded)) add_row(r, rest, unloaded, none);
@@ -95,7 +95,7 @@ static void solve_ends(sn_rotreg_regression *r, double unloaded, double (*h0)[te
     for (int k = 0; k < terms; k++) h0[c][k] = r->b[k][c], h1[c][k] = r->b[k][c] + r->b[terms + k][c];
 }
 
-// Both ends from all examples: the factors are those of `base`, tilts and scale/shear are linear in [phi, f phi].
+// Fits both ends to all examples: factors are those of `base`, tilts and scale/shear are linear in [phi, f phi].
 static void fit_together(const part *p, const sn_rotreg_predictor *base, sn_torque_pair *out) {
   const fit_job *job = p->job;
   sn_rotreg_predictor upright = *base;
@@ -119,7 +119,7 @@ static void fit_together(const part *p, const sn_rotreg_predictor *base, sn_torq
   for (int n = 0; n < 6; n++) out->ends[n / 3].h[n % 3][terms - 1] += 1;
 }
 
-// The poses of the part at one end of the range, into w->pick: those than which fewer than `published_enough` are more extreme.
+// The poses at one end of the torque range, to w->pick: fewer than `published_enough` other poses are more extreme.
 static int at_end(const part *p, int load, int end) {
   const double *x = p->job->d->loads->x;
   int found = 0, sign = end ? -1 : 1;
@@ -132,7 +132,7 @@ static int at_end(const part *p, int load, int end) {
   return found;
 }
 
-// published=1: one end from the examples there, as in the document.
+// published=1: fits one end to the examples there, as in the paper.
 static void fit_end(const part *p, int end, sn_torque_pair *out) {
   const fit_job *job = p->job;
   int there = at_end(p, out->load, end);
@@ -153,7 +153,7 @@ static void set_blends(const fit_job *job, int load, fit_work *w) {
   }
 }
 
-// The pair of a key gradient that follows `load`; `base` 0: of all poses, 1 + f: without fold f.
+// Fits the pair of a key gradient that follows the torque of `load`. `base`: 0 for all poses, 1 + f without fold f.
 static void fit_pair(const part *p, int base, int load, sn_torque_pair *out) {
   const fit_job *job = p->job;
   *out = (sn_torque_pair){.load = load};
@@ -167,7 +167,7 @@ static void fit_pair(const part *p, int base, int load, sn_torque_pair *out) {
 
 // ---- cross-validation -----------------------------------------------------------------------------------------------
 
-// The squared error of the pair on held-out poses; `held_out` (may be NULL) gets its gradients there.
+// The squared error of the pair on held-out poses; `held_out` (may be NULL) receives its predicted gradients.
 static double hold_out(const fit_job *job, int l, int load, fit_work *w, sn_mat3 *held_out) {
   double residual = 0;
   for (int f = 0; f < job->d->data->folds->fold_count; f++) {
@@ -203,13 +203,13 @@ static double held_out_error(const fit_job *job) {
 
 static bool moves(const fit_job *job, int j) { return job->d->loads->range[j][1] > job->d->loads->range[j][0]; }
 
-// Torques that change; with a prior only of joints near the key gradient.
+// True if the torque changes and, with a prior, the joint is near the key gradient.
 static bool may_follow(const fit_job *job, int l, int load) {
   return moves(job, load) &&
          (!job->d->local || job->d->local[(size_t)l * (size_t)job->d->rotations->joint_count + (size_t)load].near);
 }
 
-// The joint whose torque has the least cross-validated error, or none where no torque lowers it.
+// Chooses the joint whose torque gives the least cross-validated error, or none (-1) if no torque lowers it.
 static void choose_load_range(void *user, int64_t begin, int64_t end, int worker) {
   const fit_job *job = user;
   fit_work w = work_of(job, worker);
@@ -234,8 +234,8 @@ static void fit_pair_range(void *user, int64_t begin, int64_t end, int worker) {
   }
 }
 
-// a.a and a.b of every pose for the gradients that follow joint j: rotations as logarithms seen from the first end, then
-// scale/shear as they are.
+// a.a and a.b of every pose, summed over the gradients that follow joint j: for rotations of logarithms relative to the
+// first end, for scale/shear of matrix differences.
 static void sum_weights(const fit_job *job, int j, double *aa[2], double *ab[2]) {
   for (int l = 0; l < job->d->gradients->gradient_count; l++) {
     const sn_torque_pair *pair = &job->d->torque.pairs[l];
@@ -258,7 +258,7 @@ static void sum_weights(const fit_job *job, int j, double *aa[2], double *ab[2])
   }
 }
 
-enum { columns = 4 + 1 }; // a.a and a.b of rotations and scale/shear; x
+enum { columns = 4 + 1 }; // a.a and a.b of rotations and of scale/shear; x
 
 typedef struct function_job {
   const fit_job *fit;
@@ -293,7 +293,7 @@ static sn_status alternate(const fit_job *job) {
   function_job functions = {
     job, SN_NEW(job->ctx, &scratch, double, joint_count *columns *(size_t)job->d->rotations->pose_count)};
   sn_status status = functions.numbers ? SN_OK : job->ctx->error.status;
-  int round_count = job->d->fit->published ? 1 : rounds; // ends from the extremes do not depend on the functions
+  int round_count = job->d->fit->published ? 1 : rounds; // as published, the ends do not depend on the functions
   for (int round = 0; status == SN_OK && round < round_count; round++) {
     sn_parallel_for(job->ctx, job->d->gradients->gradient_count, 1, fit_pair_range, (void *)job);
     sn_parallel_for(job->ctx, (int64_t)joint_count, 1, fit_function_range, &functions);
@@ -335,8 +335,8 @@ static int different_torques(const fit_job *job, int load) {
   return count;
 }
 
-// As in the document: one joint has a torque, the ends come from the extreme examples, each with joints of its own, and the
-// polynomials are fitted to the weights once.
+// As in the paper: one joint has a torque, each end is fitted to the extreme examples with separately chosen joints,
+// and the polynomials are fitted to the blending weights once.
 static sn_status fit_published(fit_job *job) {
   int load = -1, count = 0,
       degree = job->d->loads->degree_r > job->d->loads->degree_s ? job->d->loads->degree_r : job->d->loads->degree_s;
@@ -389,7 +389,7 @@ sn_status sn_torque_fit(sn_context *ctx, sn_arena *memory, sn_rotreg_learned *d)
   job.rotation = SN_NEW(ctx, &scratch, sn_mat3, gradients * poses);
   job.shear = SN_NEW(ctx, &scratch, sn_mat3, gradients * poses);
   job.residual = SN_NEW(ctx, &scratch, double, gradients);
-  job.work_size = 3 * poses * sizeof(double) + sn_rotreg_work_size((int)poses); // an index takes the room of a number
+  job.work_size = 3 * poses * sizeof(double) + sn_rotreg_work_size((int)poses); // indices use the space of doubles
   job.work = sn_arena_alloc(ctx, &scratch, (size_t)sn_threads(ctx), job.work_size);
   bool all = d->torque.pairs && d->torque.functions && job.bases && job.rotation && job.shear && job.residual;
   sn_status status = all && job.work ? fit_all(&job) : ctx->error.status;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Torques of the training poses, and functions of one torque.
+// Reads the torques of the training poses; fits functions of one torque.
 #include "train/rotreg/torque.h"
 
 #include <string.h>
@@ -12,7 +12,7 @@ static void read_joint(const sn_examples *e, const sn_keys *keys, int j, sn_torq
     low = fmin(low, sn_torque(&e->torques, keys->frames[k], j)),
     high = fmax(high, sn_torque(&e->torques, keys->frames[k], j));
   }
-  // The model keeps the range in floats: a range that they cannot tell from none is none.
+  // The model stores the range in floats: a range that is empty in floats is ignored.
   if (!((float)high > (float)low)) return;
   out->range[j][0] = low, out->range[j][1] = high;
   for (int k = 0; k < keys->count; k++) {
@@ -73,7 +73,7 @@ double sn_torque_fit_polynomial(int count, const double *x, const double *aa, co
   for (int i = 0; i < count; i++) span = fmax(span, aa[i]);
   if (!(span > 0)) return 0;
   for (int i = 0; i < count; i++) {
-    if (aa[i] < sn_rotreg_rounding * span) continue; // no weight that could be found
+    if (aa[i] < sn_rotreg_rounding * span) continue; // the ends agree: no blending weight
     for (int r = 1; r <= degree; r++) row[r] = row[r - 1] * x[i];
     for (int r = 0; r <= degree; r++) {
       for (int k = 0; k <= r; k++) a[r][k] += row[r] * row[k];
@@ -85,7 +85,7 @@ double sn_torque_fit_polynomial(int count, const double *x, const double *aa, co
   return b[0];
 }
 
-// f = x + x (1 - x) (g0 + g1 x), so that the ends are met; g by least squares.
+// f = x + x (1 - x) (g0 + g1 x) satisfies f(0) = 0 and f(1) = 1; g by least squares.
 void sn_torque_fit_function(int count, const double *x, const double *aa, const double *ab, int degree,
                             double c[sn_torque_most_degree]) {
   double m[2][2] = {{0}}, b[2] = {0, 0}, g[2] = {0, 0}, all = 0;
@@ -99,8 +99,8 @@ void sn_torque_fit_function(int count, const double *x, const double *aa, const 
     all += aa[i];
   }
   c[0] = 1, c[1] = c[2] = 0;
-  if (!(all > 0)) return;                  // the ends agree everywhere
-  double ridge = sn_rotreg_rounding * all; // where the examples leave g open it is zero
+  if (!(all > 0)) return;                  // the two ends agree everywhere
+  double ridge = sn_rotreg_rounding * all; // g is zero where the examples do not determine it
   m[0][0] += ridge, m[1][1] += ridge;
   if (degree == 2) g[0] = b[0] / m[0][0];
   if (degree >= 3) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Predictors of deformation gradients on all poses and without each fold; what they leave of edges becomes weights.
+// Fits predictors of deformation gradients to all poses and without each fold; residuals of edges become weights.
 #include "train/rotreg/reduced.h"
 
 #include <string.h>
@@ -13,7 +13,7 @@ typedef struct fit_job {
   size_t work_size;
 } fit_job;
 
-// On all poses, and again without each fold to predict its poses.
+// Fits on all poses, then without each fold to predict its held-out poses.
 static void fit_predictor(const sn_rotreg_learned *l, int n, sn_rotreg_work *work) {
   const sn_rotreg_rotations *rotations = l->rotations;
   const sn_folds *folds = l->data->folds;
@@ -100,9 +100,9 @@ sn_status sn_rotreg_weigh(sn_context *ctx, const sn_rotreg_learned *l, double (*
   return status;
 }
 
-// ---- what both forms share ------------------------------------------------------------------------------------------
+// ---- shared by both forms -------------------------------------------------------------------------------------------
 
-// As published weights on any joints (4.2); else the base of `lbs`, which starts from the file's weights.
+// As published, free weights on any joints (4.2); otherwise the base of `lbs`, which starts from the file's weights.
 static sn_status make_skin(sn_context *ctx, sn_rotreg_training *t) {
   const sn_examples *e = t->data.examples;
   const sn_skin_options skin = {.influences = 4};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A trained rotational regression as the sections of a plan.
+// Writes a trained rotational regression as sections of a plan.
 #include "train/rotreg/rotreg.h"
 
 #include <string.h>
@@ -72,7 +72,7 @@ static bool is_used(const sn_rotreg_reduced *r, int joint) {
   return false;
 }
 
-// A joint whose torque no bone follows gets no range.
+// Joints whose torque no bone follows get an empty range.
 static sn_status add_torques(sn_context *ctx, const sn_rotreg_reduced *r, const sn_torque_loads *loads,
                              sn_plan *plan) {
   sn_rt_torque *to = sn_plan_section(ctx, plan, SN_SECTION_DRIVE_TORQUES, (size_t)loads->joint_count, sizeof *to);
@@ -87,7 +87,7 @@ static sn_status add_torques(sn_context *ctx, const sn_rotreg_reduced *r, const 
   return to ? SN_OK : ctx->error.status;
 }
 
-// What blending functions as published are without load; none where all are zero.
+// The constants of the published blending functions; no section if all are zero.
 static sn_status add_offsets(sn_context *ctx, const sn_rotreg_reduced *r, int joint_count, sn_plan *plan) {
   int used = 0;
   for (int n = 0; n < 2 * joint_count; n++) used += r->torque.functions[n / 2].offset[n % 2] != 0;

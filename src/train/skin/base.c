@@ -24,7 +24,7 @@ static bool has_file_skin(const sn_examples *e) { return e->skin.influences > 0 
 
 static bool has_prior(const sn_examples *e) { return has_file_skin(e) && !sn_skin_is_placeholder(&e->skin); }
 
-// Weights on any joints take moments of every pair of joints: a limit of memory.
+// Limits memory: free weights need moments of every pair of joints.
 enum { most_free_joints = 1024 };
 
 int sn_base_candidates(const sn_skin_options *o, const sn_examples *e, sn_base_kind out[SN_BASE_KINDS]) {
@@ -35,12 +35,12 @@ int sn_base_candidates(const sn_skin_options *o, const sn_examples *e, sn_base_k
   if (has_file_skin(e)) out[count++] = SN_BASE_FILE;
   bool prior = has_prior(e), made = e->made.influences > 0;
   if (made) out[count++] = SN_BASE_SKELETON;
-  // Joints that never move apart in training fit a vertex equally well: the file decides between them.
+  // Joints that move together in all training frames fit a vertex equally well: the file's weights decide.
   out[count++] = prior ? SN_BASE_LARGEST : SN_BASE_RIGID;
   if (prior) out[count++] = SN_BASE_REFIT;
   if (made && !prior) out[count++] = SN_BASE_SKELETON_REFIT;
   if (!prior && e->skeleton.joint_count <= most_free_joints)
-    out[count++] = SN_BASE_FREE; // else false correlations within a clip would win
+    out[count++] = SN_BASE_FREE; // only without a prior: weights on any joint overfit correlations within a clip
   return count;
 }
 
@@ -98,8 +98,8 @@ sn_status sn_free_weights(sn_context *ctx, const sn_skin_options *o, const sn_ex
   return sn_solve_weights(ctx, &examples->rest, &examples->frames, poses, &options, out);
 }
 
-// Without a prior: on the relevant joints of bone heat, else on any. The latter are those of linear blending; for dual
-// quaternions they are refitted on the joints that were found.
+// Refits weights. Without a prior they go on the relevant joints of bone heat, or else on any joint: first for linear
+// blending, then refitted on the joints found if the blend is by dual quaternions.
 static sn_status refit(sn_context *ctx, const sn_skin_options *o, const sn_blend *blend, sn_base_kind kind,
                        sn_skin *out) {
   const sn_examples *examples = blend->examples;
@@ -124,7 +124,7 @@ sn_status sn_base_fit(sn_context *ctx, const sn_skin_task *t, sn_base_kind kind,
   if (kind == SN_BASE_RIGID) return rigid_skin(ctx, t->examples, t->keys, out);
   sn_arena scratch = sn_arena_new(ctx);
   sn_blend blend = {.examples = t->examples, .keys = t->keys};
-  bool dual = t->blend == SN_RT_BLEND_DUALQUAT; // weights about centres are those of linear blending
+  bool dual = t->blend == SN_RT_BLEND_DUALQUAT; // for centres of rotation, weights are fitted by linear blending
   sn_status status = sn_blend_make(ctx, &scratch, dual ? t->blend : SN_RT_BLEND_LINEAR, t->keys, &blend);
   if (status == SN_OK) status = refit(ctx, t->options, &blend, kind, out);
   if (status != SN_OK) sn_skin_free(out);
@@ -134,7 +134,7 @@ sn_status sn_base_fit(sn_context *ctx, const sn_skin_task *t, sn_base_kind kind,
 
 // ---- the sample -----------------------------------------------------------------------------------------------------
 
-enum { most_sampled = 512 }; // vertices, and poses: a limit of work
+enum { most_sampled = 512 }; // vertices, and poses, to limit the work
 
 static sn_status thin_skin(sn_context *ctx, sn_arena *memory, const sn_skin *from, const int *vertices, int count,
                            sn_skin *out) {
@@ -182,7 +182,7 @@ sn_status sn_rigid_error(sn_context *ctx, sn_arena *memory, const sn_examples *e
   return status;
 }
 
-// At most `most` of `count`, spread evenly.
+// At most `most` indices out of `count`, evenly spaced.
 static int *spread(sn_context *ctx, sn_arena *memory, int count, int most, int *chosen) {
   *chosen = count < most ? count : most;
   int *out = SN_NEW(ctx, memory, int, *chosen);
@@ -192,7 +192,7 @@ static int *spread(sn_context *ctx, sn_arena *memory, int count, int most, int *
 
 sn_status sn_base_sample_make(sn_context *ctx, sn_arena *memory, const sn_examples *examples, const sn_keys *keys,
                               sn_base_sample *out) {
-  sn_context alone = *ctx; // every process of a team has the whole sample
+  sn_context alone = *ctx; // every process of a team builds the whole sample
   alone.team = NULL;
   *out = (sn_base_sample){.examples = {.skeleton = examples->skeleton, .skin_made = examples->skin_made}};
   int n = 0;
@@ -223,8 +223,8 @@ typedef struct choice {
   const sn_base_sample *sample;
   int count;
   sn_base_kind kinds[SN_BASE_KINDS];
-  float (*centres[SN_BASE_KINDS])[3]; // of rotation, of every candidate; NULL for other blends
-  double *errors;                     // [fold][candidate]: squared residuals of held-out poses
+  float (*centres[SN_BASE_KINDS])[3]; // centres of rotation per candidate; NULL for other blends
+  double *errors;                     // [fold][candidate]: squared errors on the held-out poses
 } choice;
 
 static sn_status validate_fold(sn_context *ctx, sn_arena *memory, void *user, int n) {
@@ -255,7 +255,7 @@ static bool is_unlearned(sn_base_kind kind) {
   return kind == SN_BASE_FILE || kind == SN_BASE_SKELETON || kind == SN_BASE_LARGEST;
 }
 
-// Where no pose can be held out only candidates that learn nothing from frames compete, if there are any.
+// If no pose can be held out, only candidates that are not fitted to frames compete, if there are any.
 static void drop_learned(choice *c) {
   int count = 0;
   for (int k = 0; k < c->count; k++)
@@ -276,7 +276,7 @@ static sn_status validate(sn_context *ctx, sn_arena *memory, choice *c, double *
   return status;
 }
 
-// The centres of rotation of each candidate, at the sample's vertices. They change little with the poses held out.
+// The centres of rotation of each candidate at the sample's vertices, from all keys: they hardly depend on the folds.
 static sn_status find_centres(sn_context *ctx, sn_arena *memory, const sn_examples *examples, const sn_keys *keys,
                               choice *c) {
   int n = c->sample->examples.rest.vertex_count;
@@ -295,8 +295,8 @@ static sn_status find_centres(sn_context *ctx, sn_arena *memory, const sn_exampl
   return status;
 }
 
-// Centres of rotation take long to find: the best candidate of linear blending competes with the file's weights and one joint
-// per vertex.
+// Centres of rotation are slow to compute. Only the best candidate of linear blending, the file's weights and one joint
+// per vertex compete.
 static sn_status choose_for_centres(sn_context *ctx, sn_arena *memory, const sn_examples *examples,
                                     const sn_keys *keys, choice *c, double *scores) {
   sn_status status = SN_OK;
@@ -333,7 +333,7 @@ sn_status sn_base_choose(sn_context *ctx, const sn_skin_task *t, sn_base_kind *o
   return status;
 }
 
-// Weights from the skeleton are the same on all poses: they are made once, on the whole mesh.
+// Weights from the skeleton do not depend on the poses: they are made once, on the whole mesh.
 sn_status sn_train_skin(sn_context *ctx, const sn_skin_task *task, sn_skin *out, sn_train_report *report) {
   const sn_skin_options *o = task->options;
   sn_examples local = *task->examples;

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-// As split_matrix of src/runtime/palette.c: the joint's own stretch is about its centre, the common scale about the origin.
+// Like split_matrix of src/runtime/palette.c: the joint's stretch is about its centre, the common scale about the origin.
 static joint_motion split_matrix(sn_affine a, sn_vec3 centre, double common) {
   joint_motion out;
   sn_mat3 rotation, stretch;
@@ -20,7 +20,7 @@ static double mean_stretch(const joint_motion *motion) {
   return sn_mat3_trace(sn_affine_linear(motion->stretch)) / 3;
 }
 
-// The scale that more than half of the joints share, else 1.
+// The scale of more than half of the joints, else 1.
 static double common_scale(const joint_motion *pose, int count) {
   const double same = 1e-4;
   for (int j = 0; j < count; j++) {
@@ -48,7 +48,7 @@ static bool is_stretched(sn_affine s) {
   return off > 1e-6;
 }
 
-// Every quaternion on the hemisphere of its joint's reference, as the runtime has it (src/runtime/local_rotations.c).
+// Puts every quaternion on the hemisphere of its joint's reference, like the runtime (src/runtime/local_rotations.c).
 static void choose_hemispheres(const sn_turn *turns, int joint_count, joint_motion *pose) {
   for (int n = 0; n < joint_count; n++) {
     sn_dualquat *own = &pose[turns[n].joint].rigid;
@@ -91,12 +91,12 @@ static sn_vec3 linear_residual(const sn_affine *pose, sn_vec3 rest, sn_vec3 targ
   return sum;
 }
 
-// Where dual quaternions with weights w place a point: N / |r|^2, N = r x r^* + 2 d r^*, with r and d the blended real
-// and dual parts and x the stretched rest position (Murtagh 2008, section 2.4). Its derivative by w_k is linear in the
-// parts of joint k.
+// The position of a point under dual quaternions with weights w: N / |r|^2, N = r x r^* + 2 d r^*, with r and d the
+// blended real and dual parts and x the stretched rest position (Murtagh 2008, section 2.4). Its derivative by w_k is
+// linear in the real and dual parts of joint k.
 typedef struct dual_place {
   sn_vec3 place;
-  double by_real[3][4], by_dual[3][4]; // derivatives by r and d: their columns are those of (x, y, z, w)
+  double by_real[3][4], by_dual[3][4]; // derivatives by r and d; columns are (x, y, z, w)
 } dual_place;
 
 // The matrix of q -> the vector part of q b.
@@ -119,7 +119,7 @@ static dual_place place_dual(sn_quat r, sn_quat d, sn_vec3 x, bool wants_derivat
   }
   out.place = (sn_vec3){place[0], place[1], place[2]};
   if (!wants_derivatives) return out;
-  // d q^* is minus the vector part of q d^*; r x q^* has the vector part of q x r^*.
+  // The vector part of d q^* is minus that of q d^*, and that of r x q^* equals that of q x r^*.
   times_right(sn_quat_conjugate(d), dual);
   for (int c = 0; c < 3; c++)
     for (int e = 0; e < 4; e++) {
@@ -157,7 +157,7 @@ static sn_vec3 dual_residual(const joint_motion *pose, sn_vec3 rest, sn_vec3 tar
   return sn_vec3_sub(at.place, target);
 }
 
-// Rotation about a centre, which the linear blend carries (Le and Hodgins 2016).
+// Rotation about a centre that linear blending moves (Le and Hodgins 2016).
 static sn_vec3 centre_residual(const sn_blend *blend, int k, int i, const sn_blend_row *row) {
   const sn_examples *examples = blend->examples;
   int f = blend->keys->frames[k];

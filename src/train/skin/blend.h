@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Where weights take a vertex in the training poses, by linear or dual-quaternion blending, and how that changes with them.
+// Positions of a vertex in the training poses by linear or dual-quaternion blending, and their derivatives by the weights.
 #ifndef SINEW_TRAIN_SKIN_BLEND_H
 #define SINEW_TRAIN_SKIN_BLEND_H
 
 #include "sinew/runtime.h"
 #include "train/pose_space.h"
 
-// A joint's matrix as the runtime blends it: a rigid motion after a stretch of the rest pose.
+// A joint's matrix as the runtime blends it: a stretch of the rest pose, then a rigid motion.
 typedef struct joint_motion {
   sn_dualquat rigid;
   sn_affine stretch;
@@ -17,14 +17,14 @@ typedef struct sn_blend {
   const sn_keys *keys;
   const joint_motion *motions; // keys->count * joint_count; NULL for linear blending
   bool stretched;              // some motion has a stretch
-  const float (*centres)[3]; // of rotation, in the rest pose, per vertex: such a blend has no derivatives; NULL: none
+  const float (*centres)[3];   // centres of rotation per vertex, rest pose (no derivatives then); NULL: none
 } sn_blend;
 
-// Fills in a blend of `kind` whose examples and keys are set; its reference rotations are of the frames of `references`.
+// Fills in a blend of `kind` whose examples and keys are set. The frames of `references` give the joints' reference rotations.
 sn_status sn_blend_make(sn_context *ctx, sn_arena *memory, sn_rt_blend kind, const sn_keys *references,
                         sn_blend *out);
 
-// The squared residual of a skin over all vertices and keys.
+// The squared error of a skin over all vertices and keys.
 sn_status sn_blend_error(sn_context *ctx, const sn_blend *blend, const sn_skin *skin, double *out);
 
 // The weights of one vertex.
@@ -34,8 +34,8 @@ typedef struct sn_blend_row {
   const double *weights;
 } sn_blend_row;
 
-// The residual of vertex i in key k; `columns` (may be NULL) get the derivatives by the weights. Weights sum
-// to one, so a vector common to all columns is of no account.
+// The residual of vertex i in key k; `columns` (may be NULL) receives the derivatives by the weights. Weights sum to
+// one, so a vector common to all columns has no effect.
 sn_vec3 sn_blend_residual(const sn_blend *blend, int k, int i, const sn_blend_row *row, sn_vec3 *columns);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// s is a sum over pairs of joints, and each of its terms knows a triangle only by its two weights: so triangles are pooled in
-// cells of a grid over the weights (w_j, w_k) of every pair, and a vertex asks the cells of its own pairs. The factor w'_j w'_k
-// is in the cells' sums; only the exponential is that of their mean weights, and cells are narrow against sigma.
+// s is a sum over pairs of joints, and each term depends only on two weights of a triangle. Triangles are therefore pooled in cells
+// of a grid over (w_j, w_k) for every pair, and a vertex sums over the cells of its pairs. The cells' sums include the factor w'_j
+// w'_k; the exponential uses a cell's mean weights, because cells are narrow compared with sigma.
 #include "train/skin/centres.h"
 
 #include <math.h>
@@ -10,13 +10,13 @@
 
 #include "sinew/runtime.h"
 
-static const double sigma = 0.1; // published
+static const double sigma = 0.1; // as published
 
 enum { grid = 128, most_of_triangle = 3 * SN_RT_MAX_INFLUENCES };
 
 typedef struct cell {
   uint64_t key; // joints j < k, then w_j and w_k on the grid; 0: empty
-  double size;  // sum over the triangles of area w_j w_k; w and at (centroids) are sums times that
+  double size;  // sum over the triangles of area w_j w_k; w and at (centroids) are sums with that weight
   double w[2], at[3];
 } cell;
 
@@ -27,7 +27,7 @@ typedef struct cell_table {
   size_t count, size; // size: a power of two
 } cell_table;
 
-// A row of weights without zeros.
+// The non-zero weights of a vertex or triangle.
 typedef struct weight_row {
   int count;
   uint32_t joints[most_of_triangle];
@@ -106,7 +106,7 @@ static int compare_cells(const void *a, const void *b) {
   return (x->key > y->key) - (x->key < y->key);
 }
 
-// Only cells with a surface, by pair; sums of weights become means.
+// Drops empty cells, turns sums of weights into means and sorts by pair.
 static void finish(cell_table *t) {
   size_t kept = 0;
   for (size_t n = 0; n < t->size; n++) {
@@ -138,7 +138,7 @@ static const cell *first_of_pair(const cell_table *t, uint64_t key) {
   return t->cells + low;
 }
 
-// Adds a pair's terms of s, times the areas, to sum[3], and times the centroids to sum[0 .. 2].
+// Adds a pair's terms of s: times area to sum[3], times area and centroid to sum[0 .. 2].
 static void add_pair(const cell_table *t, uint32_t j, uint32_t k, double wj, double wk, double sum[4]) {
   uint64_t key = pair_key(j, k);
   const cell *end = t->cells + t->count;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // `dqs`: dual-quaternion skinning (Murtagh 2008); `cor`: skinning about optimised centres of rotation (Le and Hodgins 2016).
-// Weights given, those of lbs, or fitted: for the dual-quaternion blend, or, about centres, as for linear blending.
+// Weights are the file's, those of lbs, or fitted: for dual quaternions by their blend, for `cor` as in linear blending.
 #include "train/pose_space.h"
 #include "train/skin/centres.h"
 #include "train/train.h"
 
-// A blend of rigid motions needs the joints' references, to choose the signs of quaternions.
+// Dual-quaternion blends need the joints' reference rotations to choose the quaternions' signs.
 static sn_status add_references(sn_context *ctx, const sn_examples *examples, const sn_keys *keys, sn_plan *plan) {
   sn_turn *turns;
   sn_status status = sn_turns_make(ctx, &plan->memory, examples, keys, &turns);
@@ -15,7 +15,7 @@ static sn_status add_references(sn_context *ctx, const sn_examples *examples, co
 sn_status sn_dqs_train(sn_context *ctx, const void *options, const sn_examples *examples, const sn_keys *keys,
                        sn_plan *plan, sn_train_report *report) {
   const sn_skin_options *o = options;
-  bool linear = o->weights == SN_WEIGHTS_LBS; // whose score is not that of this blend
+  bool linear = o->weights == SN_WEIGHTS_LBS; // its cross-validated error is not that of this blend
   const sn_skin_task task = {o, examples, linear ? SN_RT_BLEND_LINEAR : SN_RT_BLEND_DUALQUAT, keys};
   plan->desc.blend = SN_RT_BLEND_DUALQUAT;
   sn_status status = sn_train_skin(ctx, &task, &plan->skin, linear ? NULL : report);

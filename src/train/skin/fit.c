@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// One vertex: minimise sum_f |x_f(w) - x_f|^2 + mu |w - w0|^2 over the simplex of its relevant joints, w0 the prior's
-// weights, in a metric of lengths (`measure`).
-// mu is relative to the information of the frames, tr A on changes of weights that sum to zero, A = sum_f J_f^T J_f.
+// For every vertex, minimises sum_f |x_f(w) - x_f|^2 + mu |w - w0|^2 over the simplex of its relevant joints. w0 are
+// the prior's weights; the second norm is a metric of lengths (`measure`).
+// mu is relative to the information of the frames: tr A on changes of weights that sum to zero, A = sum_f J_f^T J_f.
 #include "train/skin/fit.h"
 
 #include <math.h>
@@ -11,14 +11,14 @@
 #include "solve/solve.h"
 #include "train/near.h"
 
-// `ridge`: mu over tr A, no unit (docs/measurements.md).
-// `no_motion`: a part of the diagonal; joints that place a vertex closer together do not determine weights.
+// `ridge`: mu / tr A (docs/measurements.md). `no_motion`: part of the diagonal; joints that place a vertex closer
+// together than this do not determine weights.
 static const struct { double ridge, no_motion; } chosen = {.ridge = 0.25, .no_motion = 1e-3};
 
-// Of a fit whose prior decides only what the frames leave open: above rounding.
+// The ridge of SN_FIT_FREE, just above rounding.
 static const double free_ridge = 1e-9;
 
-// Gauss-Newton: most steps, and the relative decrease that a step must promise.
+// Gauss-Newton: maximum number of steps, and the predicted relative decrease below which a step is the last.
 enum { most_steps = 8 };
 static const double converged = 1e-3;
 
@@ -27,7 +27,7 @@ typedef struct fit_job {
   const sn_blend *blend;
   sn_near near;
   int influences;
-  double ridge, floor; // floor: squared length per key
+  double ridge, floor; // floor: squared length per key, see no_motion
   sn_skin *out;
 } fit_job;
 
@@ -44,8 +44,8 @@ static bool is_below(const sn_skeleton *skeleton, int joint, int top) {
   return false;
 }
 
-// The ridge's metric: what a small rotation of each relevant joint, carrying the joints below it, does to the vertex for a change
-// of weights; summed over axes and joints.
+// The ridge's metric on changes of weights: the squared displacement of the vertex by a small rotation of each relevant
+// joint with its descendants, summed over axes and joints.
 static void measure(const sn_skeleton *skeleton, sn_vec3 rest, double least, fit_vertex *v) {
   for (int c = 0; c < v->count; c++) {
     int top = v->joints[c];
@@ -73,7 +73,7 @@ static fit_vertex look_at(const fit_job *job, int i) {
   return v;
 }
 
-// The normal equations of a step from `weights`, and the squared residual there.
+// The normal equations of a Gauss-Newton step from `weights`. Returns the squared residual there.
 static double linearise(const fit_job *job, const fit_vertex *v, const double *weights, sn_simplex *q) {
   double error = 0, gradient[SN_SIMPLEX_MAX] = {0};
   sn_vec3 column[SN_SIMPLEX_MAX];
@@ -112,7 +112,7 @@ static double from_prior(const fit_vertex *v, const double *weights) {
   return sum;
 }
 
-// The trace of a matrix on vectors that sum to zero.
+// The trace of a matrix restricted to vectors that sum to zero.
 static double size_of(int n, const double (*a)[SN_SIMPLEX_MAX]) {
   double trace = 0, sum = 0;
   for (int k = 0; k < n; k++) {
@@ -122,8 +122,8 @@ static double size_of(int n, const double (*a)[SN_SIMPLEX_MAX]) {
   return trace - sum / n;
 }
 
-// Gauss-Newton steps from `base`, the normal equations at `weights`, as long as they lower the error. A step that promises hardly
-// anything is the last and is not checked.
+// Gauss-Newton steps while they lower the error; `base` has the normal equations at `weights`. A step with a small
+// predicted decrease is taken without a check and is the last.
 static void descend(const fit_job *job, const fit_vertex *v, double mu, double error, const sn_simplex *base,
                     double *weights) {
   sn_simplex at = *base, next;
@@ -142,7 +142,7 @@ static void descend(const fit_job *job, const fit_vertex *v, double mu, double e
   }
 }
 
-// From the prior's weights: one solve for linear blending, steps for dual quaternions.
+// Starts at the prior's weights: one solve for linear blending, Gauss-Newton for dual quaternions.
 static void fit_one(const fit_job *job, const fit_vertex *v, double *weights) {
   memcpy(weights, v->prior, sizeof v->prior);
   if (v->count < 2) return;
@@ -163,7 +163,7 @@ static void fit_one(const fit_job *job, const fit_vertex *v, double *weights) {
 
 static void fit_range(void *user, int64_t begin, int64_t end, int worker) {
   const fit_job *job = user;
-  if (worker == 0 && job->blend->examples->frames.file.map) // the caller's thread
+  if (worker == 0 && job->blend->examples->frames.file.map) // only the caller's thread reports
     sn_progress(job->ctx, "fitting weights", (double)begin / job->out->vertex_count);
   for (int64_t i = begin; i < end; i++) {
     fit_vertex v = look_at(job, (int)i);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Extra joints between a joint and its parent.
+// The extra joints of Mohr and Gleicher 2003, between a joint and its parent.
 #include "train/skin/halfway.h"
 
-// Half-way, and growing and shrinking on the parent's and on the child's bone.
+// Half-way, and growing and shrinking on the parent's bone and on the child's.
 enum { extras_per_joint = 5 };
 
 static sn_vec3 joint_position(const sn_skeleton *skeleton, int j) { return sn_affine_translation(skeleton->rest[j]); }
 
-// Where the bone of joint j ends: at the mean of its children, or as far beyond as it is from its parent.
+// The end of joint j's bone: the mean of its children, or for a leaf the parent's position mirrored at the joint.
 static sn_vec3 bone_end(const sn_skeleton *skeleton, int j) {
   sn_vec3 sum = {0, 0, 0}, here = joint_position(skeleton, j);
   int children = 0;
@@ -21,7 +21,7 @@ static sn_vec3 bone_end(const sn_skeleton *skeleton, int j) {
   return parent < 0 ? here : sn_vec3_sub(sn_vec3_scale(here, 2), joint_position(skeleton, parent));
 }
 
-// Stretches by `amount` across the bone from a to b, about its middle, when the joint of `like` is fully bent.
+// Stretches by `amount` across the bone from a to b, about its middle, when the joint `like.child` is fully bent.
 static sn_extra_joint scaling_joint(sn_extra_joint like, int base, sn_vec3 a, sn_vec3 b, double amount) {
   sn_vec3 along = sn_vec3_normalize(sn_vec3_sub(b, a), sn_vec3_make(0, 0, 0));
   sn_mat3 across = sn_mat3_sub(sn_mat3_identity(), sn_mat3_outer(along, along));
@@ -52,7 +52,7 @@ sn_status sn_halfway_joints(sn_context *ctx, const sn_skeleton *skeleton, sn_are
   return SN_OK;
 }
 
-// A model of one vertex is enough to ask the runtime for palettes.
+// A model of one vertex, used only to evaluate palettes in the runtime.
 static sn_status palette_model(sn_context *ctx, const sn_model_desc *desc, sn_model *out) {
   sn_mesh point = {0};
   sn_skin skin = {0};

@@ -6,8 +6,8 @@
 
 #include "sinew/model.h"
 
-// For every joint with a parent: one that turns half-way, and ones that grow and shrink across the bones on either
-// side of the joint as it bends.
+// For every joint with a parent: one extra joint that rotates half-way, and extra joints that scale up and down across
+// the bones on either side as the joint bends.
 sn_status sn_halfway_joints(sn_context *ctx, const sn_skeleton *skeleton, sn_arena *memory, sn_extra_joint **out,
                             int *count);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// (L + H) w = H p for every joint: L the cotangent Laplacian, H = area c / d^2, d the distance to the nearest bone that a vertex
-// sees, p the joint's part of it. A vertex sees the bones that are behind its surface, whatever else is in between.
+// Solves (L + H) w = H p for every joint: L the cotangent Laplacian, H = area c / d^2, d the distance to the nearest visible bone,
+// p the joint's part of the nearest bones. A bone is visible if it is behind the vertex's surface; occlusion is not tested.
 #include "train/skin/heat.h"
 
 #include <math.h>
@@ -10,16 +10,16 @@
 
 static const double heat = 1; // c of the paper, as there
 
-// Bones are equally near within this part of the distance.
+// Relative difference of distances below which bones are equally near.
 static const double equally = 1e-4;
 
-// Parts of the mesh's diagonal: what counts as no length; how far the surface may be from the joints and bones on average, and
-// how small or large all joints together may be, before mesh and skeleton are not of one character.
+// Parts of the mesh's diagonal: zero length; the largest mean distance of the surface from the bones, and the smallest
+// and largest extent of all joints, for mesh and skeleton to belong together.
 static const double nothing = 1e-6, most_distance = 1, least_extent = 0.02, most_extent = 10;
 
 enum { joints_at_once = 16 };
 
-// From a joint to one of its children, or to the middle of what is nearest to it where it has none.
+// From a joint to one of its children; for a leaf, to the mean of the vertices nearest to it.
 typedef struct bone {
   int joint;
   sn_vec3 a, b;
@@ -33,10 +33,10 @@ typedef struct heat_job {
   bone *bones;
   float (*inwards)[3]; // normals that point into the body
   double *h;           // the diagonal of H
-  int *near_start;     // p: the nearest bones of vertex i are near[near_start[i] .. near_start[i + 1]), of equal part
+  int *near_start; // p: the nearest bones of vertex i are near[near_start[i] .. near_start[i + 1]), with equal parts
   int *near;
   sn_cholesky factor;
-  int first;       // of the joints at once
+  int first;       // first joint of this batch
   double *columns; // joints_at_once * vertices
   double *work;    // the same
   sn_skin *out;
@@ -46,7 +46,7 @@ static sn_vec3 joint_place(const sn_skeleton *skeleton, int j) { return sn_affin
 
 static sn_vec3 vertex(const heat_job *job, int i) { return sn_vec3_from(job->rest->positions[i]); }
 
-// From p to the nearest point of the bone.
+// The vector from p to the nearest point of the bone.
 static sn_vec3 towards(const bone *b, sn_vec3 p) {
   sn_vec3 along = sn_vec3_sub(b->b, b->a), from = sn_vec3_sub(p, b->a);
   double length2 = sn_vec3_dot(along, along);
@@ -56,7 +56,7 @@ static sn_vec3 towards(const bone *b, sn_vec3 p) {
 
 // ---- bones ----------------------------------------------------------------------------------------------------------
 
-// Bones with children; of the others the joint alone. A joint at the place of its only child has none: the child has it.
+// One bone per child; for a leaf, its joint as a point. A joint at the same place as its only child has no bone.
 static sn_status list_bones(sn_context *ctx, sn_arena *memory, heat_job *job) {
   const sn_skeleton *s = job->skeleton;
   bool *inner = SN_NEW(ctx, memory, bool, s->joint_count);
@@ -75,7 +75,7 @@ static sn_status list_bones(sn_context *ctx, sn_arena *memory, heat_job *job) {
 
 static bool is_point(const bone *b) { return sn_vec3_distance(b->a, b->b) == 0; }
 
-// What no bone of length is nearer to than a leaf's joint: also what lies behind the end of the bone before it.
+// Ends every leaf bone at the mean of the vertices that are nearest to its joint.
 static sn_status place_leaves(sn_context *ctx, sn_arena *memory, heat_job *job) {
   sn_vec3 *sums = SN_NEW(ctx, memory, sn_vec3, job->bone_count);
   int *counts = SN_NEW(ctx, memory, int, job->bone_count);
@@ -105,12 +105,12 @@ static sn_status place_leaves(sn_context *ctx, sn_arena *memory, heat_job *job) 
 
 // ---- the nearest bones of a vertex ----------------------------------------------------------------------------------
 
-// Where the triangles face inwards, as a mirrored mesh's do, so do the normals.
+// Normals that point into the body: the mesh's, negated unless its triangles face inwards, as in a mirrored mesh.
 static sn_status make_inwards(sn_context *ctx, sn_arena *memory, heat_job *job) {
   const sn_mesh *rest = job->rest;
   job->inwards = sn_arena_alloc(ctx, memory, (size_t)rest->vertex_count, sizeof *job->inwards);
   if (!job->inwards) return ctx->error.status;
-  if (rest->triangle_count == 0) return SN_OK; // points without a side see everything
+  if (rest->triangle_count == 0) return SN_OK; // points have no side: all bones are visible
   sn_mesh_normals(rest, (const float(*)[3])rest->positions, job->inwards);
   double volume = 0;
   sn_vec3 origin = rest->vertex_count > 0 ? vertex(job, 0) : (sn_vec3){0, 0, 0};
@@ -124,7 +124,7 @@ static sn_status make_inwards(sn_context *ctx, sn_arena *memory, heat_job *job) 
   return SN_OK;
 }
 
-// The least of the distances to all bones behind the surface, or, where there are none, to all; INFINITY for the others.
+// Distances to all visible bones, INFINITY for the others; if none is visible, to all bones. Returns the smallest.
 static double find_distances(const heat_job *job, int i, double *distances) {
   double least = INFINITY;
   for (int all = 0; all < 2 && !isfinite(least); all++)
@@ -140,7 +140,7 @@ static sn_status find_nearest(sn_context *ctx, sn_arena *memory, heat_job *job) 
   int n = job->rest->vertex_count;
   sn_status status = make_inwards(ctx, memory, job);
   if (status != SN_OK) return status;
-  size_t room = (size_t)n + 64 * (size_t)job->bone_count, count = 0; // ties are rare: more room when it is used up
+  size_t room = (size_t)n + 64 * (size_t)job->bone_count, count = 0; // ties are rare; grows when it is full
   job->near = SN_NEW(ctx, memory, int, room);
   job->near_start = SN_NEW(ctx, memory, int, n + 1);
   job->h = SN_NEW(ctx, memory, double, n);
@@ -165,13 +165,13 @@ static sn_status find_nearest(sn_context *ctx, sn_arena *memory, heat_job *job) 
 
 // ---- the equations --------------------------------------------------------------------------------------------------
 
-// At least 0, so that weights are between 0 and 1; finite where the angle is hardly any.
+// Clamped at 0, so that weights stay between 0 and 1, and finite for tiny angles.
 static double cotangent(sn_vec3 u, sn_vec3 v, double double_area) {
   double c = sn_vec3_dot(u, v);
   return c <= 0 ? 0 : c / fmax(double_area, equally * c);
 }
 
-// L and H into entries; H gets the vertices' areas. Returns the number of entries.
+// Writes L and H as entries, and multiplies H by the vertices' areas. Returns the number of entries.
 static int64_t fill(heat_job *job, double *areas, sn_triplet *entries) {
   const sn_mesh *rest = job->rest;
   int64_t at = 0;
@@ -188,7 +188,7 @@ static int64_t fill(heat_job *job, double *areas, sn_triplet *entries) {
       entries[at++] = (sn_triplet){a < b ? a : b, a < b ? b : a, -e};
     }
   }
-  double least = nothing * nothing * job->diagonal * job->diagonal; // a vertex without area is its nearest bone's
+  double least = nothing * nothing * job->diagonal * job->diagonal; // a vertex without area follows its nearest bone
   for (int i = 0; i < rest->vertex_count; i++) {
     job->h[i] *= fmax(areas[i], least);
     entries[at++] = (sn_triplet){i, i, job->h[i]};
@@ -225,7 +225,7 @@ static void solve_range(void *user, int64_t begin, int64_t end, int worker) {
   }
 }
 
-// Keeps the largest weights, in order; of equal ones those of the first joints.
+// Inserts the batch's weights into each vertex's largest ones, sorted; ties go to the joint with the lower number.
 static void keep_range(void *user, int64_t begin, int64_t end, int worker) {
   (void)worker;
   const heat_job *job = user;
@@ -256,7 +256,7 @@ static sn_status solve(sn_context *ctx, sn_arena *memory, heat_job *job) {
   return SN_OK;
 }
 
-// Joints that are far smaller or larger together than the mesh are of another scale, unless there is one.
+// Fails if the joints' extent differs too much from the mesh's (another scale); a single joint always passes.
 static sn_status check_extent(sn_context *ctx, const heat_job *job) {
   const sn_skeleton *s = job->skeleton;
   double extent = 0;

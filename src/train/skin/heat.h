@@ -6,7 +6,7 @@
 
 #include "sinew/scene.h"
 
-// Fails where the skeleton is not inside the mesh: another scale, another place.
+// Fails if the skeleton does not fit the mesh: a different scale or place.
 sn_status sn_heat_skin(sn_context *ctx, const sn_mesh *rest, const sn_skeleton *skeleton, int influences,
                        sn_skin *out);
 

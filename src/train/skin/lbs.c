@@ -23,7 +23,7 @@ bool sn_skin_needs_no_frames(const void *options) {
   return o->weights == SN_WEIGHTS_GIVEN || o->weights == SN_WEIGHTS_SKELETON;
 }
 
-// A limit of time: larger meshes would take longer for bone heat than for their weights.
+// Larger meshes get no bone heat: it would take longer than fitting their weights.
 enum { most_made = 200000, made_influences = 4 };
 
 sn_status sn_skin_make(sn_context *ctx, sn_examples *examples) {
@@ -45,7 +45,7 @@ sn_status sn_lbs_train(sn_context *ctx, const void *options, const sn_examples *
   return sn_train_skin(ctx, &(sn_skin_task){options, examples, SN_RT_BLEND_LINEAR, keys}, &plan->skin, report);
 }
 
-// Extra joints have no prior.
+// Extra joints have no prior weights, so their weights are fitted freely.
 static sn_status train_halfway(sn_context *ctx, const sn_skin_options *o, const sn_examples *examples,
                                const sn_keys *keys, sn_plan *plan) {
   sn_poses palette = {0};

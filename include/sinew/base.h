@@ -21,7 +21,7 @@ extern "C" {
 #define SN_VERSION "0.2.0"
 #define SN_VERSION_NUMBER 200 // 10000 major + 100 minor + patch
 
-// Of the library that is linked, which need not be the one that this header came with.
+// Version of the linked library, which may differ from this header's.
 const char *sn_version(void);
 int sn_version_number(void);
 
@@ -29,10 +29,10 @@ typedef enum sn_status {
   SN_OK = 0,
   SN_NO_MEMORY,     // an allocation failed
   SN_IO,            // the system refused to open, read or write
-  SN_BAD_FILE,      // a file's contents are wrong; the message names file and place
+  SN_BAD_FILE,      // invalid contents of a file; the message names the file and the position in it
   SN_BAD_INPUT,     // arguments or data that do not fit together
   SN_UNSUPPORTED,   // well-formed, but Sinew cannot do it; the message says what to do instead
-  SN_NOT_CONVERGED, // a solver gave up
+  SN_NOT_CONVERGED, // a solver did not converge
   SN_STOPPED        // ctx->progress or ctx->stop asked to stop
 } sn_status;
 
@@ -49,32 +49,32 @@ typedef struct sn_allocator {
   void *user;
 } sn_allocator;
 
-// Called now and then from the calling thread with 0 <= done <= 1. Returning false asks to stop early: SN_STOPPED.
+// Called repeatedly from the calling thread with 0 <= done <= 1. Return false to stop the operation with SN_STOPPED.
 typedef bool (*sn_progress_fn)(void *user, const char *task, double done);
 
 // Processes that train together (MPI): see docs/guide/large.md. All of them make the same calls on the same input.
 struct sn_context;
 typedef struct sn_team {
   int rank, size;
-  // Sends the owner's bytes to all others. A process that fails need not come here: the others are ended.
+  // Broadcasts the owner's bytes. A failed process need not call this: the others are terminated.
   sn_status (*share)(struct sn_context *ctx, int owner, void *bytes, size_t size);
-  // Whether all of them have come here without failing; the message of one that has not goes to ctx->error.
+  // Barrier: whether `status` is SN_OK in all processes. If not, the message of one that failed goes to ctx->error.
   bool (*agree)(struct sn_context *ctx, sn_status status);
-  size_t messages, bytes; // shared so far
+  size_t messages, bytes; // sent by `share` so far
 } sn_team;
 
-// What an operation runs in. One context per calling thread; fill it with sn_context_default().
+// Settings and error of an operation. One context per calling thread; initialise it with sn_context_default().
 typedef struct sn_context {
   sn_allocator allocator;
   int threads;             // worker threads of parallel loops, 0 = one per core; results do not depend on it
   sn_progress_fn progress; // may be NULL
   void *progress_user;
-  const int *stop; // may be NULL. Not 0, set by any thread at any time: the operation gives up soon, with SN_STOPPED
-  size_t large;    // arrays of frames from this size on live in files and go by in windows; 0: SN_LARGE
-  sn_team *team;   // NULL: alone
-  struct sn_outputs
-    *outputs;     // files that will appear together (sn_outputs_begin); NULL: each as soon as it is written
-  sn_error error; // the last failure
+  const int
+    *stop; // may be NULL. Any thread may set it to non-zero at any time: the operation then fails with SN_STOPPED
+  size_t large;               // frame arrays of at least so many bytes stay in mapped files; 0: SN_LARGE
+  sn_team *team;              // NULL: a single process
+  struct sn_outputs *outputs; // open group of files (sn_outputs_begin); NULL: each file appears when it is committed
+  sn_error error;             // the last failure
 } sn_context;
 
 sn_context sn_context_default(void);
@@ -87,18 +87,18 @@ sn_status sn_fail_prefix(sn_context *ctx, const char *format, ...) __attribute__
 
 // Reports progress; false when the caller asked to stop.
 bool sn_progress(sn_context *ctx, const char *task, double done);
-// The same of a file that is being read: "reading walk.pc2". `path` without its folder; NULL: frames.
+// The same for reading a file, with the task "reading walk.pc2": the file name of `path`; NULL: "frames".
 bool sn_progress_reading(sn_context *ctx, const char *path, double done);
 
-// Whether ctx->stop is set. From then on memory is refused (with SN_STOPPED) and parallel loops leave out what is left of
-// them: an operation fails at the next thing that it needs, frees what it has, and nobody sees its half-made numbers.
+// Whether ctx->stop is set. Allocations then fail with SN_STOPPED and parallel loops skip their remaining chunks, so that the
+// operation fails at its next allocation and returns no partial results.
 bool sn_stopped(const sn_context *ctx);
 
-// The word of `words` (ended by NULL) that `word` was probably meant to be, or NULL; and a failure that names it, or them all.
+// The entry of `words` (ends with NULL) most similar to `word`, or NULL; and an error that suggests it, or lists all words.
 const char *sn_suggest(const char *word, const char *const *words);
 sn_status sn_fail_unknown(sn_context *ctx, const char *what, const char *word, const char *const *words);
 
-// Seconds of a clock that only goes forward.
+// Monotonic clock, in seconds.
 double sn_seconds(void);
 
 // ---- memory: arenas --------------------------------------------------------------------------------------------
@@ -111,7 +111,7 @@ typedef struct sn_arena {
 
 sn_arena sn_arena_new(const sn_context *ctx);
 void sn_arena_free(sn_arena *arena);
-// What `other` has belongs to `arena` from now on; both have the same allocator.
+// Moves all blocks of `other` to `arena`; both must have the same allocator.
 void sn_arena_join(sn_arena *arena, sn_arena *other);
 
 // `count` zeroed items of `size` bytes, 64-byte aligned. NULL, with ctx->error set, when memory runs out or the
@@ -147,8 +147,8 @@ int sn_random_below(sn_random *rng, int n); // 0 .. n-1
 
 // ---- files ---------------------------------------------------------------------------------------------------------
 
-// A whole file in memory: read, not mapped, so that nobody can cut it short afterwards; but for large ones (sn_file_map) and
-// scratch files, of which only the windows that are being used are in memory. Free with sn_file_close().
+// The contents of a file. It is read, not mapped, so that later truncation is harmless; except large ones (sn_file_map) and
+// scratch files, which are mapped. Free with sn_file_close().
 typedef struct sn_file {
   const uint8_t *bytes;
   size_t size;
@@ -156,44 +156,44 @@ typedef struct sn_file {
   sn_arena memory;
 } sn_file;
 
-// A file that waits to appear (below) reads as it was written.
+// Finds files of an open sn_outputs group, too.
 sn_status sn_file_open(sn_context *ctx, const char *path, sn_file *out);
 void sn_file_close(sn_file *file);
 
 #define SN_LARGE ((size_t)256 << 20)
-// Whether so many bytes of frames are better left in a file: SN_LARGE or more, unless ctx->large says otherwise. Results do not depend on it.
+// Whether `bytes` bytes of frames stay in a file: at least ctx->large (0: SN_LARGE). Results do not depend on it.
 bool sn_is_large(const sn_context *ctx, size_t bytes);
-// A file that is mapped where it is large, and read otherwise. A file that is cut while it is mapped raises SIGBUS.
+// Maps a large file, reads a small one. Truncating a file while it is mapped raises SIGBUS.
 sn_status sn_file_map(sn_context *ctx, const char *path, sn_file *out);
-// `size` zero bytes to be written to through sn_file_scratch_bytes, in a file without a name in $TMPDIR or /var/tmp; on the
-// disk before the first is used. `what` is for the message where there is no room.
+// `size` zero bytes, writable through sn_file_scratch_bytes, in an unnamed file in $TMPDIR or /var/tmp. Disk space is allocated
+// at once; `what` is for the error message if the disk is full.
 sn_status sn_file_scratch(sn_context *ctx, size_t size, const char *what, sn_file *out);
 void *sn_file_scratch_bytes(const sn_file *file);
-// So many bytes were looked at: once in a while the windows that were are given back. May be called from several threads.
+// Reports that `bytes` more bytes were accessed: from time to time, the mapped pages are released. Thread-safe.
 void sn_file_used(const sn_file *file, size_t bytes);
 
-// Files that appear together. Between begin and end, files written in this context are on the disk but not to be seen;
-// end shows all of them (status SN_OK) or drops them. Within another group both do nothing: the outer one decides.
+// A group of files that appear together. Between begin and end, files written in this context are invisible; end renames all
+// of them (status SN_OK) or deletes them. Within another group both do nothing: the outer group decides.
 typedef struct sn_outputs {
   struct sn_output *first, *last;
-  struct sn_folder *folders; // made on the way
+  struct sn_folder *folders; // created for the files
   sn_arena memory;
 } sn_outputs;
 
 void sn_outputs_begin(sn_context *ctx, sn_outputs *own);
 sn_status sn_outputs_end(sn_context *ctx, sn_outputs *own, sn_status status);
-// For a handler of signals that ends the process: deletes what waits under a temporary name, and folders that were made for
-// it. Calls unlink and rmdir only.
+// For signal handlers that end the process: deletes temporary files and the folders created for them. Calls unlink and rmdir
+// only.
 void sn_outputs_clean(const sn_outputs *outputs);
 
-// Writing that appears whole or not at all: a file without a name in the folder of `path` (or under a short temporary one),
-// fsync, then its name. Links are followed, the mode of a file that is replaced is kept. After sn_writer_open succeeded
-// call sn_writer_commit exactly once, or sn_writer_abort. Write errors are remembered and told by commit.
+// Atomic writing: an unnamed file in the folder of `path` (or one with a temporary name), fsync, then link or rename. Links are
+// followed, the mode of a replaced file is kept. After sn_writer_open has succeeded, call sn_writer_commit or sn_writer_abort
+// exactly once. Commit reports the first write error.
 typedef struct sn_writer {
   void *stream; // FILE *; for printf-style output
   int failure;  // errno of the first write that failed
   struct sn_output *output;
-  bool alone; // appears by itself: in no group but its own
+  bool alone; // not part of a caller's group: uses `own`
   sn_outputs own;
 } sn_writer;
 
@@ -203,13 +203,13 @@ void sn_write_escaped(sn_writer *writer, const char *text); // for HTML and SVG
 void sn_writef(sn_writer *writer, const char *format, ...) __attribute__((format(printf, 2, 3)));
 sn_status sn_writer_commit(sn_context *ctx, sn_writer *writer);
 void sn_writer_abort(sn_context *ctx, sn_writer *writer);
-// The name ends in eight hexadecimal digits and an extension: files alike but for these digits go when this one appears.
+// For names that end in eight hexadecimal digits and an extension: committing deletes files that differ in these digits only.
 void sn_writer_supersedes(sn_writer *writer);
 
 // `mkdir -p`.
 sn_status sn_make_folder(sn_context *ctx, const char *path);
 
-// Disjoint sets (union-find): the member that stands for k's set, the first where sn_set_join joins; and two sets as one.
+// Disjoint sets (union-find): the representative (smallest member) of k's set, and the union of two sets.
 static inline int sn_set_first(int *set, int k) {
   while (set[k] != k) k = set[k] = set[set[k]];
   return k;
@@ -221,14 +221,14 @@ static inline void sn_set_join(int *set, int a, int b) {
 
 void sn_sort_doubles(double *values, size_t count); // ascending
 
-// FNV-1a of the bytes, after those whose `hash` is given; SN_HASH_START: after none.
+// FNV-1a of the bytes, continued from `hash`; begin with SN_HASH_START.
 #define SN_HASH_START 0xcbf29ce484222325u
 static inline uint64_t sn_hash(uint64_t hash, const void *bytes, size_t size) {
   for (size_t k = 0; k < size; k++) hash = (hash ^ ((const uint8_t *)bytes)[k]) * 0x100000001b3u;
   return hash;
 }
 
-// Counts of squared distances by size, and the distance that `part` of them stay below, to one percent of itself.
+// Histogram of squared distances: the bin of one, and the quantile `part` (0 to 1) of the distances, to a relative 1 %.
 enum { SN_PERCENTILE_BINS = 2780 };
 int sn_percentile_bin(double square);
 double sn_percentile(const uint64_t *bins, double part);

@@ -8,11 +8,10 @@
 //     sn_cuda_evaluate      per frame: joints, torques, values or controls of all characters -> positions and normals
 //
 // Lifetimes.  An uploaded model is a copy: the bytes it was opened from may go. It belongs to the device that was current.
-// Threads and streams.  An uploaded model is read only: several streams may evaluate it at once, each with scratch memory
-//   of its own.
-// Errors.  A wrong argument or a model that does not fit is a status and leaves no CUDA error behind. What happens on the
-//   device after a call returned (a fault of the caller's pointers, say) shows where CUDA shows it: at the next
-//   synchronisation.
+// Threads and streams.  An uploaded model is read only: several streams may evaluate it at once, each with separate scratch
+//   memory.
+// Errors.  A wrong argument or an unsupported model returns a status and leaves no CUDA error behind. CUDA reports errors that
+//   occur on the device after a call has returned (bad pointers of the caller) at the next synchronisation.
 #ifndef SINEW_CUDA_H
 #define SINEW_CUDA_H
 
@@ -30,7 +29,7 @@ typedef enum sn_cuda_status {
   SN_CUDA_BAD_ARGUMENT,
   SN_CUDA_NO_DEVICE,   // no GPU, or a driver that is too old
   SN_CUDA_NO_MEMORY,   // of the device or of this machine
-  SN_CUDA_UNSUPPORTED, // a model whose slots have no kernel here
+  SN_CUDA_UNSUPPORTED, // no GPU kernel for one of the model's slots
   SN_CUDA_FAILED       // CUDA refused a launch or a copy
 } sn_cuda_status;
 
@@ -46,7 +45,7 @@ sn_cuda_status sn_cuda_upload(const sn_rt_model *model, sn_cuda_model **out, sn_
 void sn_cuda_free(sn_cuda_model *model); // NULL is fine
 size_t sn_cuda_device_bytes(const sn_cuda_model *model);
 
-// What moves the characters: device arrays, character after character. Only what the model's info asks for is read.
+// Input of all characters: device arrays. Only those that the model's info requires are read.
 typedef struct sn_cuda_input {
   const float *joints;   // [character][joint_count][12]: as sn_rt_input.joints; 16-byte aligned
   const float *controls; // [character][control_count][3]
@@ -56,8 +55,8 @@ typedef struct sn_cuda_input {
 
 typedef enum sn_cuda_type { SN_CUDA_FLOAT = 0, SN_CUDA_HALF = 1 } sn_cuda_type;
 
-// Where three numbers per vertex go. Strides and pitches are in bytes, multiples of the type's size; 0 is the tightest. The
-// fastest layout is the tight one, 16-byte aligned, with a pitch that is a multiple of 16.
+// An output array of three numbers per vertex. Strides and pitches are in bytes, multiples of the type's size; 0: no gaps. The
+// fastest layout has no gaps, is 16-byte aligned, and has a pitch that is a multiple of 16.
 typedef struct sn_cuda_array {
   void *data;
   sn_cuda_type type;
@@ -73,7 +72,7 @@ typedef struct sn_cuda_output {
 // Bytes of device memory for one evaluation of `characters` characters into `output` (its pointers are not read).
 size_t sn_cuda_scratch_size(const sn_cuda_model *model, uint32_t characters, const sn_cuda_output *output);
 
-// Where an evaluation works.
+// Scratch memory and stream of an evaluation.
 typedef struct sn_cuda_work {
   void *scratch; // device memory, 256-byte aligned
   size_t scratch_size;
@@ -83,16 +82,16 @@ typedef struct sn_cuda_work {
 sn_cuda_status sn_cuda_evaluate(const sn_cuda_model *model, uint32_t characters, const sn_cuda_input *input,
                                 const sn_cuda_output *output, const sn_cuda_work *work, sn_cuda_error *error);
 
-// How long a crowd takes. Times are medians, in milliseconds.
+// Evaluation time of a crowd. Times are medians, in milliseconds.
 typedef struct sn_cuda_timing {
-  double evaluate;        // positions and normals, tight floats
+  double evaluate;        // positions and normals, floats without gaps
   double copy_per_second; // bytes that cudaMemcpy reads and writes on this device per second, in the same run
-  double bytes;           // that must move: output, inputs, and what the rest pose knows, once
-  double share;           // of the copy's speed
+  double bytes;           // minimum memory traffic: outputs, inputs, and the model once
+  double share;           // achieved fraction of copy_per_second
   int repeats;
 } sn_cuda_timing;
 
-// Times `characters` characters of an opened model in different poses. Allocates, and waits.
+// Times `characters` characters of an opened model in different poses. Allocates device memory and synchronises.
 sn_cuda_status sn_cuda_time(const sn_rt_model *model, uint32_t characters, double seconds, sn_cuda_timing *out,
                             sn_cuda_error *error);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Examples from files: a rest mesh, frames, a skeleton and what belongs to them, in one vertex order.
+// Loads examples from files: rest mesh, frames, skeleton, weights and further inputs, in one vertex order.
 #ifndef SINEW_EXAMPLES_H
 #define SINEW_EXAMPLES_H
 
@@ -15,42 +15,42 @@ typedef struct sn_load_options {
   const char *rest;
   int frames_count, skeleton_count; // several frames and skeletons pair up in order and become clips
   const char *const *frames, *const *skeletons;
-  int test_count; // so many of the frames (and skeletons) at the end are only tested on
-  int clip_count; // animations of glTF files that are trained on ("all": all of them); none: the first
+  int test_count; // the last test_count frames (and skeletons) are test clips, not used in training
+  int clip_count; // animations of glTF files to train on ("all": all of them); 0: the first
   const char *const *clips;
   const char *const *frame_clips, *const *skeleton_clips; // filled in by sn_examples_load: a clip per file
-  double fps; // of the skeleton and of frames that are sampled; 0: that of the frames, or 30
+  double fps; // sampling rate of the skeleton and of animated frames; 0: that of the frames, or 30
   int object_count;
   const char *const *objects; // of .abc files
   sn_adjust adjust[SN_FILE_KINDS];
-  bool still_skeleton; // motion is looked for or not wanted: none or too little of it in the file will do
+  bool still_skeleton; // the skeleton file may have no motion, or a shorter one than the frames
   const char *controls;
   const char *torque;
-  const char *values; // a table, or a document whose morph targets' weights are meant
+  const char *values; // a table, or a document whose morph-target weights are read
   const char *match;
 } sn_load_options;
 
 sn_load_options sn_load_options_default(void);
 
-// Reads, brings everything to the vertex order of --rest with the seams of a glTF mesh welded (`source` leads back to the
-// file's order), and checks that the parts fit together. Poses alone need no rest mesh.
+// Reads all files, brings them to the vertex order of --rest with the seams of a glTF mesh welded (`source` maps back to the
+// file's order), and checks that they fit together. Poses alone need no rest mesh.
 sn_status sn_examples_load(sn_context *ctx, const sn_load_options *options, sn_examples *out);
 
-// Vertices of the rest mesh that an exporter split become one: those at one place, with the same weights, that move together.
-// `normals` (may be NULL): the file's own, which say where edges are hard.
+// Welds vertices of the rest mesh that an exporter split: equal positions in all frames, equal weights.
+// `normals` (may be NULL): those of the file, which define hard edges.
 sn_status sn_load_weld(sn_context *ctx, const float (*normals)[3], sn_examples *out);
 
-// Sculpted meshes at frames of the skeleton's clip or of the table of values: "FRAME=MESH", "FRAME=MESH@SIGMA" with the width of its
-// kernel. They replace frames; without frames, the examples become these poses alone. Of the options `match` and `adjust` count.
+// Sculpted meshes for frames of the skeleton's clip or of the table of values: "FRAME=MESH", or "FRAME=MESH@SIGMA" with the kernel
+// width. They replace frames; without frames, the examples are these poses only. Of `options`, uses `match` and `adjust`.
 sn_status sn_examples_sculpt(sn_context *ctx, const sn_load_options *options, const char *const *poses, int count,
                              sn_examples *examples);
 
-// Where the examples' skeleton is not `ours` (other names or lengths, or a list of names in the file `map`, which may be NULL): its
-// motion carried over, and `ours` taken. `told` (`size` bytes): how many joints have a partner, and which have none; "" where all was well.
+// Retargets the examples' motion to `ours` if names or bone lengths differ, or if the file `map` (may be NULL) pairs joint names;
+// moves `ours` into the examples. `told` (`size` bytes): number of matched joints and the unmatched ones; "" if nothing to report.
 sn_status sn_examples_retarget(sn_context *ctx, sn_skeleton *ours, const char *map, sn_examples *examples, char *told,
                                size_t size);
 
-// The frames once more, as mirror images across an axis, 'x' to 'z', and those of the keys among them.
+// Appends the mirror image of every frame across an axis, 'x' to 'z', and extends `keys` by the mirrored keys.
 sn_status sn_examples_mirror_keys(sn_context *ctx, char axis, sn_examples *examples, sn_keys *keys);
 
 #pragma GCC visibility pop

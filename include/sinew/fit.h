@@ -11,7 +11,7 @@ extern "C" {
 #pragma GCC visibility push(default) // what shared libraries export
 
 typedef struct sn_weights_options {
-  int influences;      // most joints of a vertex, 1 to 8
+  int influences;      // maximum joints per vertex, 1 to 8
   double omega;        // weight of the rigidness Laplacian, 0 for none; 1e-4 is Dem Bones' choice
   double rho;          // of the weight smoothing of Kim 2010 (section 4), for a mesh of unit radius; 0 for none
   int rounds;          // passes over the data; a few are enough, more only matter with smoothing
@@ -20,8 +20,8 @@ typedef struct sn_weights_options {
 
 sn_weights_options sn_weights_options_default(void); // 4, 0, 0, 3, all
 
-// The skinning weights that take `rest` to the frames best for given poses, in the sense of least squares: not negative,
-// summing to 1, at most `influences` per vertex, chosen by error. Row f of poses belongs to frame f.
+// Least-squares skinning weights for known poses: non-negative, with sum 1, at most `influences` per vertex, chosen by error.
+// Row f of poses belongs to frame f.
 sn_status sn_solve_weights(sn_context *ctx, const sn_mesh *rest, const sn_frames *frames, const sn_poses *poses,
                            const sn_weights_options *options, sn_skin *out);
 

@@ -12,7 +12,7 @@ extern "C" {
 #endif
 #pragma GCC visibility push(default) // what shared libraries export
 
-// A struct with these members: a compound literal, which C++ writes without the parentheses.
+// Compound literal; C++ has no parentheses around the type.
 #ifdef __cplusplus
 #define SN_LITERAL(type) type
 #else
@@ -70,7 +70,7 @@ static inline double sn_vec3_distance(sn_vec3 a, sn_vec3 b) { return sn_vec3_len
 static inline sn_vec3 sn_vec3_lerp(sn_vec3 a, sn_vec3 b, double t) { return sn_vec3_mad(a, sn_vec3_sub(b, a), t); }
 // Unit vector along a; `fallback` where a is (nearly) zero.
 sn_vec3 sn_vec3_normalize(sn_vec3 a, sn_vec3 fallback);
-// Some unit vector at right angles to a.
+// A unit vector perpendicular to a.
 sn_vec3 sn_vec3_perpendicular(sn_vec3 a);
 
 // ---- 3x3 matrices ------------------------------------------------------------------------------------------------
@@ -185,7 +185,7 @@ sn_affine sn_dualquat_to_rigid(sn_dualquat q);   // q need not be of unit length
 
 // translation * rotation * scale, and back for a map without shear.
 sn_affine sn_affine_from_trs(sn_vec3 t, sn_quat r, sn_vec3 s);
-// Splits a into t, r, s. Returns the size of what is lost (shear), relative to |a|: 0 for a map that is exactly TRS.
+// Splits a into t, r, s. Returns the norm of the lost part (shear), relative to |a|: 0 for a map that is exactly TRS.
 double sn_affine_to_trs(sn_affine a, sn_vec3 *t, sn_quat *r, sn_vec3 *s);
 
 // Radial basis functions of a distance d; numbered as in the model file.

@@ -15,7 +15,7 @@ extern "C" {
 // ---- rigging -----------------------------------------------------------------------------------------------------------
 
 typedef enum sn_rig_structure {
-  SN_RIG_TREE, // a connected skeleton: bones turn about their joints, only the root moves
+  SN_RIG_TREE, // a connected skeleton: bones rotate about their joints, only the root translates
   SN_RIG_FREE  // bones without a skeleton (smooth skinning decomposition, Le and Deng 2012)
 } sn_rig_structure;
 
@@ -28,11 +28,11 @@ typedef enum sn_rig_bone_type {
 typedef enum sn_rig_given {
   SN_RIG_NOTHING,
   SN_RIG_MOTION,  // skeleton and poses: weights are solved
-  SN_RIG_WEIGHTS, // skeleton and skin: the motion is solved, but for locked joints
-  SN_RIG_SKELETON // skeleton and poses as a start: weights and motion are solved, but for locked joints
+  SN_RIG_WEIGHTS, // skeleton and weights: the motion is solved, except of locked joints
+  SN_RIG_SKELETON // skeleton and poses as initial values: solves weights and motion, except of locked joints
 } sn_rig_given;
 
-// Who finds the rig: our own solver, the published one, or those that it was compared with (lab/baselines).
+// Sinew's solver, the published one, or a published baseline (lab/baselines).
 typedef enum sn_rig_solver {
   SN_RIG_OWN,
   SN_RIG_PUBLISHED, // Le and Deng 2014 as printed
@@ -41,9 +41,9 @@ typedef enum sn_rig_solver {
   SN_RIG_HASLER     // Hasler and others 2010
 } sn_rig_solver;
 
-// The plane of symmetry of the rest mesh that skeleton and weights are to have: through the middle of its box.
+// Axis normal to the symmetry plane of skeleton and weights; the plane goes through the centre of the rest mesh's bounding box.
 typedef enum sn_rig_symmetry {
-  SN_RIG_SYMMETRY_AUTO, // the one there is, where it costs hardly any error
+  SN_RIG_SYMMETRY_AUTO, // detected; used only if it hardly increases the error
   SN_RIG_SYMMETRY_X,
   SN_RIG_SYMMETRY_Y,
   SN_RIG_SYMMETRY_Z,
@@ -51,43 +51,42 @@ typedef enum sn_rig_symmetry {
 } sn_rig_symmetry;
 
 typedef struct sn_rig_options {
-  int bones;        // the most to use; 0: as many as pay
-  bool keep_bones;  // use `bones` of them whether they pay or not; free bones always do
-  double error_pct; // for bones 0: wanted root mean squared distance in percent of the rest mesh's diagonal; 0: none
-  int most_bones;   // for bones 0: never more than this
-  double noise_pct; // for bones 0: of the frames (sn_rig_denoise), as error_pct; bones do not explain it
-  int influences;   // most bones of a vertex, 1 to 8
+  int bones;        // maximum number; 0: chosen by the solver
+  bool keep_bones;  // use exactly `bones`, even if some hardly reduce the error; always so for SN_RIG_FREE
+  double error_pct; // for bones 0: target rms distance in percent of the rest mesh's diagonal; 0: none
+  int most_bones;   // for bones 0: maximum number
+  double noise_pct; // for bones 0: noise of the frames (sn_rig_denoise), in the unit of error_pct; not fitted
+  int influences;   // maximum bones per vertex, 1 to 8
   sn_rig_structure structure;
   sn_rig_bone_type bone_type;
-  double omega;             // weight of the rigidness Laplacian (Le and Deng's omega); 0 for none, -1 for auto
-  int iterations;           // rounds of weights and bones over all the data at the end; 0: no more than pays
-  sn_rig_symmetry symmetry; // of trees that are found
+  double omega;   // weight of the rigidness Laplacian (Le and Deng's omega); 0 for none, -1 for auto
+  int iterations; // final alternations of weights and bones over all the data; 0: until the error stops falling
+  sn_rig_symmetry symmetry; // of solved trees
   sn_rig_solver solver;
   sn_rig_given given;
-  const sn_skeleton *skeleton; // as `given` asks
+  const sn_skeleton *skeleton; // as `given` requires
   const sn_poses *poses;       // skinning matrices, one row per frame; needed for locked joints
   const sn_skin *skin;
   const bool *locked; // joints that keep the motion of `poses`; NULL: none
-  const float *kept;  // of every vertex, 0 to 1: how much of its weights is that of `skin`; NULL: all are solved
+  const float *kept;  // per vertex, 0 to 1: blend of solved weights (0) and those of `skin` (1); NULL: all are solved
   int helpers;        // free bones added to the given skeleton, whose joints are locked then
 } sn_rig_options;
 
-extern const sn_option_group sn_rig_option_groups[]; // of sn_rig_options; what is given is not in it
+extern const sn_option_group sn_rig_option_groups[]; // of sn_rig_options, without `given` and its inputs
 sn_rig_options sn_rig_options_default(void);
 
-// What the solver decided. The error is that of its own arithmetic; figures of the rig as written are sn_assess_rig's (sinew/eval.h).
+// The solver's result. Its error is measured in double precision; sn_assess_rig (sinew/eval.h) measures the rig as written.
 typedef struct sn_rig_report {
-  int bones, bones_wanted; // wanted: 0 where none were asked for
-  int pruned;              // bones asked for that do not pay
+  int bones, bones_wanted; // bones_wanted: number requested; 0: none
+  int pruned;              // requested bones that were removed because they hardly reduce the error
   bool symmetric;          // joints and weights are their own mirror images
-  char symmetry[256];      // what came of the symmetry of the rest mesh; empty where it has none
-  char reason[256];        // why there are fewer bones than wanted; empty otherwise
-  int iterations;          // rounds over all the data
+  char symmetry[256];      // whether the rest mesh's symmetry was used, and why not; empty if it has none
+  char reason[256];        // why there are fewer bones than requested; empty otherwise
+  int iterations;          // alternations over all the data
   double rms;              // root mean squared distance, file units
   double rms_pct_diag;
-  int curve_count, curve_choice; // numbers of bones tried; 0 where their number was given
-  double *
-    curve; // cross-validated error of 1, 2, ... free bones, in percent of the diagonal: on frames not used to find them
+  int curve_count, curve_choice; // numbers of bones tried; 0 if `bones` was given
+  double *curve;                 // cross-validated error of 1, 2, ... free bones, in percent of the diagonal
 } sn_rig_report;
 
 typedef struct sn_rig_result {
@@ -98,28 +97,27 @@ typedef struct sn_rig_result {
   sn_arena memory;
 } sn_rig_result;
 
-// The frames are taken as one set: several clips are rigged together by putting their frames one after the other.
+// To rig several clips together, concatenate their frames.
 sn_status sn_rig(sn_context *ctx, const sn_mesh *rest, const sn_frames *frames, const sn_rig_options *options,
                  sn_rig_result *out);
 void sn_rig_result_free(sn_rig_result *result);
 
-// The part of the joints with a parent that is inside the rest mesh (winding number above 1/2; 100 where there are none), and the
-// largest distance of one of the others to the surface. `pieces` (may be NULL): parts of the mesh that share no vertices.
+// Percentage of the non-root joints that are inside the rest mesh (winding number above 1/2; 100 if there are none), and the
+// largest distance of an outside joint to the surface. `pieces` (may be NULL): number of connected components of the mesh.
 sn_status sn_rig_joints_inside(sn_context *ctx, const sn_mesh *rest, const sn_skeleton *skeleton, double *inside_pct,
                                double *outside_pct_diag, int *pieces);
 
-// The frame from which the others are reached with the least bending: a rest pose where none is given.
+// The frame with the least total deformation to all others: the rest pose if none is given.
 int sn_rig_rest_frame(const sn_frames *frames);
 
-// Noise of vertices that is independent from frame to frame: root mean squared distances in percent of the diagonal; 0 where bending hides it.
+// Per-vertex noise, independent between frames: rms distance in percent of the diagonal; 0 if deformation hides it.
 typedef struct sn_rig_noise {
   double rest_pct_diag, frames_pct_diag;
-  int wrong_count,
-    *wrong; // frames that are not the mesh: many times farther from it, patch by patch, than the others
+  int wrong_count, *wrong; // outlier frames: their patches fit the mesh many times worse than those of other frames
 } sn_rig_noise;
 
-// Makes noisy data ready for sn_rig: a noisy rest mesh becomes the mean of all frames' patches, a wrong frame that of the good one before.
-// Data without noise stays as it is, to the bit.
+// Prepares noisy data for sn_rig: replaces a noisy rest mesh by the mean of all frames' aligned patches, and an outlier frame
+// by the last good frame. Data without noise is not changed.
 sn_status sn_rig_denoise(sn_context *ctx, sn_mesh *rest, sn_frames *frames, sn_arena *memory, sn_rig_noise *out);
 
 #pragma GCC visibility pop

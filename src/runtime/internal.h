@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the runtime's files share: messages, scratch memory, and the job that the kernels work on.
+// Internal declarations of the runtime: messages, scratch memory, and the jobs of the kernels.
 #ifndef SINEW_RUNTIME_INTERNAL_H
 #define SINEW_RUNTIME_INTERNAL_H
 
@@ -12,9 +12,9 @@
 typedef struct sn_rt_opened {
   const uint8_t *bytes;
   sn_rt_path path;
-  uint32_t wide_units;             // 1: the processor works on 512 bits at once
+  uint32_t wide_units;             // 1: the processor has 512-bit execution units
   uint64_t beside_last;            // bit b % 64: the last vertex is a neighbour in block b of shade.fans
-  uint64_t work_count, term_count; // of scratch memory: numbers of the largest pose space, and of all terms
+  uint64_t work_count, term_count; // numbers in scratch memory: of the largest pose space, and of all terms
   const void *sections[SN_SECTION_COUNT];
   uint64_t sizes[SN_SECTION_COUNT];
 } sn_rt_opened;
@@ -24,7 +24,7 @@ static inline const sn_rt_opened *sn_rt_at(const sn_rt_model *model) {
   return (const sn_rt_opened *)(const void *)model->hidden.bytes;
 }
 
-// As the functions of format.h, without a call; packed.h has them too.
+// Inlined versions of the functions of format.h, also for packed.h.
 #define sn_rt_data(model, id) (sn_rt_at(model)->sections[id])
 #define sn_rt_size(model, id) (sn_rt_at(model)->sizes[id])
 
@@ -36,55 +36,55 @@ static inline const sn_rt_opened *sn_rt_at(const sn_rt_model *model) {
 #define SN_RT_PRINTF(text, first)
 #endif
 
-// Fills `error` (unless NULL) and returns `status`. Of printf's conversions there are %s, %u, %lu and %llu.
+// Fills `error` (unless NULL) and returns `status`. Supports the conversions %s, %u, %lu and %llu.
 sn_rt_status sn_rt_fail(sn_rt_error *error, sn_rt_status status, const char *format, ...) SN_RT_PRINTF(3, 4);
 
 int sn_rt_same_text(const char *a, const char *b);
 
 // ---- scratch memory -------------------------------------------------------------------------------------------------
 
-// Where the terms of an entry of correct.terms begin, and whether they differ from the last frame's.
+// Index of the first term of an entry of correct.terms, and whether its terms differ from the last frame's.
 typedef struct sn_rt_term_group {
   uint32_t first, changed;
 } sn_rt_term_group;
 
-// What sn_rt_palette leaves behind. The arrays lie in the caller's scratch memory, each 64-byte aligned.
+// Results of sn_rt_palette. The arrays are in the caller's scratch memory, each 64-byte aligned.
 typedef struct sn_rt_scratch {
   float *matrices;  // [palette][16]: four columns of four
   float *dualquats; // [palette][8]: real x y z w, dual x y z w
-  float *stretches; // [palette][16]: like matrices, the part that is no rigid motion
-  float *shares;    // of a linear blend: the matrices times the unit of the weights; floats: the matrices
+  float *stretches; // [palette][16]: like matrices, the non-rigid part
+  float *shares;    // for linear blends: the matrices times the unit of the weights; float weights: the matrices
   uint32_t *flags;  // SN_RT_RIGID, SN_RT_SIGNED
-  uint32_t *path;   // sn_rt_path that made the palette
-  uint32_t *stamp;  // of the model, where all of this can be continued from; else 0
+  uint32_t *path;   // sn_rt_path that computed the palette
+  uint32_t *stamp;  // of the model if the next frame can reuse these results; else 0
   float *rotations; // [joint][8]: signed quaternion, then the pose vector (joint.reference only); then values
-  float *values;    // of the correcting bases
+  float *values;    // coefficients of the corrective bases
   double *work;     // of the pose spaces: axes, then terms; of sums, floats
-  float *terms;     // that all sums share
+  float *terms;     // of all sums
   sn_rt_term_group *term_groups;
-  void *drive;              // what the drive needs for itself
-  uint8_t *moved, *rotated; // of every joint: its matrix, its row of `rotations` differ from the last frame's
-  void *staging;            // for sn_rt_evaluate; NULL where results are few
+  void *drive;              // private memory of the drive
+  uint8_t *moved, *rotated; // per joint: its matrix, its row of `rotations` differ from the last frame's
+  void *staging;            // for sn_rt_evaluate; NULL for small results
 } sn_rt_scratch;
 
 enum {
-  SN_RT_RIGID = 1, // no palette entry stretches
-  SN_RT_SIGNED = 2 // dual quaternions are on their hemispheres already: no comparison with the pivot
+  SN_RT_RIGID = 1, // all palette entries are rigid
+  SN_RT_SIGNED = 2 // signs of the dual quaternions are final: no comparison with the pivot
 };
 
 sn_rt_scratch sn_rt_scratch_at(const sn_rt_model *model, const void *memory);
 
 // ---- kernels -----------------------------------------------------------------------------------------------------------
 
-// The correct slot of a job; stored.start is NULL where there is nothing to correct.
+// The correct slot of a job; stored.start is NULL if there are no corrections.
 typedef struct sn_rt_correcting {
   sn_rt_stored_corrections stored;
   const float *values;
   int forward, limit_after;
-  int dense; // nearly all blocks have corrections: those without are not told apart
+  int dense; // nearly all blocks have corrections: all are treated as corrected
 } sn_rt_correcting;
 
-// What moves a tangent: the blended matrix; the blended rotation; the blended stretch, then the rotation.
+// What transforms a tangent: the blended matrix; the blended rotation; the blended stretch, then the rotation.
 typedef enum sn_rt_turning { SN_RT_TURN_LINEAR, SN_RT_TURN_RIGID, SN_RT_TURN_STRETCHED } sn_rt_turning;
 
 // Groups first_group .. last_group - 1 of one chunk.
@@ -97,16 +97,16 @@ typedef struct sn_rt_job {
   sn_rt_correcting correct;
   char *positions, *normals; // of the chunk's first vertex; normals may be NULL
   size_t position_stride, normal_stride;
-  int rows;   // vertices are numbered by the blocks
-  int stream; // whole blocks go past the caches: results are aligned to 32 bytes, and sn_rt_fence follows
-  // Of the kernel `tangents`, which reads the normals and does not know positions.
+  int rows;   // vertices are in the order of the blocks
+  int stream; // streaming stores of whole blocks: results are aligned to 32 bytes, and sn_rt_fence follows
+  // For the kernel `tangents`, which reads normals and no positions.
   char *tangents;
   size_t tangent_stride;
   sn_rt_turning turning;
-  const uint16_t *lanes; // where the results of a job of one block go; NULL: where skin.lanes tells
+  const uint16_t *lanes; // output positions of the lanes of a one-block job; NULL: skin.lanes
 } sn_rt_job;
 
-// Blocks first .. first + count - 1 of group `index` of a job, as a job with a group of its own, `run`.
+// A job for blocks first .. first + count - 1 of group `index`, with the separate group `run`.
 static inline sn_rt_job sn_rt_run_of(const sn_rt_job *job, uint32_t index, uint32_t first, uint32_t count,
                                      sn_rt_group *run) {
   sn_rt_job part = *job;
@@ -118,7 +118,7 @@ static inline sn_rt_job sn_rt_run_of(const sn_rt_job *job, uint32_t index, uint3
   return part;
 }
 
-// One per blend; `stretched` and `stretched_centres` for a palette that is not rigid.
+// One kernel per blend; `stretched` and `stretched_centres` for non-rigid palettes.
 typedef void (*sn_rt_kernel)(const sn_rt_job *job);
 
 // Blocks first_block .. last_block - 1 of the shade slot `recompute`.
@@ -127,7 +127,7 @@ typedef struct sn_rt_shade_job {
   const void *fans;
   const int16_t (*own)[3][SN_RT_LANES]; // the rest file's normals, per block; NULL: the computed ones
   uint32_t index_bytes;                 // 2 or 4
-  uint32_t last_vertex;                 // lanes beyond it compute its normal again
+  uint32_t last_vertex;                 // lanes after it repeat its normal
   uint64_t beside_last;                 // as in sn_rt_opened
   uint32_t first_block, last_block;
   const char *positions; // of all vertices
@@ -145,32 +145,32 @@ static inline size_t sn_rt_rotreg_apart(uint32_t columns) {
 typedef struct sn_rt_rotreg_job {
   const sn_rt_rotreg_block *blocks; // predictors, eight at a time; NULL for the drive `torque`
   const sn_rt_torque_block *pairs;  // its predictors
-  float (*blends)[2];               // per joint, and one more for bones without a torque: f_r, f_s
-  const float *solve;               // C, in blocks of 32 rows; NULL: it is packed
+  float (*blends)[2];               // f_r, f_s per joint, and one more for bones without a torque
+  const float *solve;               // C, in blocks of 32 rows; NULL: packed
   sn_rt_packed_solve packed;
   uint32_t joint_count, bone_count;
-  float (*rotations)[8]; // per joint: rotation as a quaternion, its logarithm as seen from the base, 0
+  float (*rotations)[8]; // per joint: rotation as a quaternion, its logarithm relative to the base, 0
   float *gradients;      // [3 keys][4]: columns of the key gradients
   float *matrices;       // the palette: joints, then proxy bones
   float *inputs; // [2][3][sn_rt_rotreg_apart]: X of T' = C X by coordinate, and the same with a packed block's scales
-  // For every eight keys, then for every eight joints: whether they changed since the last frame (NULL: all did), and the parts of
-  // the solve that are theirs, [block][such an eight][3][32] (NULL: they are not kept).
+  // For every eight keys, then every eight joints: whether they changed since the last frame (NULL: all did), and their partial
+  // sums of the solve, [block][eight][3][32] (NULL: not stored).
   const uint8_t *stale;
   float *parts;
   uint8_t *rotated; // per joint: whether its row of `rotations` changed
   int wide;         // AVX-512: the solve with vectors of 512 bits
 } sn_rt_rotreg_job;
 
-// What a drive may take from the last frame.
+// Results of the last frame that a drive may reuse.
 typedef struct sn_rt_keeping {
-  int keep;               // for the next frame
-  const uint8_t *moved;   // joints whose matrices differ from the last frame's; NULL: nothing was kept
-  const float *rotations; // of this frame: as in sn_rt_scratch
+  int keep;               // store results for the next frame
+  const uint8_t *moved;   // joints whose matrices differ from the last frame's; NULL: nothing was stored
+  const float *rotations; // of this frame, as in sn_rt_scratch
 } sn_rt_keeping;
 
 typedef void (*sn_rt_rotreg_kernel)(const sn_rt_rotreg_job *job);
 
-// Values of bases: the sums of a row of terms times rows of a mix.
+// Coefficients of bases: products of a row of terms with the rows of a mix matrix.
 typedef struct sn_rt_mix_job {
   const float *terms; // ends with zeros up to a multiple of eight
   const float *mix;   // [basis_count][count]
@@ -229,22 +229,22 @@ enum { SN_RT_IS_BASIC = 0 };
 #define SN_RT_INLINE __forceinline
 #endif
 
-// Whether floats have the same bits; memcmp is more than the runtime asks of its surroundings.
+// Whether floats have the same bits. The runtime may not depend on memcmp.
 static inline int sn_rt_same(const float *a, const float *b, uint32_t count) {
   uint32_t x, y, differ = 0;
   for (uint32_t n = 0; n < count; n++) memcpy(&x, a + n, sizeof x), memcpy(&y, b + n, sizeof y), differ |= x ^ y;
   return !differ;
 }
 
-// Copies past the caches where this machine can.
+// Copies with streaming stores, if this machine has them.
 int sn_rt_can_stream(void);
 void sn_rt_stream(void *to, const void *from, size_t size);
-// After stores past the caches, so that other threads see them.
+// Makes streaming stores visible to other threads.
 void sn_rt_fence(void);
 static inline size_t sn_rt_staged_bytes(uint32_t count) { return (12 * (size_t)count + 63) / 64 * 64; }
 
 sn_rt_path sn_rt_best_path(void);
-// Whether the processor has AVX-512 and works on all 512 bits of a vector at once.
+// Whether the processor has AVX-512 with 512-bit execution units.
 int sn_rt_has_wide_units(void);
 const sn_rt_kernels *sn_rt_kernels_of(sn_rt_path path);
 
@@ -254,20 +254,20 @@ const sn_rt_kernels *sn_rt_kernels_of(sn_rt_path path);
 uint64_t sn_rt_value_count(const sn_rt_model *model);
 uint64_t sn_rt_find_work_count(const sn_rt_model *model);
 uint64_t sn_rt_term_floats(const sn_rt_model *model);    // terms, then groups of terms
-uint64_t sn_rt_function_terms(const sn_rt_model *model); // most terms that functions of one group are sums of
+uint64_t sn_rt_function_terms(const sn_rt_model *model); // maximum number of terms that functions of one group sum
 uint64_t sn_rt_find_term_count(const sn_rt_model *model);
 uint64_t sn_rt_term_work(const sn_rt_model *model); // floating-point operations of terms and sums
 
-// The joints' signed quaternions and pose vectors, and (where `again`) which changed since the last frame; `state` may be NULL.
+// The joints' signed quaternions and pose vectors, and (if `again`) which changed since the last frame; `state` may be NULL.
 void sn_rt_make_local_rotations(const sn_rt_model *model, const float (*joints)[12], float *state,
                                 const sn_rt_scratch *scratch, int again);
-// The values of the correcting bases; those of pose spaces that nothing moves in stay where `again`.
+// Coefficients of the corrective bases; with `again`, pose spaces whose joints have not moved keep the last frame's.
 void sn_rt_make_values(const sn_rt_model *model, const sn_rt_scratch *scratch, int again);
 sn_rt_correcting sn_rt_new_correcting(const sn_rt_model *model, const sn_rt_scratch *scratch);
 
-// Bytes of scratch memory, which may be more than this machine can address.
+// Bytes of scratch memory, possibly more than the machine can address.
 uint64_t sn_rt_scratch_need(const sn_rt_model *model);
-// Fills in the memory and work figures of model->info.
+// Fills in bytes_read, flops and scratch_size of model->info.
 void sn_rt_count_work(sn_rt_model *model);
 
 #endif

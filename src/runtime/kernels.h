@@ -53,7 +53,7 @@ SN_RT_LOOPS(linear, blending_linear, 1)
 SN_RT_LOOPS(dualquat, blending_dualquat, 1)
 SN_RT_LOOPS(centres, blending_centres, 0)
 
-// Blocks from `from` on that have corrections, or have none, as the first of them; at most to the end of the group.
+// End of the run of blocks from `from` on that all have corrections, or all have none, within the group.
 static uint32_t alike_from(const sn_rt_job *job, const sn_rt_group *g, uint32_t from) {
   const uint32_t *start = job->correct.stored.start + g->first_block;
   uint32_t end = from + 1;
@@ -66,13 +66,13 @@ static int has_corrections(const sn_rt_job *job, const sn_rt_group *g, uint32_t 
   return start[0] != start[1];
 }
 
-// Which of the two loops a block takes depends on the block alone, so that ranges give what the whole gives.
+// The choice of loop depends on the block only, so that a range gives the same bits as the whole.
 static void run_part(sn_rt_job part, int corrected, const sn_rt_kernel loops[2]) {
   if (!corrected) part.correct.stored.start = NULL;
   loops[corrected](&part);
 }
 
-// A group of which some blocks have corrections: every run of blocks as a group of its own.
+// A group of which some blocks have corrections: every run of blocks as a separate group.
 static void by_runs(const sn_rt_job *job, uint32_t index, const sn_rt_kernel loops[2]) {
   const sn_rt_group *g = job->skin.groups + index;
   for (uint32_t b = 0, end; b < g->block_count; b = end) {
@@ -83,7 +83,7 @@ static void by_runs(const sn_rt_job *job, uint32_t index, const sn_rt_kernel loo
   }
 }
 
-// loops[1] for blocks with corrections, loops[0] for others: groups that are all of one kind go together.
+// loops[1] for blocks with corrections, loops[0] for others. Consecutive groups of one kind are one job.
 static void by_corrections(const sn_rt_job *job, const sn_rt_kernel loops[2]) {
   for (uint32_t index = job->first_group, end; index < job->last_group; index = end) {
     const sn_rt_group *g = job->skin.groups + index;
@@ -115,7 +115,7 @@ static void linear(const sn_rt_job *job) {
     loops[job->correct.stored.start != NULL](job);
 }
 
-// Dual quaternions gain nothing from that.
+// Separating corrected blocks does not speed up dual quaternions.
 static void dualquat(const sn_rt_job *job) {
   int normals = job->normals != NULL, kind = kind_of(job);
   (job->correct.stored.start ? dualquat_loops_1 : dualquat_loops_0)[normals][kind](job);

@@ -17,7 +17,7 @@ _Static_assert(sizeof(sn_rt_correct_entry) == 12, "a correction's entry is 12 by
 _Static_assert(sizeof(sn_rt_packed_entry) == 8, "a packed correction's entry is 8 bytes in the file");
 _Static_assert(sizeof(sn_rt_opened) <= sizeof(((sn_rt_model *)0)->hidden), "sn_rt_model has room for every section");
 
-// What the checks share. `header` is a copy.
+// State of the checks. `header` is a copy.
 typedef struct reader {
   const uint8_t *bytes;
   uint64_t size;
@@ -58,7 +58,7 @@ static sn_rt_status check_slots(reader *r) {
   const struct {
     const char *slot, *name;
     unsigned value;
-    int known, basic; // whether a runtime has it, and a basic one
+    int known, basic; // whether the full runtime supports it; whether a basic build does
   } slots[] = {
     {"drive", sn_rt_drive_name(h->drive), h->drive, h->drive <= SN_RT_DRIVE_HELPERS, basic_drive},
     {"correct", sn_rt_correct_name(h->correct), h->correct, h->correct <= SN_RT_CORRECT_EIGEN, !h->correct},
@@ -144,7 +144,7 @@ static sn_rt_status check_counts(reader *r) {
   return SN_RT_OK;
 }
 
-// A section that nothing asks for would be unchecked, and could be meant for somebody who does not check either.
+// Rejects sections that no check has read: their contents are unverified.
 static sn_rt_status check_unused(const sn_rt_checker *c) {
   for (int id = 0; id < SN_SECTION_COUNT; id++)
     if (sn_rt_data(c->model, id) && !(c->used >> id & 1))
@@ -180,8 +180,7 @@ static void fill_info(reader *r) {
   info->section_count = h->section_count, info->bytes = h->file_size;
 }
 
-// Memory that evaluating asks for is a small multiple of the file: models as Sinew writes them need less than a third of
-// this, 28 times the file at most (joints with dual quaternions and nothing else).
+// Limits scratch memory to a multiple of the file size, so that a small hostile file cannot request a large allocation.
 enum { most_scratch_ratio = 64, scratch_allowance = 1 << 16 };
 
 static sn_rt_status check_scratch(reader *r) {

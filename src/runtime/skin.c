@@ -7,7 +7,7 @@
 
 // ---- ranges -----------------------------------------------------------------------------------------------------------------
 
-// What a job of this model begins with: everything but where results go.
+// A job of this model without its outputs.
 static sn_rt_job new_job(const sn_rt_model *model, const void *scratch) {
   sn_rt_scratch at = sn_rt_scratch_at(model, scratch);
   sn_rt_job job = {.skin = sn_rt_stored_of(model),
@@ -17,7 +17,7 @@ static sn_rt_job new_job(const sn_rt_model *model, const void *scratch) {
                    .scratch = at,
                    .rows = sn_rt_data(model, SN_SECTION_MESH_ORDER) != NULL,
                    .correct = sn_rt_new_correcting(model, &at)};
-  // Models that recompute normals may have none of the rest pose: the pointer goes along with that of the positions, unread.
+  // Models that recompute normals may have no rest normals: any valid pointer, which is not read.
   if (!job.skin.normals) job.skin.normals = job.skin.rest;
   return job;
 }
@@ -29,14 +29,14 @@ static sn_rt_kernel kernel_for(const sn_rt_model *model, const sn_rt_job *job, c
   return rigid ? kernels->centres : kernels->stretched_centres;
 }
 
-// What is asked for of a chunk.
+// The requested part of a chunk.
 typedef struct request {
   const sn_rt_output *output;
   sn_rt_kernel kernel;
-  void (*whole)(const sn_rt_job *chunk, const struct request *r); // for a chunk of which all vertices are asked for
+  void (*whole)(const sn_rt_job *chunk, const struct request *r); // for chunks with all vertices requested
   uint32_t first_block, end_block; // only blocks first_block .. end_block - 1; 0 and 0: all
   uint32_t begin, end;             // vertices of the chunk
-  int far_away;                    // results are not in the caches
+  int far_away;                    // outputs are not in the caches
 } request;
 
 static int in_range(const request *r, size_t block) {
@@ -84,8 +84,8 @@ static void put_vertex(const sn_rt_job *chunk, const request *r, uint32_t vertex
   if (r->output->bounds) hold(r->output->bounds, from->positions[lane]);
 }
 
-// Every block with a vertex that is wanted is evaluated into a buffer, for ranges within a chunk and for halves. Normals that
-// tangents need are read of the range only.
+// For ranges within a chunk and half-precision outputs: evaluates every block with a requested vertex into a buffer. The normals
+// for tangents are read within the range only.
 static void skin_part(const sn_rt_job *chunk, const request *r) {
   static const uint16_t in_order[SN_RT_LANES] = {0, 1, 2, 3, 4, 5, 6, 7};
   block_results out = {0};
@@ -111,7 +111,7 @@ static void skin_part(const sn_rt_job *chunk, const request *r) {
   }
 }
 
-// The first block of `from` .. end - 1 that is not as `wanted` says, or `end`.
+// The first block of `from` .. end - 1 whose mask bit differs from `wanted`, or `end`.
 static size_t run_end(const request *r, size_t from, size_t end, uint32_t wanted) {
   const uint32_t *blocks = r->output->blocks;
   while (from < end && !in_range(r, from)) {
@@ -138,7 +138,7 @@ static void hold_blocks(const sn_rt_job *chunk, const request *r, size_t block, 
     }
 }
 
-// Blocks first .. end - 1 of all, which are of one group.
+// Evaluates blocks first .. end - 1 (indices of the whole model), all of one group.
 static void skin_run(const sn_rt_job *chunk, const request *r, uint32_t index, size_t first, size_t end) {
   sn_rt_group run;
   uint32_t skipped = (uint32_t)first - chunk->skin.groups[index].first_block;
@@ -152,7 +152,7 @@ static int all_wanted(const sn_rt_group *g, const request *r) {
   return run_end(r, g->first_block, end, 1) == end;
 }
 
-// Groups of which all blocks are wanted go together; of others, every run of wanted blocks.
+// Consecutive groups with all blocks requested are one job; of others, every run of requested blocks is.
 static void skin_blocks(const sn_rt_job *chunk, const request *r) {
   const sn_rt_group *groups = chunk->skin.groups;
   for (uint32_t index = chunk->first_group, last; index < chunk->last_group; index = last) {
@@ -175,8 +175,8 @@ static void skin_blocks(const sn_rt_job *chunk, const request *r) {
   }
 }
 
-// Blocks scatter their results, which no processor predicts: they are prefetched where results of several chunks leave the caches
-// before they are written again. Results of one chunk, and rows of vertices numbered by the blocks, need none.
+// Blocks scatter their results, which hardware prefetchers cannot predict: prefetches the outputs if they exceed the caches. Not
+// needed for a single chunk or for vertices in the order of the blocks.
 static void prefetch(const char *results, size_t size) {
 #if defined(__GNUC__)
   enum { line = 64 };
@@ -188,8 +188,8 @@ static void prefetch(const char *results, size_t size) {
 
 static int is_aligned(const char *results) { return (uintptr_t)results % 32 == 0; }
 
-// All of a chunk. Where results are to go past the caches, whole blocks do so where they lie in a row, and others are put
-// together in the staging memory first.
+// Evaluates a whole chunk. With staging memory: streaming stores if blocks are contiguous in the output; otherwise results are
+// assembled in the staging memory and copied.
 static void skin_chunk(const sn_rt_job *chunk, const request *r) {
   sn_rt_job job = *chunk;
   int side_by_side = chunk->position_stride == 12 && (!chunk->normals || chunk->normal_stride == 12);
@@ -214,13 +214,13 @@ static void skin_chunk(const sn_rt_job *chunk, const request *r) {
 
 // ---- arguments --------------------------------------------------------------------------------------------------------
 
-// Bytes from one vertex to the next; 0 for a stride that does not hold so many numbers.
+// Bytes from one vertex to the next; 0 for an invalid stride.
 static size_t stride_of(size_t given, size_t numbers, int half) {
   size_t size = half ? sizeof(uint16_t) : sizeof(float);
   return !given ? numbers * size : given < numbers * size || given % size ? 0 : given;
 }
 
-// Strides of a job, and what skin, normals and tangents ask of their arguments.
+// Sets the strides of a job, and checks the arguments common to skin, normals and tangents.
 static sn_rt_status check_arguments(const sn_rt_model *model, const sn_rt_output *output, uint32_t first,
                                     uint32_t count, sn_rt_job *job, sn_rt_error *error) {
   if (!sn_rt_at(model)->bytes) return sn_rt_fail(error, SN_RT_BAD_ARGUMENT, "the model is not open");
@@ -244,7 +244,7 @@ static sn_rt_status check_positions(const sn_rt_model *model, const sn_rt_output
   return SN_RT_OK;
 }
 
-// The rest of a job with the palette in `scratch`, whose kernels are given back; NULL where there is none.
+// Completes a job with the palette in `scratch`, and returns its kernels; NULL if there is no palette.
 static const sn_rt_kernels *begin_job(const sn_rt_model *model, const void *scratch, sn_rt_job *job,
                                       sn_rt_error *error) {
   if (!scratch) return sn_rt_fail(error, SN_RT_BAD_ARGUMENT, "there is no scratch memory"), NULL;

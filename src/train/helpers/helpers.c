@@ -98,32 +98,16 @@ static double rms_residual(const sn_helper_solve *s) {
 
 // ---- the alternation --------------------------------------------------------------------------------
 
-static sn_status move_all(sn_helper_solve *s, int *rows, double *weights) {
-  sn_status status = SN_OK;
-  for (int h = 0; status == SN_OK && h < s->placed_count; h++) {
-    int count = 0;
-    for (int n = 0; n < s->sample_count; n++)
-      for (int q = 0; q < s->influences; q++) {
-        size_t at = (size_t)s->sample[n] * (size_t)s->influences + (size_t)q;
-        if (s->skin.joints[at] != s->joint_count + h || !(s->skin.weights[at] > 0)) continue;
-        rows[count] = n, weights[count++] = s->skin.weights[at];
-      }
-    status = sn_helper_move(s, h, count, rows, weights);
-  }
-  return status;
-}
-
 static sn_status alternate(sn_helper_solve *s) {
-  int *rows = SN_NEW(s->ctx, s->memory, int, s->sample_count);
-  double *weights = SN_NEW(s->ctx, s->memory, double, s->sample_count);
-  sn_status status = rows && weights ? SN_OK : s->ctx->error.status;
+  sn_status status = SN_OK;
   for (int round = 0; status == SN_OK && round < rounds; round++) {
     if (!sn_progress(s->ctx, "moving helpers", (double)round / rounds)) return s->ctx->error.status;
     int left = s->helper_count - s->placed_count;
     if (left > 0) status = sn_helpers_seed(s, round < SN_HELPER_HALVINGS ? (left + 1) / 2 : left);
     if (status == SN_OK) status = sn_helpers_weigh(s, false);
     sn_helpers_residuals(s, &s->skin);
-    for (int n = 0; status == SN_OK && n < sweeps; n++) status = move_all(s, rows, weights);
+    for (int n = 0; status == SN_OK && n < sweeps * s->placed_count; n++)
+      status = sn_helper_move(s, n % s->placed_count, NULL);
   }
   s->worth = worth * squared_residual(s) / s->sample_count;
   if (status == SN_OK) status = sn_helpers_weigh(s, true);

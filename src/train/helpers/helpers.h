@@ -71,8 +71,9 @@ static inline double sn_helper_feature_scale(int term) { return term < 3 ? 1 : 0
 
 // Places and parents of `count` more helpers: clusters of similar residuals.
 sn_status sn_helpers_seed(sn_helper_solve *s, int count);
-// The motion of helper h, from the residuals of `count` vertices of the sample (`rows`) that have these weights on it.
-sn_status sn_helper_move(sn_helper_solve *s, int h, int count, const int *rows, const double *weights);
+// The motion of helper h, from the residuals of the vertices with weight on it. `owner` (may be NULL): its first motion, as if the
+// vertices of its cluster, h - placed_count, gave it the weight of its parent.
+sn_status sn_helper_move(sn_helper_solve *s, int h, const int *owner);
 // Channels and matrices of helper h in all frames, by its functions. `bounded`: within its range, as the runtime has them.
 void sn_helper_apply(sn_helper_solve *s, int h, bool bounded);
 // Weights on joints and helpers: of the sample, or of all vertices.

@@ -11,12 +11,10 @@ enum { most_rounds = 12 };
 
 typedef sn_helper_clusters clusters;
 
-static int main_joint(const sn_skin *skin, int i) { return skin->joints[(size_t)i * (size_t)skin->influences]; }
-
 static void fill_points(const sn_helper_solve *s, clusters *c) {
   for (int n = 0; n < s->sample_count; n++) {
     float *to = c->points + (size_t)n * (size_t)c->dims;
-    int joint = main_joint(&s->base, s->sample[n]);
+    int joint = s->base.joints[(size_t)s->sample[n] * (size_t)s->base.influences]; // of the largest weight
     for (int f = 0; f < s->frame_count; f++, to += 3) {
       sn_vec3 r = sn_vec3_from(s->residuals[(size_t)f * (size_t)s->sample_count + (size_t)n]);
       r = sn_mat3_apply(s->inverses[(size_t)f * (size_t)s->joint_count + (size_t)joint], r);
@@ -127,32 +125,16 @@ static void place_helper(const sn_helper_solve *s, const clusters *c, int k, dou
     if (weights[j] > weights[h->parent]) h->parent = j;
 }
 
-// First motions: as if the vertices of the cluster gave the helper the weight of its parent.
-static sn_status first_motion(sn_helper_solve *s, const clusters *c, int k, int *rows, double *weights) {
-  int count = 0;
-  for (int n = 0; n < s->sample_count; n++) {
-    size_t row = (size_t)s->sample[n] * (size_t)s->base.influences;
-    if (c->owner[n] != k) continue;
-    for (int q = 0; q < s->base.influences; q++)
-      if (s->base.joints[row + (size_t)q] == s->helpers[s->placed_count + k].parent &&
-          s->base.weights[row + (size_t)q] > 0)
-        rows[count] = n, weights[count++] = s->base.weights[row + (size_t)q];
-  }
-  return sn_helper_move(s, s->placed_count + k, count, rows, weights);
-}
-
 sn_status sn_helpers_seed(sn_helper_solve *s, int count) {
   sn_arena scratch = sn_arena_new(s->ctx);
   clusters c = {.dims = 3 * s->frame_count + 3, .count = count, .point_count = s->sample_count};
-  size_t points = (size_t)s->sample_count;
-  c.points = SN_NEW(s->ctx, &scratch, float, points *(size_t)c.dims);
-  int *rows = SN_NEW(s->ctx, &scratch, int, points);
-  double *numbers = SN_NEW(s->ctx, &scratch, double, points + (size_t)s->joint_count);
-  sn_status status = c.points && rows && numbers ? SN_OK : s->ctx->error.status;
+  c.points = SN_NEW(s->ctx, &scratch, float, (size_t)s->sample_count *(size_t)c.dims);
+  double *weights = SN_NEW(s->ctx, &scratch, double, s->joint_count);
+  sn_status status = c.points && weights ? SN_OK : s->ctx->error.status;
   if (status == SN_OK) fill_points(s, &c);
   if (status == SN_OK) status = sn_helper_cluster(s->ctx, &scratch, &c, s->diagonal);
-  for (int k = 0; status == SN_OK && k < c.count; k++) place_helper(s, &c, k, numbers);
-  for (int k = 0; status == SN_OK && k < c.count; k++) status = first_motion(s, &c, k, rows, numbers);
+  for (int k = 0; status == SN_OK && k < c.count; k++) place_helper(s, &c, k, weights);
+  for (int k = 0; status == SN_OK && k < c.count; k++) status = sn_helper_move(s, s->placed_count + k, c.owner);
   s->placed_count += count;
   sn_arena_free(&scratch);
   return status;

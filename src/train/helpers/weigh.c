@@ -44,14 +44,10 @@ static void find_entries(const sn_helper_solve *s, vertex *v) {
   for (int h = 0; h < s->placed_count; h++) {
     if (!is_relevant(s, v, joints, s->helpers[h].parent)) continue;
     sn_vec3 d = sn_vec3_sub(rest, sn_vec3_from(s->helpers[h].centre));
-    double away = sn_vec3_dot(d, d);
-    int k = v->count < SN_SIMPLEX_MAX ? v->count++ : away < far[SN_SIMPLEX_MAX - 1] ? SN_SIMPLEX_MAX - 1 : -1;
-    if (k < 0) continue;
-    for (; k > joints && far[k - 1] > away; k--)
-      far[k] = far[k - 1], v->entries[k] = v->entries[k - 1], v->joint[k] = v->joint[k - 1];
-    far[k] = away, v->entries[k] = s->joint_count + h, v->joint[k] = s->helpers[h].parent;
+    v->count = joints + sn_least_enter(SN_SIMPLEX_MAX - joints, v->count - joints, sn_vec3_dot(d, d),
+                                       s->joint_count + h, far, v->entries + joints);
   }
-  for (int k = joints; k < v->count; k++) v->prior[k] = 0;
+  for (int k = joints; k < v->count; k++) v->joint[k] = s->helpers[v->entries[k] - s->joint_count].parent;
 }
 
 static double fill(const sn_helper_solve *s, const vertex *v, sn_simplex *q) {

@@ -33,7 +33,8 @@ typedef struct sn_face_solve {
   double *energies; // of the targets, squared
   sn_skin skin;     // of the sample
   int bone_count;   // so far; bone 0 does not move
-  double (*centres)[3], diagonal, mean_energy;
+  float (*centres)[3];
+  double diagonal, mean_energy;
   double *x;    // bone, shape, channel: D_hs about the centre
   float *moves; // bone, shape or mean mixture: the matrix of D_hs, three rows of four
   bool *kept;   // shape, bone, channel: numbers that may differ from 0; NULL: all
@@ -43,14 +44,6 @@ static inline size_t sn_face_dims(const sn_face_solve *s) { return 3 * (size_t)(
 
 static inline double *sn_face_x(const sn_face_solve *s, int bone, int shape) {
   return s->x + ((size_t)bone * (size_t)s->shape_count + (size_t)shape) * SN_FACE_CHANNELS;
-}
-
-// Of a point at u from the centre: what the channels move it by.
-static inline void sn_face_jacobian(const float p[3], const double centre[3], double out[3][SN_FACE_CHANNELS]) {
-  double x = (double)p[0] - centre[0], y = (double)p[1] - centre[1], z = (double)p[2] - centre[2];
-  const double full[3][SN_FACE_CHANNELS] = {
-    {1, 0, 0, 0, z, -y, x, 0, 0}, {0, 1, 0, -z, 0, x, 0, y, 0}, {0, 0, 1, y, -x, 0, 0, 0, z}};
-  memcpy(out, full, sizeof full);
 }
 
 // The best D for the weights of the sample. `choose`: with the `numbers` that lower the error most, chosen anew.

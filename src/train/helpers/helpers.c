@@ -67,13 +67,11 @@ static sn_status new_frames(sn_helper_solve *s) {
 
 static sn_status prepare(sn_helper_solve *s, const sn_keys *keys) {
   sn_context *ctx = s->ctx;
-  sn_turn *turns = NULL;
   sn_status status = choose_frames(s, keys);
-  if (status == SN_OK) status = sn_turns_make(ctx, s->memory, s->examples, keys, &turns);
+  if (status == SN_OK) status = sn_turns_make(ctx, s->memory, s->examples, keys, &s->turns);
   if (status == SN_OK) status = sn_near_new(ctx, s->memory, &s->examples->skeleton, &s->base, &s->near);
   if (status == SN_OK) status = sn_skin_new(ctx, s->examples->rest.vertex_count, s->influences, &s->skin);
   if (status != SN_OK) return status;
-  s->turns = turns;
   s->rest = SN_NEW(ctx, s->memory, double, 3 * s->joint_count);
   s->helpers = SN_NEW(ctx, s->memory, sn_helper, s->helper_count);
   s->diagonal = sn_points_diagonal((const float(*)[3])s->examples->rest.positions, s->examples->rest.vertex_count);
@@ -85,10 +83,7 @@ static sn_status prepare(sn_helper_solve *s, const sn_keys *keys) {
 static double squared_residual(const sn_helper_solve *s) {
   double sum = 0;
   size_t count = (size_t)s->frame_count * (size_t)s->sample_count;
-  for (size_t n = 0; n < count; n++) {
-    sn_vec3 r = sn_vec3_from(s->residuals[n]);
-    sum += sn_vec3_dot(r, r);
-  }
+  for (size_t n = 0; n < count; n++) sum += sn_vec3_dot(sn_vec3_from(s->residuals[n]), sn_vec3_from(s->residuals[n]));
   return sum;
 }
 

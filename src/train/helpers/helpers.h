@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "runtime/helper.h"
+#include "solve/solve.h"
 #include "train/folds.h"
 #include "train/near.h"
 #include "train/pose_space.h"
@@ -29,7 +30,7 @@ typedef struct sn_helper_solve {
   sn_keys keys; // at most `most_frames` of the training frames
   int joint_count, frame_count, helper_count, placed_count, influences; // placed: of the helpers, so far
   int sample_count, *sample;                                            // vertices that motion is learned from
-  const sn_turn *turns;
+  sn_turn *turns;
   double *rest, *vectors; // pose vectors: of the rest pose; of every frame, minus that
   sn_folds folds;
   sn_near near;
@@ -45,9 +46,10 @@ typedef struct sn_helper_solve {
 // much as the rest of their numbers are large.
 typedef struct sn_helper_clusters {
   int dims, count, point_count;
-  float *points; // point_count * dims
-  double *means; // count * dims
-  int *owner;    // of every point
+  float *points;    // point_count * dims
+  double *means;    // count * dims
+  int *owner;       // of every point
+  double *energies; // of every point, how much it counts: its numbers but the place, squared
 } sn_helper_clusters;
 sn_status sn_helper_cluster(sn_context *ctx, sn_arena *memory, sn_helper_clusters *c, double diagonal);
 
@@ -78,6 +80,9 @@ sn_status sn_helper_move(sn_helper_solve *s, int h, const int *owner);
 void sn_helper_apply(sn_helper_solve *s, int h, bool bounded);
 // Weights on joints and helpers: of the sample, or of all vertices.
 sn_status sn_helpers_weigh(sn_helper_solve *s, bool all);
+// Minimises q with at most `influences` weights, each worth `price`, and writes them and their entries into a row of a skin.
+void sn_helper_solve_row(sn_simplex *q, const int *entries, double price, int influences, uint16_t *joints,
+                         float *weights);
 // Residuals of the sample with the present motion and weights.
 void sn_helpers_residuals(sn_helper_solve *s, const sn_skin *skin);
 

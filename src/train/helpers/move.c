@@ -7,8 +7,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "solve/solve.h"
-
 enum { channels = SN_RT_HELPER_CHANNELS, most_candidates = 12 };
 
 static const double ridge = 0.03;      // relative to the terms' mean square

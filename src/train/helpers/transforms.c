@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "solve/lapack.h"
-#include "solve/solve.h"
 
 static const double ridge = 1e-6; // relative to the diagonal, and to its mean over the bones
 
@@ -27,18 +26,27 @@ typedef struct transforms {
 
 // ---- the normal equations -----------------------------------------------------------------------------------------------------
 
+// Of a point: what the channels move it by.
+static void jacobian(const float p[3], const float centre[3], double out[3][SN_FACE_CHANNELS]) {
+  double x = (double)p[0] - (double)centre[0], y = (double)p[1] - (double)centre[1],
+         z = (double)p[2] - (double)centre[2];
+  const double full[3][SN_FACE_CHANNELS] = {
+    {1, 0, 0, 0, z, -y, x, 0, 0}, {0, 1, 0, -z, 0, x, 0, y, 0}, {0, 0, 1, y, -x, 0, 0, 0, z}};
+  memcpy(out, full, sizeof full);
+}
+
 static void add_vertex(const transforms *t, int h, int n, double weight) {
   const sn_face_solve *s = t->s;
   const float *p = s->examples->rest.positions[s->sample[n]];
   const float *target = s->targets + (size_t)n * sn_face_dims(s);
   size_t at = (size_t)n * (size_t)s->skin.influences, m = (size_t)t->m;
   double own[3][SN_FACE_CHANNELS], other[3][SN_FACE_CHANNELS];
-  sn_face_jacobian(p, s->centres[h], own);
+  jacobian(p, s->centres[h], own);
   for (int q = 0; q < s->skin.influences; q++) {
     int g = s->skin.joints[at + (size_t)q];
     double w = weight * (double)s->skin.weights[at + (size_t)q];
     if (g == 0 || g > h || !(w > 0)) continue;
-    sn_face_jacobian(p, s->centres[g], other);
+    jacobian(p, s->centres[g], other);
     for (int c = 0; c < SN_FACE_CHANNELS; c++) {
       double *row = t->a + ((size_t)(h - 1) * SN_FACE_CHANNELS + (size_t)c) * m + (size_t)(g - 1) * SN_FACE_CHANNELS;
       for (int d = 0; d < SN_FACE_CHANNELS; d++)

@@ -6,8 +6,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "solve/solve.h"
-
 // Of the prior: relative to what the frames say, and to what an influence must be worth (joints with a fifth of the weight stay).
 static const double ridge = 0.01, kept = 25;
 
@@ -70,6 +68,16 @@ static double fill(const sn_helper_solve *s, const vertex *v, sn_simplex *q) {
   return trace - sum / v->count;
 }
 
+void sn_helper_solve_row(sn_simplex *q, const int *entries, double price, int influences, uint16_t *joints,
+                         float *weights) {
+  int put = 0;
+  sn_simplex_solve_sparse(q, influences);
+  if (price > 0) sn_simplex_thin(q, price);
+  for (int k = 0; k < influences; k++) joints[k] = 0, weights[k] = 0;
+  for (int k = 0; k < q->n && put < influences; k++)
+    if (q->w[k] > 0) joints[put] = (uint16_t)entries[k], weights[put++] = (float)q->w[k];
+}
+
 static void weigh_vertex(const sn_helper_solve *s, int i, double worth) {
   vertex v = {.i = i};
   sn_simplex q;
@@ -80,17 +88,8 @@ static void weigh_vertex(const sn_helper_solve *s, int i, double worth) {
     for (int l = 0; l < v.count; l++)
       if (v.joint[k] == v.joint[l]) q.a[k][l] += mu, q.b[k] += mu * v.prior[l];
   }
-  sn_simplex_solve_sparse(&q, s->influences);
-  if (worth > 0) sn_simplex_thin(&q, worth);
   size_t row = (size_t)i * (size_t)s->skin.influences;
-  int put = 0;
-  for (int k = 0; k < s->skin.influences; k++)
-    s->skin.joints[row + (size_t)k] = 0, s->skin.weights[row + (size_t)k] = 0;
-  for (int k = 0; k < v.count && put < s->skin.influences; k++)
-    if (q.w[k] > 0) {
-      s->skin.joints[row + (size_t)put] = (uint16_t)v.entries[k];
-      s->skin.weights[row + (size_t)put++] = (float)q.w[k];
-    }
+  sn_helper_solve_row(&q, v.entries, worth, s->skin.influences, s->skin.joints + row, s->skin.weights + row);
 }
 
 static void weigh_range(void *user, int64_t begin, int64_t end, int worker) {

@@ -122,22 +122,13 @@ static void try_shape(products *p, int a, int b) {
     for (size_t c = 0; c < columns; c++) p->left[(size_t)k * columns + c] -= r[k] * p->sums[c];
 }
 
-static void fill_left(products *p, const int *vertices) {
-  double *to = p->left;
-  for (int k = 0; k < p->frame_count; k++)
-    for (int i = 0; i < p->column_count / 3; i++, to += 3) {
-      sn_vec3 d = displacement(p->s, p->frames[k], vertices[i]);
-      to[0] = d.x, to[1] = d.y, to[2] = d.z, p->squared += sn_vec3_dot(d, d);
-    }
-}
-
 // The values, then those of their squares and products that the frames show.
 static sn_status find_shapes(sn_face_solve *s) {
   sn_arena scratch = sn_arena_new(s->ctx);
   products p = {.s = s};
   int vertex_count, n = s->value_count, most;
-  int *vertices = sn_helper_spread(s->ctx, &scratch, s->examples->rest.vertex_count, tried, &vertex_count);
-  p.frames = sn_helper_spread(s->ctx, &scratch, s->keys->count, tried, &p.frame_count);
+  int *vertices = sn_spread(s->ctx, &scratch, s->examples->rest.vertex_count, tried, &vertex_count);
+  p.frames = sn_spread(s->ctx, &scratch, s->keys->count, tried, &p.frame_count);
   p.column_count = 3 * vertex_count, most = n + p.frame_count;
   s->shapes = sn_arena_alloc(s->ctx, s->memory, (size_t)most, sizeof *s->shapes);
   s->factors = SN_NEW(s->ctx, s->memory, double, most);
@@ -145,7 +136,10 @@ static sn_status find_shapes(sn_face_solve *s) {
   p.basis = SN_NEW(s->ctx, &scratch, double, (size_t)p.frame_count *(size_t)p.frame_count);
   p.sums = SN_NEW(s->ctx, &scratch, double, p.column_count);
   bool ready = vertices && p.frames && s->shapes && s->factors && p.left && p.basis && p.sums;
-  if (ready) fill_left(&p, vertices);
+  for (int n = 0; ready && n < p.frame_count * vertex_count; n++) {
+    sn_vec3 d = displacement(s, p.frames[n / vertex_count], vertices[n % vertex_count]);
+    p.left[3 * n] = d.x, p.left[3 * n + 1] = d.y, p.left[3 * n + 2] = d.z, p.squared += sn_vec3_dot(d, d);
+  }
   for (int a = 0; ready && a < n; a++) try_shape(&p, a, -1);
   for (int apart = 0; ready && apart < n; apart++)
     for (int a = 0; a + apart < n; a++) try_shape(&p, a, a + apart);
@@ -218,9 +212,9 @@ static sn_status prepare(sn_face_solve *s, sn_train_report *report) {
   if (status == SN_OK) status = find_unposed(s);
   if (status == SN_OK) status = find_shapes(s);
   if (status == SN_OK) status = find_regression(s);
-  s->sample = sn_helper_spread(ctx, s->memory, rest->vertex_count, most_sample, &s->sample_count);
+  s->sample = sn_spread(ctx, s->memory, rest->vertex_count, most_sample, &s->sample_count);
   if (status == SN_OK && !s->sample) status = ctx->error.status;
-  if (status == SN_OK) status = sn_skin_new(ctx, s->sample_count, s->options->influences, &s->skin);
+  if (status == SN_OK) status = sn_skin_new(ctx, s->sample_count, s->options->skin.influences, &s->skin);
   if (status != SN_OK) return status;
   s->bone_count = 1;
   size_t bones = (size_t)s->options->helpers + 1, shapes = (size_t)s->shape_count;
@@ -266,8 +260,9 @@ static void find_residual(const sn_face_solve *s, const vertex *v) {
   size_t dims = sn_face_dims(s);
   memcpy(v->residual, v->target, dims * sizeof *v->residual);
   for (int k = 0; k < s->skin.influences; k++) {
+    if (!(v->weights[k] > 0)) continue;
     const float *motion = v->motions + (size_t)v->bones[k] * dims;
-    for (size_t d = 0; v->weights[k] > 0 && d < dims; d++) v->residual[d] -= v->weights[k] * motion[d];
+    for (size_t d = 0; d < dims; d++) v->residual[d] -= v->weights[k] * motion[d];
   }
 }
 
@@ -539,7 +534,7 @@ static sn_status solve(sn_face_solve *s, sn_plan *plan, sn_train_report *report)
   return describe(s, plan, report);
 }
 
-sn_status sn_faces_train(sn_context *ctx, const sn_face_options *options, const sn_examples *examples,
+sn_status sn_faces_train(sn_context *ctx, const sn_helpers_options *options, const sn_examples *examples,
                          const sn_keys *keys, sn_plan *plan, sn_train_report *report) {
   if (examples->skeleton.joint_count > 1)
     return sn_fail(

@@ -11,17 +11,12 @@
 
 enum { SN_FACE_CHANNELS = SN_RT_LINEAR_CHANNELS };
 
-typedef struct sn_face_options {
-  int helpers, influences;
-  int numbers; // of all D_hs together; 0: no limit
-} sn_face_options;
-
 typedef struct sn_face_solve {
   sn_context *ctx;
   sn_arena *memory;
   const sn_examples *examples;
   const sn_keys *keys;
-  const sn_face_options *options;
+  const sn_helpers_options *options;
   int value_count, *values;      // those that change
   float (*ranges)[2];            // of these; v is the value minus that of the rest mesh, over the length of its range
   int shape_count, (*shapes)[2]; // a value each, then products of two; -1: 1
@@ -50,7 +45,7 @@ static inline double *sn_face_x(const sn_face_solve *s, int bone, int shape) {
 sn_status sn_face_transforms(sn_face_solve *s, bool choose);
 
 // The method for examples with values, without a skeleton or with one joint.
-sn_status sn_faces_train(sn_context *ctx, const sn_face_options *options, const sn_examples *examples,
+sn_status sn_faces_train(sn_context *ctx, const sn_helpers_options *options, const sn_examples *examples,
                          const sn_keys *keys, sn_plan *plan, sn_train_report *report);
 
 #endif

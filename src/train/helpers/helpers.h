@@ -10,6 +10,7 @@
 #include "train/folds.h"
 #include "train/near.h"
 #include "train/pose_space.h"
+#include "train/skin/base.h"
 #include "train/train.h"
 
 // Halvings: rounds that place half of the helpers that are left, on the residual of those before.
@@ -52,9 +53,6 @@ typedef struct sn_helper_clusters {
   double *energies; // of every point, how much it counts: its numbers but the place, squared
 } sn_helper_clusters;
 sn_status sn_helper_cluster(sn_context *ctx, sn_arena *memory, sn_helper_clusters *c, double diagonal);
-
-// Every so many of `count`, at most `most`.
-int *sn_helper_spread(sn_context *ctx, sn_arena *memory, int count, int most, int *chosen);
 
 // Numbers the palette entries that have weight, and the first `kept`, anew; -1: dropped. Returns how many there are.
 int sn_helper_number(const sn_skin *skin, int kept, int count, int *new_of);

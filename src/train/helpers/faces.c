@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "solve/lapack.h"
-#include "solve/solve.h"
 
 enum { most_sample = 30000, tried = 256, rounds = 28, rounds_of_choice = 4 };
 
@@ -22,10 +21,21 @@ static double value_at(const sn_face_solve *s, int frame, int v) {
   return values->values[(size_t)frame * (size_t)values->count + (size_t)v] - values->rest[v];
 }
 
+// v of value a: its distance from that of the rest mesh over the length of its range.
+static double scaled(const sn_face_solve *s, int a, double distance) {
+  return distance / ((double)s->ranges[a][1] - (double)s->ranges[a][0]);
+}
+
 // v_s of a value or a product of two.
 static double feature_at(const sn_face_solve *s, int frame, int a, int b) {
-  double v = value_at(s, frame, s->values[a]) / ((double)s->ranges[a][1] - (double)s->ranges[a][0]);
+  double v = scaled(s, a, value_at(s, frame, s->values[a]));
   return b < 0 ? v : v * feature_at(s, frame, b, -1);
+}
+
+// The mean of v in its range.
+static double mean_of(const sn_face_solve *s, int a) {
+  double middle = ((double)s->ranges[a][0] + (double)s->ranges[a][1]) / 2;
+  return scaled(s, a, middle - s->examples->values.rest[s->values[a]]);
 }
 
 // The values that change and their ranges; of the others a note.
@@ -104,6 +114,7 @@ static void try_shape(products *p, int a, int b) {
   for (size_t c = 0; c < columns; c++) gain += p->sums[c] * p->sums[c];
   double before = p->squared / (count * count), after = (p->squared - gain) / ((count - 1) * (count - 1));
   if (b >= 0 && (!is_new || !(after * SN_WORTH_IT < before))) return;
+  p->s->factors[p->s->shape_count] = sqrt(6) * mean_of(p->s, a) * (b < 0 ? 1 : mean_of(p->s, b));
   p->s->shapes[p->s->shape_count][0] = a, p->s->shapes[p->s->shape_count++][1] = b;
   if (!is_new) return;
   p->squared -= gain, p->count++;
@@ -111,22 +122,13 @@ static void try_shape(products *p, int a, int b) {
     for (size_t c = 0; c < columns; c++) p->left[(size_t)k * columns + c] -= r[k] * p->sums[c];
 }
 
-static void fill_left(products *p, const int *vertices) {
-  double *to = p->left;
-  for (int k = 0; k < p->frame_count; k++)
-    for (int i = 0; i < p->column_count / 3; i++, to += 3) {
-      sn_vec3 d = displacement(p->s, p->frames[k], vertices[i]);
-      to[0] = d.x, to[1] = d.y, to[2] = d.z, p->squared += sn_vec3_dot(d, d);
-    }
-}
-
 // The values, then those of their squares and products that the frames show.
 static sn_status find_shapes(sn_face_solve *s) {
   sn_arena scratch = sn_arena_new(s->ctx);
   products p = {.s = s};
   int vertex_count, n = s->value_count, most;
-  int *vertices = sn_helper_spread(s->ctx, &scratch, s->examples->rest.vertex_count, tried, &vertex_count);
-  p.frames = sn_helper_spread(s->ctx, &scratch, s->keys->count, tried, &p.frame_count);
+  int *vertices = sn_spread(s->ctx, &scratch, s->examples->rest.vertex_count, tried, &vertex_count);
+  p.frames = sn_spread(s->ctx, &scratch, s->keys->count, tried, &p.frame_count);
   p.column_count = 3 * vertex_count, most = n + p.frame_count;
   s->shapes = sn_arena_alloc(s->ctx, s->memory, (size_t)most, sizeof *s->shapes);
   s->factors = SN_NEW(s->ctx, s->memory, double, most);
@@ -134,19 +136,13 @@ static sn_status find_shapes(sn_face_solve *s) {
   p.basis = SN_NEW(s->ctx, &scratch, double, (size_t)p.frame_count *(size_t)p.frame_count);
   p.sums = SN_NEW(s->ctx, &scratch, double, p.column_count);
   bool ready = vertices && p.frames && s->shapes && s->factors && p.left && p.basis && p.sums;
-  if (ready) fill_left(&p, vertices);
+  for (int n = 0; ready && n < p.frame_count * vertex_count; n++) {
+    sn_vec3 d = displacement(s, p.frames[n / vertex_count], vertices[n % vertex_count]);
+    p.left[3 * n] = d.x, p.left[3 * n + 1] = d.y, p.left[3 * n + 2] = d.z, p.squared += sn_vec3_dot(d, d);
+  }
   for (int a = 0; ready && a < n; a++) try_shape(&p, a, -1);
   for (int apart = 0; ready && apart < n; apart++)
     for (int a = 0; a + apart < n; a++) try_shape(&p, a, a + apart);
-  for (int f = 0; ready && f < s->shape_count; f++) {
-    s->factors[f] = sqrt(6);
-    for (int k = 0; k < 2; k++) {
-      int a = s->shapes[f][k];
-      if (a < 0) continue;
-      double low = (double)s->ranges[a][0], high = (double)s->ranges[a][1];
-      s->factors[f] *= ((low + high) / 2 - s->examples->values.rest[s->values[a]]) / (high - low);
-    }
-  }
   sn_arena_free(&scratch);
   return ready ? SN_OK : s->ctx->error.status;
 }
@@ -216,10 +212,11 @@ static sn_status prepare(sn_face_solve *s, sn_train_report *report) {
   if (status == SN_OK) status = find_unposed(s);
   if (status == SN_OK) status = find_shapes(s);
   if (status == SN_OK) status = find_regression(s);
-  s->sample = sn_helper_spread(ctx, s->memory, rest->vertex_count, most_sample, &s->sample_count);
+  s->sample = sn_spread(ctx, s->memory, rest->vertex_count, most_sample, &s->sample_count);
   if (status == SN_OK && !s->sample) status = ctx->error.status;
-  if (status == SN_OK) status = sn_skin_new(ctx, s->sample_count, s->options->influences, &s->skin);
+  if (status == SN_OK) status = sn_skin_new(ctx, s->sample_count, s->options->skin.influences, &s->skin);
   if (status != SN_OK) return status;
+  s->bone_count = 1;
   size_t bones = (size_t)s->options->helpers + 1, shapes = (size_t)s->shape_count;
   s->targets = SN_NEW(ctx, s->memory, float, sn_face_dims(s) * (size_t)s->sample_count);
   s->energies = SN_NEW(ctx, s->memory, double, s->sample_count);
@@ -258,22 +255,28 @@ typedef struct vertex {
   float *weights;
 } vertex;
 
-// The bones of the present weights, then those that promise the most.
-static int find_candidates(const sn_face_solve *s, const vertex *v, sn_simplex *q, int *bones) {
+// The target minus the motion of the present weights.
+static void find_residual(const sn_face_solve *s, const vertex *v) {
   size_t dims = sn_face_dims(s);
-  int count = 0;
-  double mean = 0;
   memcpy(v->residual, v->target, dims * sizeof *v->residual);
   for (int k = 0; k < s->skin.influences; k++) {
     if (!(v->weights[k] > 0)) continue;
     const float *motion = v->motions + (size_t)v->bones[k] * dims;
     for (size_t d = 0; d < dims; d++) v->residual[d] -= v->weights[k] * motion[d];
-    q->w[count] = (double)v->weights[k], bones[count++] = v->bones[k];
   }
-  for (int k = 0; k < count; k++)
-    mean += q->w[k] * (double)dot(v->residual, v->motions + (size_t)bones[k] * dims, dims);
-  int first = count;
-  double gains[SN_SIMPLEX_MAX];
+}
+
+// The bones of the present weights, then those that promise the most.
+static int find_candidates(const sn_face_solve *s, const vertex *v, sn_simplex *q, int *bones) {
+  size_t dims = sn_face_dims(s);
+  int first = 0, count = 0;
+  double mean = 0, costs[SN_SIMPLEX_MAX];
+  find_residual(s, v);
+  for (int k = 0; k < s->skin.influences; k++) {
+    if (!(v->weights[k] > 0)) continue;
+    q->w[first] = (double)v->weights[k], bones[first++] = v->bones[k];
+    mean += (double)v->weights[k] * (double)dot(v->residual, v->motions + (size_t)v->bones[k] * dims, dims);
+  }
   for (int h = 0; h < s->bone_count; h++) {
     int k = 0;
     while (k < first && bones[k] != h) k++;
@@ -281,17 +284,15 @@ static int find_candidates(const sn_face_solve *s, const vertex *v, sn_simplex *
     const float *motion = v->motions + (size_t)h * dims;
     double slope = (double)dot(v->residual, motion, dims) - mean;
     double gain = slope > 0 ? slope * slope / ((double)dot(motion, motion, dims) + ridge * s->mean_energy) : slope;
-    k = count < SN_SIMPLEX_MAX ? count++ : gain > gains[SN_SIMPLEX_MAX - 1] ? SN_SIMPLEX_MAX - 1 : -1;
-    for (; k > first && gains[k - 1] < gain; k--) gains[k] = gains[k - 1], bones[k] = bones[k - 1];
-    if (k >= 0) gains[k] = gain, bones[k] = h;
+    count = sn_least_enter(SN_SIMPLEX_MAX - first, count, -gain, h, costs, bones + first);
   }
-  return count;
+  return first + count;
 }
 
 static void weigh_vertex(const sn_face_solve *s, const vertex *v, double least) {
   size_t dims = sn_face_dims(s);
   sn_simplex q = {0};
-  int bones[SN_SIMPLEX_MAX], put = 0;
+  int bones[SN_SIMPLEX_MAX];
   for (int h = 0; h < s->bone_count; h++) move_point(s, h, v->rest, v->motions + (size_t)h * dims);
   q.n = find_candidates(s, v, &q, bones);
   for (int k = 0; k < q.n; k++) {
@@ -301,11 +302,7 @@ static void weigh_vertex(const sn_face_solve *s, const vertex *v, double least) 
       q.a[k][l] = q.a[l][k] = (double)dot(motion, v->motions + (size_t)bones[l] * dims, dims);
     if (bones[k] > 0) q.a[k][k] += ridge * s->mean_energy;
   }
-  sn_simplex_solve_sparse(&q, s->skin.influences);
-  if (least > 0) sn_simplex_thin(&q, least);
-  for (int k = 0; k < s->skin.influences; k++) v->bones[k] = 0, v->weights[k] = 0;
-  for (int k = 0; k < q.n && put < s->skin.influences; k++)
-    if (q.w[k] > 0) v->bones[put] = (uint16_t)bones[k], v->weights[put++] = (float)q.w[k];
+  sn_helper_solve_row(&q, bones, least, s->skin.influences, v->bones, v->weights);
 }
 
 typedef struct pass {
@@ -346,12 +343,9 @@ static void measure_range(void *user, int64_t begin, int64_t end, int worker) {
   size_t dims = sn_face_dims(p->s);
   for (int64_t n = begin; n < end; n++) {
     vertex v = vertex_at(p, n, worker);
-    memcpy(v.residual, v.target, dims * sizeof *v.residual);
-    for (int k = 0; k < p->s->skin.influences; k++) {
-      if (!(v.weights[k] > 0)) continue;
-      move_point(p->s, v.bones[k], v.rest, v.motions);
-      for (size_t d = 0; d < dims; d++) v.residual[d] -= v.weights[k] * v.motions[d];
-    }
+    for (int k = 0; k < p->s->skin.influences; k++)
+      move_point(p->s, v.bones[k], v.rest, v.motions + (size_t)v.bones[k] * dims);
+    find_residual(p->s, &v);
     p->sums[n] = 0;
     for (size_t d = 0; d < dims; d++) p->sums[n] += (double)v.residual[d] * (double)v.residual[d];
     if (!p->residuals) continue;
@@ -377,10 +371,9 @@ static void set_moves(sn_face_solve *s) {
   for (int h = 0; h < s->bone_count; h++) {
     float *m = s->moves + 12 * (size_t)h * (size_t)(s->shape_count + 1), *mixture = m + 12 * s->shape_count;
     for (int f = 0; f < s->shape_count; f++, m += 12) {
-      float channels[SN_RT_LINEAR_PLACES] = {0}, centre[3];
+      float channels[SN_RT_LINEAR_PLACES] = {0};
       for (int c = 0; c < SN_FACE_CHANNELS; c++) channels[c] = (float)sn_face_x(s, h, f)[c];
-      for (int c = 0; c < 3; c++) centre[c] = (float)s->centres[h][c];
-      sn_rt_helper_add(centre, channels, m);
+      sn_rt_helper_add(s->centres[h], channels, m);
       for (int n = 0; n < 12; n++) mixture[n] += (float)s->factors[f] * m[n];
     }
   }
@@ -388,21 +381,20 @@ static void set_moves(sn_face_solve *s) {
 
 // The middle of what a bone moves.
 static void place_bones(sn_face_solve *s) {
-  double *sums = s->x; // about to be solved again
-  memset(sums, 0, (size_t)s->bone_count * sizeof *sums);
-  memset(s->centres, 0, (size_t)s->bone_count * sizeof *s->centres);
+  double *sums = s->x; // about to be solved again; of every bone: places, weight
+  memset(sums, 0, 4 * (size_t)s->bone_count * sizeof *sums);
   for (int n = 0; n < s->sample_count; n++)
     for (int k = 0; k < s->skin.influences; k++) {
       size_t at = (size_t)n * (size_t)s->skin.influences + (size_t)k;
       double weight = (double)s->skin.weights[at] * (s->energies[n] + 1e-9 * s->mean_energy);
-      if (!(s->skin.weights[at] > 0)) continue;
-      sums[s->skin.joints[at]] += weight;
-      for (int c = 0; c < 3; c++)
-        s->centres[s->skin.joints[at]][c] += weight * (double)s->examples->rest.positions[s->sample[n]][c];
+      double *sum = sums + 4 * (size_t)s->skin.joints[at];
+      for (int c = 0; c < 3; c++) sum[c] += weight * (double)s->examples->rest.positions[s->sample[n]][c];
+      sum[3] += weight;
     }
   for (int h = 0; h < s->bone_count; h++)
-    for (int c = 0; c < 3; c++) s->centres[h][c] = sums[h] > 0 ? (double)(float)(s->centres[h][c] / sums[h]) : 0;
-  memset(sums, 0, (size_t)s->bone_count * sizeof *sums);
+    for (int c = 0; c < 3; c++)
+      s->centres[h][c] = sums[4 * h + 3] > 0 ? (float)(sums[4 * h + c] / sums[4 * h + 3]) : 0;
+  memset(sums, 0, 4 * (size_t)s->bone_count * sizeof *sums);
 }
 
 // `count` more bones: clusters of similar residuals, whose vertices follow the new bone as much as all others.
@@ -426,25 +418,19 @@ static sn_status seed(sn_face_solve *s, pass *p, int count) {
   return status;
 }
 
-// The transforms, `choose` as in sn_face_transforms, then the weights.
-static sn_status step(sn_face_solve *s, pass *p, bool choose) {
-  sn_status status = sn_face_transforms(s, choose);
-  set_moves(s);
-  return status == SN_OK ? run_pass(p, weigh_range) : status;
-}
-
 // `least`: what an influence must take off the squared error.
 static sn_status alternate(sn_face_solve *s, double *least) {
   pass p = {.s = s, .sums = SN_NEW(s->ctx, s->memory, double, s->sample_count)};
   sn_status status = p.sums ? SN_OK : s->ctx->error.status;
-  s->bone_count = 1;
   for (int round = 0; status == SN_OK && round < rounds; round++) {
     if (!sn_progress(s->ctx, "moving bones", (double)round / rounds)) return s->ctx->error.status;
     int left = s->options->helpers + 1 - s->bone_count;
     if (left > 0) status = seed(s, &p, round < SN_HELPER_HALVINGS ? (left + 1) / 2 : left);
     if (left > 0) place_bones(s);
     bool choose = left == 0 && s->options->numbers > 0 && round % rounds_of_choice == 0;
-    if (status == SN_OK) status = step(s, &p, choose);
+    if (status == SN_OK) status = sn_face_transforms(s, choose);
+    set_moves(s);
+    if (status == SN_OK) status = run_pass(&p, weigh_range);
   }
   if (status == SN_OK) status = run_pass(&p, measure_range);
   for (int n = 0; n < s->sample_count; n++) *least += worth * p.sums[n] / s->sample_count;
@@ -473,8 +459,8 @@ static void write_channel(const sn_face_solve *s, int bone, int channel, written
     double x = sn_face_x(s, bone, f)[channel], c[2] = {0, 1};
     int a = s->shapes[f][0], b = s->shapes[f][1];
     for (int k = 0; k < (b < 0 ? 1 : 2); k++) {
-      double low = (double)s->ranges[s->shapes[f][k]][0], high = (double)s->ranges[s->shapes[f][k]][1];
-      c[k] = (low - (double)(float)s->examples->values.rest[s->values[s->shapes[f][k]]]) / (high - low);
+      int v = s->shapes[f][k];
+      c[k] = scaled(s, v, (double)s->ranges[v][0] - (double)(float)s->examples->values.rest[s->values[v]]);
     }
     still += x * c[0] * c[1], w->alone[a] += x * slope * c[1];
     if (b < 0 || x == 0) continue;
@@ -497,7 +483,7 @@ static sn_status write_bones(const sn_face_solve *s, const int *new_of, written 
     if (new_of[h] < 0) continue;
     sn_rt_helper *to = w->helpers + w->helper_count;
     to->parent = joint ? 0 : SN_RT_NO_JOINT;
-    for (int c = 0; c < 3; c++) to->centre[c] = (float)s->centres[h][c];
+    memcpy(to->centre, s->centres[h], sizeof to->centre);
     for (int c = 0; c < SN_FACE_CHANNELS; c++) write_channel(s, h, c, w);
     w->helper_count++;
   }
@@ -532,25 +518,23 @@ static sn_status solve(sn_face_solve *s, sn_plan *plan, sn_train_report *report)
   sn_skin *all = &plan->skin;
   sn_status status = prepare(s, report);
   pass p = {.s = s, .all = all};
-  if (status == SN_OK) status = sn_skin_new(s->ctx, s->examples->rest.vertex_count, s->options->influences, all);
+  int count = s->examples->rest.vertex_count, *rows = SN_NEW(s->ctx, s->memory, int, count);
+  if (status != SN_OK || !rows) return s->ctx->error.status;
+  bool moves = s->mean_energy > pow(no_motion * s->diagonal, 2) * s->shape_count;
+  if (moves) status = alternate(s, &p.least);
+  for (int i = 0; i < count; i++) rows[i] = (int)((int64_t)i * s->sample_count / count);
+  if (status == SN_OK) // begin with those of a vertex of the sample
+    status = sn_skin_copy_rows(s->ctx, &s->skin, rows, count, s->skin.influences, all);
+  if (status == SN_OK && moves) status = run_pass(&p, weigh_range);
   if (status != SN_OK) return status;
-  if (!(s->mean_energy > pow(no_motion * s->diagonal, 2) * s->shape_count)) {
+  if (!moves) {
     sn_helper_note(report, "no helpers: the values move no vertex");
-    s->bone_count = 1;
     sn_skin_normalize(all); // all on bone 0
-    return describe(s, plan, report);
   }
-  status = alternate(s, &p.least);
-  for (int i = 0; status == SN_OK && i < all->vertex_count; i++) { // begin with those of a vertex of the sample
-    size_t n = (size_t)((int64_t)i * s->sample_count / all->vertex_count), width = (size_t)all->influences;
-    memcpy(all->joints + (size_t)i * width, s->skin.joints + n * width, width * sizeof *all->joints);
-    memcpy(all->weights + (size_t)i * width, s->skin.weights + n * width, width * sizeof *all->weights);
-  }
-  if (status == SN_OK) status = run_pass(&p, weigh_range);
-  return status == SN_OK ? describe(s, plan, report) : status;
+  return describe(s, plan, report);
 }
 
-sn_status sn_faces_train(sn_context *ctx, const sn_face_options *options, const sn_examples *examples,
+sn_status sn_faces_train(sn_context *ctx, const sn_helpers_options *options, const sn_examples *examples,
                          const sn_keys *keys, sn_plan *plan, sn_train_report *report) {
   if (examples->skeleton.joint_count > 1)
     return sn_fail(

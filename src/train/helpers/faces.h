@@ -11,17 +11,12 @@
 
 enum { SN_FACE_CHANNELS = SN_RT_LINEAR_CHANNELS };
 
-typedef struct sn_face_options {
-  int helpers, influences;
-  int numbers; // of all D_hs together; 0: no limit
-} sn_face_options;
-
 typedef struct sn_face_solve {
   sn_context *ctx;
   sn_arena *memory;
   const sn_examples *examples;
   const sn_keys *keys;
-  const sn_face_options *options;
+  const sn_helpers_options *options;
   int value_count, *values;      // those that change
   float (*ranges)[2];            // of these; v is the value minus that of the rest mesh, over the length of its range
   int shape_count, (*shapes)[2]; // a value each, then products of two; -1: 1
@@ -33,7 +28,8 @@ typedef struct sn_face_solve {
   double *energies; // of the targets, squared
   sn_skin skin;     // of the sample
   int bone_count;   // so far; bone 0 does not move
-  double (*centres)[3], diagonal, mean_energy;
+  float (*centres)[3];
+  double diagonal, mean_energy;
   double *x;    // bone, shape, channel: D_hs about the centre
   float *moves; // bone, shape or mean mixture: the matrix of D_hs, three rows of four
   bool *kept;   // shape, bone, channel: numbers that may differ from 0; NULL: all
@@ -45,19 +41,11 @@ static inline double *sn_face_x(const sn_face_solve *s, int bone, int shape) {
   return s->x + ((size_t)bone * (size_t)s->shape_count + (size_t)shape) * SN_FACE_CHANNELS;
 }
 
-// Of a point at u from the centre: what the channels move it by.
-static inline void sn_face_jacobian(const float p[3], const double centre[3], double out[3][SN_FACE_CHANNELS]) {
-  double x = (double)p[0] - centre[0], y = (double)p[1] - centre[1], z = (double)p[2] - centre[2];
-  const double full[3][SN_FACE_CHANNELS] = {
-    {1, 0, 0, 0, z, -y, x, 0, 0}, {0, 1, 0, -z, 0, x, 0, y, 0}, {0, 0, 1, y, -x, 0, 0, 0, z}};
-  memcpy(out, full, sizeof full);
-}
-
 // The best D for the weights of the sample. `choose`: with the `numbers` that lower the error most, chosen anew.
 sn_status sn_face_transforms(sn_face_solve *s, bool choose);
 
 // The method for examples with values, without a skeleton or with one joint.
-sn_status sn_faces_train(sn_context *ctx, const sn_face_options *options, const sn_examples *examples,
+sn_status sn_faces_train(sn_context *ctx, const sn_helpers_options *options, const sn_examples *examples,
                          const sn_keys *keys, sn_plan *plan, sn_train_report *report);
 
 #endif

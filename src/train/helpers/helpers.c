@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // `helpers`: the skeleton and helper joints that it drives, with linear blending (after Mukai and Kuriyama 2016).
 #include "train/helpers/faces.h"
-#include "train/skin/base.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -15,16 +14,9 @@ static const double worth = 0.1; // of an influence: what it takes off the squar
 
 // ---- what is given -----------------------------------------------------------------------------------------------------------
 
-int *sn_helper_spread(sn_context *ctx, sn_arena *memory, int count, int most, int *chosen) {
-  *chosen = count < most ? count : most;
-  int *out = SN_NEW(ctx, memory, int, *chosen);
-  for (int k = 0; out && k < *chosen; k++) out[k] = (int)((int64_t)k * count / *chosen);
-  return out;
-}
-
 static sn_status choose_frames(sn_helper_solve *s, const sn_keys *keys) {
-  int *every = sn_helper_spread(s->ctx, s->memory, keys->count, most_frames, &s->frame_count);
-  s->sample = sn_helper_spread(s->ctx, s->memory, s->examples->rest.vertex_count, most_sample, &s->sample_count);
+  int *every = sn_spread(s->ctx, s->memory, keys->count, most_frames, &s->frame_count);
+  s->sample = sn_spread(s->ctx, s->memory, s->examples->rest.vertex_count, most_sample, &s->sample_count);
   if (!every || !s->sample) return s->ctx->error.status;
   for (int f = 0; f < s->frame_count; f++) every[f] = keys->frames[every[f]];
   s->keys = (sn_keys){.count = s->frame_count, .frames = every};
@@ -40,10 +32,9 @@ static void fill_poses(sn_helper_solve *s) {
     sn_pose_vector(s->turns, s->joint_count, pose, vector);
     for (size_t d = 0; d < dims; d++) vector[d] -= s->rest[d];
     for (int j = 0; j < s->joint_count; j++) {
-      sn_affine inverse = sn_affine_identity();
-      if (!sn_affine_invert(pose[j], &inverse)) inverse = sn_affine_identity();
+      sn_mat3 *inverse = s->inverses + (size_t)f * (size_t)s->joint_count + (size_t)j;
+      if (!sn_mat3_invert(sn_affine_linear(pose[j]), inverse)) *inverse = sn_affine_linear(sn_affine_identity());
       sn_helper_palette(s, f)[j] = pose[j];
-      s->inverses[(size_t)f * (size_t)s->joint_count + (size_t)j] = sn_affine_linear(inverse);
     }
     for (int h = 0; h < s->helper_count; h++) sn_helper_palette(s, f)[s->joint_count + h] = sn_affine_identity();
   }
@@ -67,13 +58,11 @@ static sn_status new_frames(sn_helper_solve *s) {
 
 static sn_status prepare(sn_helper_solve *s, const sn_keys *keys) {
   sn_context *ctx = s->ctx;
-  sn_turn *turns = NULL;
   sn_status status = choose_frames(s, keys);
-  if (status == SN_OK) status = sn_turns_make(ctx, s->memory, s->examples, keys, &turns);
+  if (status == SN_OK) status = sn_turns_make(ctx, s->memory, s->examples, keys, &s->turns);
   if (status == SN_OK) status = sn_near_new(ctx, s->memory, &s->examples->skeleton, &s->base, &s->near);
   if (status == SN_OK) status = sn_skin_new(ctx, s->examples->rest.vertex_count, s->influences, &s->skin);
   if (status != SN_OK) return status;
-  s->turns = turns;
   s->rest = SN_NEW(ctx, s->memory, double, 3 * s->joint_count);
   s->helpers = SN_NEW(ctx, s->memory, sn_helper, s->helper_count);
   s->diagonal = sn_points_diagonal((const float(*)[3])s->examples->rest.positions, s->examples->rest.vertex_count);
@@ -85,45 +74,22 @@ static sn_status prepare(sn_helper_solve *s, const sn_keys *keys) {
 static double squared_residual(const sn_helper_solve *s) {
   double sum = 0;
   size_t count = (size_t)s->frame_count * (size_t)s->sample_count;
-  for (size_t n = 0; n < count; n++) {
-    sn_vec3 r = sn_vec3_from(s->residuals[n]);
-    sum += sn_vec3_dot(r, r);
-  }
+  for (size_t n = 0; n < count; n++) sum += sn_vec3_dot(sn_vec3_from(s->residuals[n]), sn_vec3_from(s->residuals[n]));
   return sum;
-}
-
-static double rms_residual(const sn_helper_solve *s) {
-  return sqrt(squared_residual(s) / ((double)s->frame_count * s->sample_count));
 }
 
 // ---- the alternation --------------------------------------------------------------------------------
 
-static sn_status move_all(sn_helper_solve *s, int *rows, double *weights) {
-  sn_status status = SN_OK;
-  for (int h = 0; status == SN_OK && h < s->placed_count; h++) {
-    int count = 0;
-    for (int n = 0; n < s->sample_count; n++)
-      for (int q = 0; q < s->influences; q++) {
-        size_t at = (size_t)s->sample[n] * (size_t)s->influences + (size_t)q;
-        if (s->skin.joints[at] != s->joint_count + h || !(s->skin.weights[at] > 0)) continue;
-        rows[count] = n, weights[count++] = s->skin.weights[at];
-      }
-    status = sn_helper_move(s, h, count, rows, weights);
-  }
-  return status;
-}
-
 static sn_status alternate(sn_helper_solve *s) {
-  int *rows = SN_NEW(s->ctx, s->memory, int, s->sample_count);
-  double *weights = SN_NEW(s->ctx, s->memory, double, s->sample_count);
-  sn_status status = rows && weights ? SN_OK : s->ctx->error.status;
+  sn_status status = SN_OK;
   for (int round = 0; status == SN_OK && round < rounds; round++) {
     if (!sn_progress(s->ctx, "moving helpers", (double)round / rounds)) return s->ctx->error.status;
     int left = s->helper_count - s->placed_count;
     if (left > 0) status = sn_helpers_seed(s, round < SN_HELPER_HALVINGS ? (left + 1) / 2 : left);
     if (status == SN_OK) status = sn_helpers_weigh(s, false);
     sn_helpers_residuals(s, &s->skin);
-    for (int n = 0; status == SN_OK && n < sweeps; n++) status = move_all(s, rows, weights);
+    for (int n = 0; status == SN_OK && n < sweeps * s->placed_count; n++)
+      status = sn_helper_move(s, n % s->placed_count, NULL);
   }
   s->worth = worth * squared_residual(s) / s->sample_count;
   if (status == SN_OK) status = sn_helpers_weigh(s, true);
@@ -283,14 +249,14 @@ static sn_status solve(sn_helper_solve *s, const sn_keys *keys, sn_plan *plan, s
     return describe_without(s, "no helpers: cross-validation finds no use for them", plan, report);
   sn_status status = prepare(s, keys);
   if (status != SN_OK) return status;
-  double before = rms_residual(s);
+  double numbers = (double)s->frame_count * s->sample_count, before = sqrt(squared_residual(s) / numbers);
   if (!(before > no_residual * s->diagonal))
     return describe_without(s, "no helpers: linear blending leaves no residual", plan, report);
   int *new_of = SN_NEW(s->ctx, s->memory, int, s->joint_count + s->helper_count);
   status = new_of ? alternate(s) : s->ctx->error.status;
   if (status != SN_OK) return status;
   sn_helpers_residuals(s, &s->skin);
-  double after = rms_residual(s);
+  double after = sqrt(squared_residual(s) / numbers);
   int used_count = sn_helper_number(&s->skin, s->joint_count, s->joint_count + s->helper_count, new_of);
   for (int h = 0; h < s->helper_count; h++)
     if (new_of[s->joint_count + h] >= 0) s->helpers[new_of[s->joint_count + h] - s->joint_count] = s->helpers[h];
@@ -349,8 +315,8 @@ static sn_status train(sn_context *ctx, const void *options, const sn_examples *
     snprintf(report->note, sizeof report->note, "helpers=%d: the mesh has %d vertices, and at most as many helpers",
              o->helpers, helpers);
   if (examples->values.count > 0)
-    return sn_faces_train(ctx, &(sn_face_options){helpers ? helpers : usual, skin.influences, o->numbers}, examples,
-                          keys, plan, report);
+    return sn_faces_train(ctx, &(sn_helpers_options){skin, helpers ? helpers : usual, o->numbers}, examples, keys,
+                          plan, report);
   sn_arena memory = sn_arena_new(ctx);
   sn_helper_solve s = {.ctx = ctx,
                        .memory = &memory,

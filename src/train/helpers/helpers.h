@@ -6,9 +6,11 @@
 #include <stdio.h>
 
 #include "runtime/helper.h"
+#include "solve/solve.h"
 #include "train/folds.h"
 #include "train/near.h"
 #include "train/pose_space.h"
+#include "train/skin/base.h"
 #include "train/train.h"
 
 // Halvings: rounds that place half of the helpers that are left, on the residual of those before.
@@ -29,7 +31,7 @@ typedef struct sn_helper_solve {
   sn_keys keys; // at most `most_frames` of the training frames
   int joint_count, frame_count, helper_count, placed_count, influences; // placed: of the helpers, so far
   int sample_count, *sample;                                            // vertices that motion is learned from
-  const sn_turn *turns;
+  sn_turn *turns;
   double *rest, *vectors; // pose vectors: of the rest pose; of every frame, minus that
   sn_folds folds;
   sn_near near;
@@ -45,14 +47,12 @@ typedef struct sn_helper_solve {
 // much as the rest of their numbers are large.
 typedef struct sn_helper_clusters {
   int dims, count, point_count;
-  float *points; // point_count * dims
-  double *means; // count * dims
-  int *owner;    // of every point
+  float *points;    // point_count * dims
+  double *means;    // count * dims
+  int *owner;       // of every point
+  double *energies; // of every point, how much it counts: its numbers but the place, squared
 } sn_helper_clusters;
 sn_status sn_helper_cluster(sn_context *ctx, sn_arena *memory, sn_helper_clusters *c, double diagonal);
-
-// Every so many of `count`, at most `most`.
-int *sn_helper_spread(sn_context *ctx, sn_arena *memory, int count, int most, int *chosen);
 
 // Numbers the palette entries that have weight, and the first `kept`, anew; -1: dropped. Returns how many there are.
 int sn_helper_number(const sn_skin *skin, int kept, int count, int *new_of);
@@ -71,12 +71,16 @@ static inline double sn_helper_feature_scale(int term) { return term < 3 ? 1 : 0
 
 // Places and parents of `count` more helpers: clusters of similar residuals.
 sn_status sn_helpers_seed(sn_helper_solve *s, int count);
-// The motion of helper h, from the residuals of `count` vertices of the sample (`rows`) that have these weights on it.
-sn_status sn_helper_move(sn_helper_solve *s, int h, int count, const int *rows, const double *weights);
+// The motion of helper h, from the residuals of the vertices with weight on it. `owner` (may be NULL): its first motion, as if the
+// vertices of its cluster, h - placed_count, gave it the weight of its parent.
+sn_status sn_helper_move(sn_helper_solve *s, int h, const int *owner);
 // Channels and matrices of helper h in all frames, by its functions. `bounded`: within its range, as the runtime has them.
 void sn_helper_apply(sn_helper_solve *s, int h, bool bounded);
 // Weights on joints and helpers: of the sample, or of all vertices.
 sn_status sn_helpers_weigh(sn_helper_solve *s, bool all);
+// Minimises q with at most `influences` weights, each worth `price`, and writes them and their entries into a row of a skin.
+void sn_helper_solve_row(sn_simplex *q, const int *entries, double price, int influences, uint16_t *joints,
+                         float *weights);
 // Residuals of the sample with the present motion and weights.
 void sn_helpers_residuals(sn_helper_solve *s, const sn_skin *skin);
 

@@ -7,8 +7,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "solve/solve.h"
-
 enum { channels = SN_RT_HELPER_CHANNELS, most_candidates = 12 };
 
 static const double ridge = 0.03;      // relative to the terms' mean square
@@ -21,8 +19,23 @@ typedef struct motion {
   sn_helper *helper;
   double (*target)[SN_RT_HELPER_CHANNELS]; // of every frame
   double metric[SN_RT_HELPER_CHANNELS];    // diagonal of the normal matrix
-  int candidate_count, candidates[most_candidates];
+  int count, *rows;                        // vertices of the sample, and their weights on the helper
+  double *weights;
 } motion;
+
+// The vertices with weight on the helper. `owner`: those of its cluster, with the weight that its parent has in the base.
+static void find_rows(motion *m, const int *owner) {
+  const sn_helper_solve *s = m->s;
+  const sn_skin *skin = owner ? &s->base : &s->skin;
+  int h = (int)(m->helper - s->helpers), entry = owner ? m->helper->parent : s->joint_count + h;
+  for (int n = 0; n < s->sample_count; n++) {
+    size_t row = (size_t)s->sample[n] * (size_t)skin->influences;
+    if (owner && owner[n] != h - s->placed_count) continue;
+    for (size_t at = row; at < row + (size_t)skin->influences; at++)
+      if (skin->joints[at] == entry && skin->weights[at] > 0)
+        m->rows[m->count] = n, m->weights[m->count++] = skin->weights[at];
+  }
+}
 
 static void jacobian(const sn_helper_solve *s, const sn_helper *h, int row, double j[3][channels]) {
   sn_vec3 u = sn_vec3_sub(sn_vec3_from(s->examples->rest.positions[s->sample[row]]), sn_vec3_from(h->centre));
@@ -33,31 +46,30 @@ static void jacobian(const sn_helper_solve *s, const sn_helper *h, int row, doub
 
 // ---- channels of every frame ------------------------------------------------------------------------------------------------
 
-static void normal_matrix(motion *m, int count, const int *rows, const double *weights,
-                          double a[channels][channels]) {
+static void normal_matrix(motion *m, double a[channels][channels]) {
   double j[3][channels];
   memset(a, 0, sizeof(double[channels][channels]));
-  for (int n = 0; n < count; n++) {
-    jacobian(m->s, m->helper, rows[n], j);
+  for (int n = 0; n < m->count; n++) {
+    jacobian(m->s, m->helper, m->rows[n], j);
     for (int p = 0; p < channels; p++)
       for (int q = 0; q < channels; q++)
-        for (int k = 0; k < 3; k++) a[p][q] += weights[n] * weights[n] * j[k][p] * j[k][q];
+        for (int k = 0; k < 3; k++) a[p][q] += m->weights[n] * m->weights[n] * j[k][p] * j[k][q];
   }
   for (int p = 0; p < channels; p++) m->metric[p] = a[p][p], a[p][p] *= 1 + penalty, a[p][p] += 1e-30;
 }
 
-static void find_targets(motion *m, int count, const int *rows, const double *weights) {
+static void find_targets(motion *m) {
   double a[channels][channels], factor[channels][channels], j[3][channels];
   sn_helper_solve *s = m->s;
-  normal_matrix(m, count, rows, weights, a);
+  normal_matrix(m, a);
   for (int f = 0; f < s->frame_count; f++) {
     double g[channels] = {0};
     sn_mat3 inverse = s->inverses[(size_t)f * (size_t)s->joint_count + (size_t)m->helper->parent];
-    for (int n = 0; n < count; n++) {
-      sn_vec3 r = sn_vec3_from(s->residuals[(size_t)f * (size_t)s->sample_count + (size_t)rows[n]]);
+    for (int n = 0; n < m->count; n++) {
+      sn_vec3 r = sn_vec3_from(s->residuals[(size_t)f * (size_t)s->sample_count + (size_t)m->rows[n]]);
       r = sn_mat3_apply(inverse, r);
-      jacobian(s, m->helper, rows[n], j);
-      for (int p = 0; p < channels; p++) g[p] += weights[n] * (j[0][p] * r.x + j[1][p] * r.y + j[2][p] * r.z);
+      jacobian(s, m->helper, m->rows[n], j);
+      for (int p = 0; p < channels; p++) g[p] += m->weights[n] * (j[0][p] * r.x + j[1][p] * r.y + j[2][p] * r.z);
     }
     for (int p = 0; p < channels; p++) g[p] -= penalty * m->metric[p] * (double)m->helper->channels[f][p];
     memcpy(factor, a, sizeof a);
@@ -79,34 +91,23 @@ static void features(const sn_helper_solve *s, int frame, const int *drivers, in
   }
 }
 
-typedef struct system {
-  int terms;
-  double a[SN_HELPER_TERMS][SN_HELPER_TERMS], b[SN_HELPER_TERMS][SN_RT_HELPER_CHANNELS];
-} system;
-
-// The normal equations of the frames outside `fold`; -1: of all.
-static void sum_frames(const motion *m, const int *drivers, int count, int fold, system *out) {
-  double row[SN_HELPER_TERMS];
+// Ridge regression of the channels on the terms of the drivers, over the frames outside `fold`; -1: over all.
+static void solve_ridge(const motion *m, const int *drivers, int count, int fold,
+                        double (*x)[SN_RT_HELPER_CHANNELS]) {
+  double a[SN_HELPER_TERMS][SN_HELPER_TERMS] = {0}, row[SN_HELPER_TERMS], trace = 1e-30;
   int n = count * SN_RT_QUADRATIC;
-  memset(out, 0, sizeof *out);
-  out->terms = n;
+  memset(x, 0, (size_t)n * sizeof *x);
   for (int f = 0; f < m->s->frame_count; f++) {
     if (fold >= 0 && m->s->folds.fold_of[f] == fold) continue;
     features(m->s, f, drivers, count, row);
     for (int p = 0; p < n; p++) {
-      for (int q = 0; q <= p; q++) out->a[p][q] += row[p] * row[q];
-      for (int c = 0; c < channels; c++) out->b[p][c] += row[p] * m->target[f][c];
+      for (int q = 0; q <= p; q++) a[p][q] += row[p] * row[q];
+      for (int c = 0; c < channels; c++) x[p][c] += row[p] * m->target[f][c];
     }
   }
-}
-
-static void solve_ridge(const system *from, double (*x)[SN_RT_HELPER_CHANNELS]) {
-  system s = *from;
-  double trace = 1e-30;
-  for (int p = 0; p < s.terms; p++) trace += s.a[p][p];
-  for (int p = 0; p < s.terms; p++) s.a[p][p] += ridge * trace / s.terms;
-  memcpy(x, s.b, (size_t)s.terms * sizeof *x);
-  sn_spd_solve(s.terms, SN_HELPER_TERMS, s.a[0], channels, x[0]);
+  for (int p = 0; p < n; p++) trace += a[p][p];
+  for (int p = 0; p < n; p++) a[p][p] += ridge * trace / n;
+  sn_spd_solve(n, SN_HELPER_TERMS, a[0], channels, x[0]);
 }
 
 static double frame_error(const motion *m, int f, const int *drivers, int count, double (*x)[SN_RT_HELPER_CHANNELS]) {
@@ -123,54 +124,51 @@ static double frame_error(const motion *m, int f, const int *drivers, int count,
 // The cross-validated error of these drivers.
 static double validate(const motion *m, const int *drivers, int count) {
   double x[SN_HELPER_TERMS][SN_RT_HELPER_CHANNELS], error = 0;
-  system outside;
   for (int fold = 0; fold < m->s->folds.fold_count; fold++) {
-    sum_frames(m, drivers, count, fold, &outside);
-    solve_ridge(&outside, x);
+    solve_ridge(m, drivers, count, fold, x);
     for (int f = 0; f < m->s->frame_count; f++)
       if (m->s->folds.fold_of[f] == fold) error += frame_error(m, f, drivers, count, x);
   }
   return error;
 }
 
-// One driver after the other, the one that leaves the least cross-validated error.
-static void choose_drivers(motion *m) {
-  double left = INFINITY;
-  sn_helper *h = m->helper;
-  while (h->driver_count < SN_HELPER_DRIVERS) {
-    int best = -1;
-    double least = INFINITY;
-    for (int k = 0; k < m->candidate_count; k++) {
-      h->drivers[h->driver_count] = m->candidates[k];
-      bool used = false;
-      for (int d = 0; d < h->driver_count; d++) used |= h->drivers[d] == m->candidates[k];
-      double error = used ? INFINITY : validate(m, h->drivers, h->driver_count + 1);
-      if (error < least) least = error, best = k;
-    }
-    if (best < 0 || !(least < (1 - least_gain) * left)) break;
-    h->drivers[h->driver_count++] = m->candidates[best];
-    left = least;
-  }
-}
-
-// Joints that move in training: the parent and its neighbours, then their neighbours.
-static void find_candidates(motion *m) {
+// Joints that move in training: the parent and its neighbours, then their neighbours. Returns how many.
+static int find_candidates(const motion *m, int list[most_candidates]) {
   const sn_helper_solve *s = m->s;
-  int list[most_candidates];
+  int moving = 0;
   for (int k = 0; k < most_candidates; k++) list[k] = -1;
   sn_joints_add(list, most_candidates, m->helper->parent);
   for (int k = 0, count = 1; k < count && k < 4; k++, count = sn_joints_count(list, most_candidates)) {
     const sn_neighbours *beside = s->near.beside + list[k];
     for (int n = 0; n < beside->count; n++) sn_joints_add(list, most_candidates, beside->joints[n]);
   }
-  m->candidate_count = 0;
-  for (int k = 0; k < sn_joints_count(list, most_candidates); k++) {
+  for (int k = 0, count = sn_joints_count(list, most_candidates); k < count; k++) {
+    const double *v = s->vectors + 3 * (size_t)list[k];
     double largest = 0;
-    for (int f = 0; f < s->frame_count; f++)
-      for (int c = 0; c < 3; c++)
-        largest =
-          fmax(largest, fabs(s->vectors[((size_t)f * (size_t)s->joint_count + (size_t)list[k]) * 3 + (size_t)c]));
-    if (largest > 1e-3) m->candidates[m->candidate_count++] = list[k];
+    for (int f = 0; f < s->frame_count; f++, v += 3 * (size_t)s->joint_count)
+      for (int c = 0; c < 3; c++) largest = fmax(largest, fabs(v[c]));
+    if (largest > 1e-3) list[moving++] = list[k];
+  }
+  return moving;
+}
+
+// One driver after the other, the one that leaves the least cross-validated error.
+static void choose_drivers(const motion *m) {
+  int candidates[most_candidates], count = find_candidates(m, candidates);
+  double left = INFINITY;
+  sn_helper *h = m->helper;
+  while (h->driver_count < SN_HELPER_DRIVERS) {
+    int best = -1;
+    double least = INFINITY;
+    for (int k = 0; k < count; k++) {
+      h->drivers[h->driver_count] = candidates[k];
+      double error = validate(m, h->drivers, h->driver_count + 1);
+      if (error < least) least = error, best = k;
+    }
+    if (best < 0 || !(least < (1 - least_gain) * left)) break;
+    h->drivers[h->driver_count++] = candidates[best];
+    for (int k = best + 1; k < count; k++) candidates[k - 1] = candidates[k];
+    count--, left = least;
   }
 }
 
@@ -205,39 +203,37 @@ void sn_helper_apply(sn_helper_solve *s, int index, bool bounded) {
 }
 
 // Residuals with what the helper does now instead of what it did.
-static void shift_residuals(const motion *m, int count, const int *rows, const double *weights,
-                            const sn_affine *before) {
+static void shift_residuals(const motion *m, const sn_affine *before) {
   sn_helper_solve *s = m->s;
   for (int f = 0; f < s->frame_count; f++) {
     sn_affine now = sn_helper_palette(s, f)[s->joint_count + (int)(m->helper - s->helpers)];
-    for (int n = 0; n < count; n++) {
-      float *r = s->residuals[(size_t)f * (size_t)s->sample_count + (size_t)rows[n]];
-      sn_vec3 v = sn_vec3_from(s->examples->rest.positions[s->sample[rows[n]]]);
+    for (int n = 0; n < m->count; n++) {
+      float *r = s->residuals[(size_t)f * (size_t)s->sample_count + (size_t)m->rows[n]];
+      sn_vec3 v = sn_vec3_from(s->examples->rest.positions[s->sample[m->rows[n]]]);
       sn_vec3 d = sn_vec3_sub(sn_affine_apply(before[f], v), sn_affine_apply(now, v));
-      sn_vec3_store(sn_vec3_add(sn_vec3_from(r), sn_vec3_scale(d, weights[n])), r);
+      sn_vec3_store(sn_vec3_add(sn_vec3_from(r), sn_vec3_scale(d, m->weights[n])), r);
     }
   }
 }
 
-sn_status sn_helper_move(sn_helper_solve *s, int h, int count, const int *rows, const double *weights) {
-  if (count == 0) return SN_OK;
+sn_status sn_helper_move(sn_helper_solve *s, int h, const int *owner) {
   sn_arena scratch = sn_arena_new(s->ctx);
   motion m = {.s = s, .helper = s->helpers + h};
   m.target = sn_arena_alloc(s->ctx, &scratch, (size_t)s->frame_count, sizeof *m.target);
+  m.rows = SN_NEW(s->ctx, &scratch, int, s->sample_count);
+  m.weights = SN_NEW(s->ctx, &scratch, double, s->sample_count);
   sn_affine *before = SN_NEW(s->ctx, &scratch, sn_affine, s->frame_count);
-  system *whole = SN_NEW(s->ctx, &scratch, system, 1);
-  sn_status status = m.target && before && whole ? SN_OK : s->ctx->error.status;
-  if (status == SN_OK) {
+  sn_status status = m.target && m.rows && m.weights && before ? SN_OK : s->ctx->error.status;
+  if (status == SN_OK) find_rows(&m, owner);
+  if (m.count > 0) {
     for (int f = 0; f < s->frame_count; f++) before[f] = sn_helper_palette(s, f)[s->joint_count + h];
-    find_targets(&m, count, rows, weights);
-    find_candidates(&m);
+    find_targets(&m);
     if (m.helper->driver_count == 0)
       choose_drivers(&m); // once: with others the next round would not go on from this one
-    sum_frames(&m, m.helper->drivers, m.helper->driver_count, -1, whole);
-    if (whole->terms) solve_ridge(whole, m.helper->mix);
+    solve_ridge(&m, m.helper->drivers, m.helper->driver_count, -1, m.helper->mix);
     sn_helper_apply(s, h, false);
     set_range(m.helper, s->frame_count);
-    shift_residuals(&m, count, rows, weights, before);
+    shift_residuals(&m, before);
   }
   sn_arena_free(&scratch);
   return status;

@@ -9,14 +9,10 @@
 static const double reach = 0.15;
 enum { most_rounds = 12 };
 
-typedef sn_helper_clusters clusters;
-
-static int main_joint(const sn_skin *skin, int i) { return skin->joints[(size_t)i * (size_t)skin->influences]; }
-
-static void fill_points(const sn_helper_solve *s, clusters *c) {
+static void fill_points(const sn_helper_solve *s, sn_helper_clusters *c) {
   for (int n = 0; n < s->sample_count; n++) {
     float *to = c->points + (size_t)n * (size_t)c->dims;
-    int joint = main_joint(&s->base, s->sample[n]);
+    int joint = s->base.joints[(size_t)s->sample[n] * (size_t)s->base.influences]; // of the largest weight
     for (int f = 0; f < s->frame_count; f++, to += 3) {
       sn_vec3 r = sn_vec3_from(s->residuals[(size_t)f * (size_t)s->sample_count + (size_t)n]);
       r = sn_mat3_apply(s->inverses[(size_t)f * (size_t)s->joint_count + (size_t)joint], r);
@@ -26,7 +22,7 @@ static void fill_points(const sn_helper_solve *s, clusters *c) {
   }
 }
 
-static double distance(const clusters *c, int n, int k) {
+static double distance(const sn_helper_clusters *c, int n, int k) {
   const float *p = c->points + (size_t)n * (size_t)c->dims;
   const double *q = c->means + (size_t)k * (size_t)c->dims;
   double sum = 0;
@@ -34,30 +30,27 @@ static double distance(const clusters *c, int n, int k) {
   return sum;
 }
 
-// Squared residual of a vertex over all frames: how much it counts.
-static double energy_of(const clusters *c, int n) {
-  const float *p = c->points + (size_t)n * (size_t)c->dims;
-  double sum = 0;
-  for (int d = 0; d < c->dims - 3; d++) sum += (double)p[d] * (double)p[d];
-  return sum;
-}
-
-static void scale_places(clusters *c, double diagonal) {
+// The energies, and the places scaled.
+static void measure_points(sn_helper_clusters *c, double diagonal) {
   double total = 0;
-  for (int n = 0; n < c->point_count; n++) total += energy_of(c, n);
+  for (int n = 0; n < c->point_count; n++) {
+    const float *p = c->points + (size_t)n * (size_t)c->dims;
+    for (int d = 0; d < c->dims - 3; d++) c->energies[n] += (double)p[d] * (double)p[d];
+    total += c->energies[n];
+  }
   double unit = sqrt(total / c->point_count) / (reach * diagonal);
   for (int n = 0; n < c->point_count; n++)
     for (int k = 1; k <= 3; k++) c->points[(size_t)(n + 1) * (size_t)c->dims - (size_t)k] *= (float)unit;
 }
 
 // The next mean is the vertex whose distance to the means so far, times its energy, is largest.
-static void first_means(clusters *c, double *nearest) {
+static void first_means(sn_helper_clusters *c, double *nearest) {
   for (int n = 0; n < c->point_count; n++) nearest[n] = 1;
   for (int k = 0; k < c->count; k++) {
     int best = 0;
     double most = -1;
     for (int n = 0; n < c->point_count; n++) {
-      double value = nearest[n] * energy_of(c, n);
+      double value = nearest[n] * c->energies[n];
       if (value > most) most = value, best = n;
     }
     for (size_t d = 0; d < (size_t)c->dims; d++)
@@ -71,7 +64,7 @@ static void first_means(clusters *c, double *nearest) {
 
 static void assign(void *user, int64_t begin, int64_t end, int worker) {
   (void)worker;
-  const clusters *c = user;
+  const sn_helper_clusters *c = user;
   for (int n = (int)begin; n < (int)end; n++) {
     double least = INFINITY;
     for (int k = 0; k < c->count; k++) {
@@ -81,11 +74,11 @@ static void assign(void *user, int64_t begin, int64_t end, int worker) {
   }
 }
 
-static void update_means(clusters *c, double *sums) {
+static void update_means(sn_helper_clusters *c, double *sums) {
   memset(c->means, 0, (size_t)c->count * (size_t)c->dims * sizeof *c->means);
   memset(sums, 0, (size_t)c->count * sizeof *sums);
   for (int n = 0; n < c->point_count; n++) {
-    double energy = energy_of(c, n) + 1e-30, *mean = c->means + (size_t)c->owner[n] * (size_t)c->dims;
+    double energy = c->energies[n] + 1e-30, *mean = c->means + (size_t)c->owner[n] * (size_t)c->dims;
     sums[c->owner[n]] += energy;
     for (int d = 0; d < c->dims; d++) mean[d] += energy * (double)c->points[(size_t)n * (size_t)c->dims + (size_t)d];
   }
@@ -97,8 +90,9 @@ sn_status sn_helper_cluster(sn_context *ctx, sn_arena *memory, sn_helper_cluster
   double *numbers = SN_NEW(ctx, memory, double, c->point_count + c->count);
   c->means = SN_NEW(ctx, memory, double, (size_t)c->count *(size_t)c->dims);
   c->owner = SN_NEW(ctx, memory, int, c->point_count);
-  if (!numbers || !c->means || !c->owner) return ctx->error.status;
-  scale_places(c, diagonal);
+  c->energies = SN_NEW(ctx, memory, double, c->point_count);
+  if (!numbers || !c->means || !c->owner || !c->energies) return ctx->error.status;
+  measure_points(c, diagonal);
   first_means(c, numbers);
   for (int round = 0; round < most_rounds; round++) {
     sn_parallel_for(ctx, c->point_count, 64, assign, c);
@@ -108,14 +102,14 @@ sn_status sn_helper_cluster(sn_context *ctx, sn_arena *memory, sn_helper_cluster
 }
 
 // The joint with the largest weight on the cluster, and the cluster's middle, both by energy.
-static void place_helper(const sn_helper_solve *s, const clusters *c, int k, double *weights) {
+static void place_helper(const sn_helper_solve *s, const sn_helper_clusters *c, int k, double *weights) {
   sn_helper *h = s->helpers + s->placed_count + k;
   double total = 0, centre[3] = {0};
   memset(weights, 0, (size_t)s->joint_count * sizeof *weights);
   for (int n = 0; n < s->sample_count; n++) {
     if (c->owner[n] != k) continue;
     size_t row = (size_t)s->sample[n] * (size_t)s->base.influences;
-    double energy = energy_of(c, n) + 1e-30;
+    double energy = c->energies[n] + 1e-30;
     total += energy;
     for (int d = 0; d < 3; d++) centre[d] += energy * (double)s->examples->rest.positions[s->sample[n]][d];
     for (int q = 0; q < s->base.influences; q++)
@@ -127,32 +121,16 @@ static void place_helper(const sn_helper_solve *s, const clusters *c, int k, dou
     if (weights[j] > weights[h->parent]) h->parent = j;
 }
 
-// First motions: as if the vertices of the cluster gave the helper the weight of its parent.
-static sn_status first_motion(sn_helper_solve *s, const clusters *c, int k, int *rows, double *weights) {
-  int count = 0;
-  for (int n = 0; n < s->sample_count; n++) {
-    size_t row = (size_t)s->sample[n] * (size_t)s->base.influences;
-    if (c->owner[n] != k) continue;
-    for (int q = 0; q < s->base.influences; q++)
-      if (s->base.joints[row + (size_t)q] == s->helpers[s->placed_count + k].parent &&
-          s->base.weights[row + (size_t)q] > 0)
-        rows[count] = n, weights[count++] = s->base.weights[row + (size_t)q];
-  }
-  return sn_helper_move(s, s->placed_count + k, count, rows, weights);
-}
-
 sn_status sn_helpers_seed(sn_helper_solve *s, int count) {
   sn_arena scratch = sn_arena_new(s->ctx);
-  clusters c = {.dims = 3 * s->frame_count + 3, .count = count, .point_count = s->sample_count};
-  size_t points = (size_t)s->sample_count;
-  c.points = SN_NEW(s->ctx, &scratch, float, points *(size_t)c.dims);
-  int *rows = SN_NEW(s->ctx, &scratch, int, points);
-  double *numbers = SN_NEW(s->ctx, &scratch, double, points + (size_t)s->joint_count);
-  sn_status status = c.points && rows && numbers ? SN_OK : s->ctx->error.status;
+  sn_helper_clusters c = {.dims = 3 * s->frame_count + 3, .count = count, .point_count = s->sample_count};
+  c.points = SN_NEW(s->ctx, &scratch, float, (size_t)s->sample_count *(size_t)c.dims);
+  double *weights = SN_NEW(s->ctx, &scratch, double, s->joint_count);
+  sn_status status = c.points && weights ? SN_OK : s->ctx->error.status;
   if (status == SN_OK) fill_points(s, &c);
   if (status == SN_OK) status = sn_helper_cluster(s->ctx, &scratch, &c, s->diagonal);
-  for (int k = 0; status == SN_OK && k < c.count; k++) place_helper(s, &c, k, numbers);
-  for (int k = 0; status == SN_OK && k < c.count; k++) status = first_motion(s, &c, k, rows, numbers);
+  for (int k = 0; status == SN_OK && k < c.count; k++) place_helper(s, &c, k, weights);
+  for (int k = 0; status == SN_OK && k < c.count; k++) status = sn_helper_move(s, s->placed_count + k, c.owner);
   s->placed_count += count;
   sn_arena_free(&scratch);
   return status;

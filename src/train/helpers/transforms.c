@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "solve/lapack.h"
-#include "solve/solve.h"
 
 static const double ridge = 1e-6; // relative to the diagonal, and to its mean over the bones
 
@@ -27,18 +26,27 @@ typedef struct transforms {
 
 // ---- the normal equations -----------------------------------------------------------------------------------------------------
 
+// Of a point: what the channels move it by.
+static void jacobian(const float p[3], const float centre[3], double out[3][SN_FACE_CHANNELS]) {
+  double x = (double)p[0] - (double)centre[0], y = (double)p[1] - (double)centre[1],
+         z = (double)p[2] - (double)centre[2];
+  const double full[3][SN_FACE_CHANNELS] = {
+    {1, 0, 0, 0, z, -y, x, 0, 0}, {0, 1, 0, -z, 0, x, 0, y, 0}, {0, 0, 1, y, -x, 0, 0, 0, z}};
+  memcpy(out, full, sizeof full);
+}
+
 static void add_vertex(const transforms *t, int h, int n, double weight) {
   const sn_face_solve *s = t->s;
   const float *p = s->examples->rest.positions[s->sample[n]];
   const float *target = s->targets + (size_t)n * sn_face_dims(s);
   size_t at = (size_t)n * (size_t)s->skin.influences, m = (size_t)t->m;
   double own[3][SN_FACE_CHANNELS], other[3][SN_FACE_CHANNELS];
-  sn_face_jacobian(p, s->centres[h], own);
+  jacobian(p, s->centres[h], own);
   for (int q = 0; q < s->skin.influences; q++) {
     int g = s->skin.joints[at + (size_t)q];
     double w = weight * (double)s->skin.weights[at + (size_t)q];
     if (g == 0 || g > h || !(w > 0)) continue;
-    sn_face_jacobian(p, s->centres[g], other);
+    jacobian(p, s->centres[g], other);
     for (int c = 0; c < SN_FACE_CHANNELS; c++) {
       double *row = t->a + ((size_t)(h - 1) * SN_FACE_CHANNELS + (size_t)c) * m + (size_t)(g - 1) * SN_FACE_CHANNELS;
       for (int d = 0; d < SN_FACE_CHANNELS; d++)
@@ -79,23 +87,16 @@ static void regularise(const transforms *t) {
 
 // ---- which numbers ------------------------------------------------------------------------------------------------------------
 
-static void swap_unknowns(double *z, size_t m, int live, int a, int b) {
-  for (int k = 0; k < live; k++) {
-    double keep = z[(size_t)a * m + (size_t)k];
-    z[(size_t)a * m + (size_t)k] = z[(size_t)b * m + (size_t)k], z[(size_t)b * m + (size_t)k] = keep;
-  }
-  for (int k = 0; k < live; k++) {
-    double *row = z + (size_t)k * m, keep = row[a];
-    row[a] = row[b], row[b] = keep;
-  }
-}
-
-// Takes the last of the live unknowns out of z = A^-1 and x.
-static void remove_last(double *z, size_t m, int last, double *x) {
-  const double *from = z + (size_t)last * m;
+// Takes unknown `at` out of z = A^-1 and x: the last of the live ones gets its place. `from`: space for a row.
+static void take_out(double *z, size_t m, int at, int last, double *x, double *from) {
+  memcpy(from, z + (size_t)at * m, (size_t)(last + 1) * sizeof *z);
+  memmove(z + (size_t)at * m, z + (size_t)last * m, (size_t)(last + 1) * sizeof *z);
+  double pivot = from[at], value = x[at];
+  from[at] = from[last], x[at] = x[last];
   for (int k = 0; k < last; k++) {
-    double factor = from[k] / from[last], *row = z + (size_t)k * m;
-    x[k] -= factor * x[last];
+    double factor = from[k] / pivot, *row = z + (size_t)k * m;
+    row[at] = row[last];
+    x[k] -= factor * value;
     for (int l = 0; l < last; l++) row[l] -= factor * from[l];
   }
 }
@@ -117,11 +118,8 @@ static void remove_all(const transforms *t, int shape, double *z) {
       if (own < cost) cost = own, best = k;
     }
     int unknown = out[best].unknown;
-    double value = x[best];
-    swap_unknowns(z, m, last + 1, best, last);
-    x[best] = x[last], x[last] = value;
     out[best].unknown = out[last].unknown;
-    remove_last(z, m, last, x);
+    take_out(z, m, best, last, x, x + m);
     least = fmax(least, cost);
     out[last] = (removal){least, shape, last, unknown};
   }
@@ -130,7 +128,7 @@ static void remove_all(const transforms *t, int shape, double *z) {
 static void remove_range(void *user, int64_t begin, int64_t end, int worker) {
   const transforms *t = user;
   size_t m = (size_t)t->m;
-  for (int64_t f = begin; f < end; f++) remove_all(t, (int)f, t->space + (size_t)worker * (m * m + m));
+  for (int64_t f = begin; f < end; f++) remove_all(t, (int)f, t->space + (size_t)worker * (m * m + 2 * m));
 }
 
 static int by_cost(const void *a, const void *b) {
@@ -160,11 +158,11 @@ static sn_status choose_numbers(transforms *t, sn_arena *scratch) {
 // ---- the solve ----------------------------------------------------------------------------------------------------------------
 
 // One shape, of the numbers that are kept: A x = right + more.
-static void solve_shape(const transforms *t, int shape, const double *more, double *space, int *index) {
+static void solve_shape(const transforms *t, int shape, const double *more, double *space) {
   const sn_face_solve *s = t->s;
   size_t m = (size_t)t->m;
   double *b = space + m * m;
-  int count = 0;
+  int count = 0, *index = (int *)(void *)(b + m);
   for (int k = 0; k < t->m; k++)
     if (!s->kept || s->kept[(size_t)shape * m + (size_t)k]) index[count++] = k;
   for (int r = 0; r < count; r++) {
@@ -180,8 +178,7 @@ static void solve_shape(const transforms *t, int shape, const double *more, doub
 static void solve_range(void *user, int64_t begin, int64_t end, int worker) {
   const transforms *t = user;
   size_t m = (size_t)t->m;
-  double *space = t->space + (size_t)worker * (m * m + 2 * m);
-  for (int64_t f = begin; f < end; f++) solve_shape(t, (int)f, NULL, space, (int *)(void *)(space + m * m + m));
+  for (int64_t f = begin; f < end; f++) solve_shape(t, (int)f, NULL, t->space + (size_t)worker * (m * m + 2 * m));
 }
 
 // gradient += factor (right - A x) of a shape.
@@ -203,7 +200,7 @@ static void solve_mixture(const transforms *t, double *gradient, double *more) {
     double c = s->factors[f];
     add_gradient(t, f, -c, gradient);
     for (size_t k = 0; k < m; k++) more[k] = c / (1 + c * c) * gradient[k];
-    solve_shape(t, f, more, t->space, (int *)(void *)(t->space + m * m + m));
+    solve_shape(t, f, more, t->space);
     add_gradient(t, f, c, gradient);
   }
 }

@@ -6,8 +6,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "solve/solve.h"
-
 // Of the prior: relative to what the frames say, and to what an influence must be worth (joints with a fifth of the weight stay).
 static const double ridge = 0.01, kept = 25;
 
@@ -18,9 +16,8 @@ typedef struct weighing {
 } weighing;
 
 typedef struct vertex {
-  int i, count;
-  int entries[SN_SIMPLEX_MAX], joint[SN_SIMPLEX_MAX]; // palette entries, and the joints that they go with
-  double prior[SN_SIMPLEX_MAX];                       // of entries that are joints
+  int i, entries[SN_SIMPLEX_MAX], joint[SN_SIMPLEX_MAX]; // palette entries, and the joints that they go with
+  sn_simplex q;                                          // its start: the base skin, the prior
 } vertex;
 
 static bool is_relevant(const sn_helper_solve *s, const vertex *v, int joints, int parent) {
@@ -33,68 +30,66 @@ static bool is_relevant(const sn_helper_solve *s, const vertex *v, int joints, i
 static void find_entries(const sn_helper_solve *s, vertex *v) {
   size_t row = (size_t)v->i * (size_t)s->base.influences;
   sn_vec3 rest = sn_vec3_from(s->examples->rest.positions[v->i]);
-  v->count = 0;
-  for (int q = 0; q < s->base.influences; q++) {
-    if (!(s->base.weights[row + (size_t)q] > 0)) continue;
-    v->entries[v->count] = v->joint[v->count] = s->base.joints[row + (size_t)q];
-    v->prior[v->count++] = s->base.weights[row + (size_t)q];
-  }
-  int joints = v->count;
+  int joints = 0, count = 0;
   double far[SN_SIMPLEX_MAX];
+  for (size_t at = row; at < row + (size_t)s->base.influences; at++) {
+    if (!(s->base.weights[at] > 0)) continue;
+    v->entries[joints] = v->joint[joints] = s->base.joints[at];
+    v->q.w[joints++] = s->base.weights[at];
+  }
   for (int h = 0; h < s->placed_count; h++) {
     if (!is_relevant(s, v, joints, s->helpers[h].parent)) continue;
     sn_vec3 d = sn_vec3_sub(rest, sn_vec3_from(s->helpers[h].centre));
-    double away = sn_vec3_dot(d, d);
-    int k = v->count < SN_SIMPLEX_MAX ? v->count++ : away < far[SN_SIMPLEX_MAX - 1] ? SN_SIMPLEX_MAX - 1 : -1;
-    if (k < 0) continue;
-    for (; k > joints && far[k - 1] > away; k--)
-      far[k] = far[k - 1], v->entries[k] = v->entries[k - 1], v->joint[k] = v->joint[k - 1];
-    far[k] = away, v->entries[k] = s->joint_count + h, v->joint[k] = s->helpers[h].parent;
+    count = sn_least_enter(SN_SIMPLEX_MAX - joints, count, sn_vec3_dot(d, d), h, far, v->entries + joints);
   }
-  for (int k = joints; k < v->count; k++) v->prior[k] = 0;
+  v->q.n = joints + count;
+  for (int k = joints; k < v->q.n; k++) {
+    v->joint[k] = s->helpers[v->entries[k]].parent;
+    v->entries[k] += s->joint_count;
+  }
 }
 
-static double fill(const sn_helper_solve *s, const vertex *v, sn_simplex *q) {
+// The normal matrix. Returns its trace without the mean of the motions.
+static double fill(const sn_helper_solve *s, vertex *v) {
   sn_vec3 rest = sn_vec3_from(s->examples->rest.positions[v->i]), d[SN_SIMPLEX_MAX];
-  *q = (sn_simplex){.n = v->count};
+  sn_simplex *q = &v->q;
+  double trace = 0, sum = 0;
   for (int f = 0; f < s->frame_count; f++) {
     const sn_affine *palette = sn_helper_palette(s, f);
     sn_vec3 x = sn_vec3_from(sn_frame(&s->examples->frames, s->keys.frames[f])[v->i]);
-    for (int k = 0; k < v->count; k++) d[k] = sn_vec3_sub(sn_affine_apply(palette[v->entries[k]], rest), x);
-    for (int k = 0; k < v->count; k++)
+    for (int k = 0; k < q->n; k++) d[k] = sn_vec3_sub(sn_affine_apply(palette[v->entries[k]], rest), x);
+    for (int k = 0; k < q->n; k++)
       for (int l = 0; l <= k; l++) q->a[k][l] += sn_vec3_dot(d[k], d[l]);
   }
-  double trace = 0, sum = 0;
-  for (int k = 0; k < v->count; k++)
-    for (int l = 0; l < k; l++) q->a[l][k] = q->a[k][l];
-  for (int k = 0; k < v->count; k++) {
-    trace += q->a[k][k];
-    for (int l = 0; l < v->count; l++) sum += q->a[k][l];
-  }
-  return trace - sum / v->count;
+  for (int k = 0; k < q->n; k++)
+    for (int l = 0; l < q->n; l++) {
+      if (l > k) q->a[k][l] = q->a[l][k];
+      sum += q->a[k][l];
+      trace += k == l ? q->a[k][k] : 0;
+    }
+  return trace - sum / q->n;
+}
+
+void sn_helper_solve_row(sn_simplex *q, const int *entries, double price, int influences, uint16_t *joints,
+                         float *weights) {
+  int put = 0;
+  sn_simplex_solve_sparse(q, influences);
+  if (price > 0) sn_simplex_thin(q, price);
+  for (int k = 0; k < influences; k++) joints[k] = 0, weights[k] = 0;
+  for (int k = 0; k < q->n && put < influences; k++)
+    if (q->w[k] > 0) joints[put] = (uint16_t)entries[k], weights[put++] = (float)q->w[k];
 }
 
 static void weigh_vertex(const sn_helper_solve *s, int i, double worth) {
   vertex v = {.i = i};
-  sn_simplex q;
-  find_entries(s, &v);
-  double mu = ridge * fill(s, &v, &q) / v.count + kept * worth;
-  for (int k = 0; k < v.count; k++) {
-    q.w[k] = v.prior[k];
-    for (int l = 0; l < v.count; l++)
-      if (v.joint[k] == v.joint[l]) q.a[k][l] += mu, q.b[k] += mu * v.prior[l];
-  }
-  sn_simplex_solve_sparse(&q, s->influences);
-  if (worth > 0) sn_simplex_thin(&q, worth);
+  sn_simplex *q = &v.q;
   size_t row = (size_t)i * (size_t)s->skin.influences;
-  int put = 0;
-  for (int k = 0; k < s->skin.influences; k++)
-    s->skin.joints[row + (size_t)k] = 0, s->skin.weights[row + (size_t)k] = 0;
-  for (int k = 0; k < v.count && put < s->skin.influences; k++)
-    if (q.w[k] > 0) {
-      s->skin.joints[row + (size_t)put] = (uint16_t)v.entries[k];
-      s->skin.weights[row + (size_t)put++] = (float)q.w[k];
-    }
+  find_entries(s, &v);
+  double mu = ridge * fill(s, &v) / q->n + kept * worth;
+  for (int k = 0; k < q->n; k++)
+    for (int l = 0; l < q->n; l++)
+      if (v.joint[k] == v.joint[l]) q->a[k][l] += mu, q->b[k] += mu * q->w[l];
+  sn_helper_solve_row(q, v.entries, worth, s->skin.influences, s->skin.joints + row, s->skin.weights + row);
 }
 
 static void weigh_range(void *user, int64_t begin, int64_t end, int worker) {

@@ -182,8 +182,12 @@ sn_status sn_rigid_error(sn_context *ctx, sn_arena *memory, const sn_examples *e
   return status;
 }
 
+<<<<<<< HEAD
 // At most `most` indices out of `count`, evenly spaced.
 static int *spread(sn_context *ctx, sn_arena *memory, int count, int most, int *chosen) {
+=======
+int *sn_spread(sn_context *ctx, sn_arena *memory, int count, int most, int *chosen) {
+>>>>>>> s44-a
   *chosen = count < most ? count : most;
   int *out = SN_NEW(ctx, memory, int, *chosen);
   for (int n = 0; out && n < *chosen; n++) out[n] = (int)((int64_t)n * count / *chosen);
@@ -196,8 +200,8 @@ sn_status sn_base_sample_make(sn_context *ctx, sn_arena *memory, const sn_exampl
   alone.team = NULL;
   *out = (sn_base_sample){.examples = {.skeleton = examples->skeleton, .skin_made = examples->skin_made}};
   int n = 0;
-  out->vertices = spread(&alone, memory, examples->rest.vertex_count, most_sampled, &n);
-  out->frames = spread(&alone, memory, keys->count, most_sampled, &out->keys.count);
+  out->vertices = sn_spread(&alone, memory, examples->rest.vertex_count, most_sampled, &n);
+  out->frames = sn_spread(&alone, memory, keys->count, most_sampled, &out->keys.count);
   out->keys.frames = SN_NEW(&alone, memory, int, out->keys.count);
   sn_status status = out->vertices && out->frames && out->keys.frames ? SN_OK : alone.error.status;
   for (int k = 0; status == SN_OK && k < out->keys.count; k++)

@@ -40,6 +40,9 @@ typedef struct sn_base_sample {
   double rigid; // squared error of the best single joints, over all keys: the denominator of enveloping errors
 } sn_base_sample;
 
+// At most `most` of `count`, spread evenly.
+int *sn_spread(sn_context *ctx, sn_arena *memory, int count, int most, int *chosen);
+
 // `memory` owns the result.
 sn_status sn_base_sample_make(sn_context *ctx, sn_arena *memory, const sn_examples *examples, const sn_keys *keys,
                               sn_base_sample *out);

@@ -182,12 +182,7 @@ sn_status sn_rigid_error(sn_context *ctx, sn_arena *memory, const sn_examples *e
   return status;
 }
 
-<<<<<<< HEAD
-// At most `most` indices out of `count`, evenly spaced.
-static int *spread(sn_context *ctx, sn_arena *memory, int count, int most, int *chosen) {
-=======
 int *sn_spread(sn_context *ctx, sn_arena *memory, int count, int most, int *chosen) {
->>>>>>> s44-a
   *chosen = count < most ? count : most;
   int *out = SN_NEW(ctx, memory, int, *chosen);
   for (int n = 0; out && n < *chosen; n++) out[n] = (int)((int64_t)n * count / *chosen);

@@ -127,13 +127,10 @@ static sn_status try_fold(sn_context *ctx, sn_arena *memory, void *user, int ind
                        .joint_count = t->sample->examples.skeleton.joint_count,
                        .influences = t->skin->influences,
                        .helper_count = t->helpers};
-  int *frames = SN_NEW(ctx, memory, int, fold->count);
-  for (int n = 0; frames && n < fold->count; n++) frames[n] = t->sample->keys.frames[fold->poses[n]];
-  sn_keys learned = {.count = fold->outside_count, .frames = frames}, held = {.count = fold->count - learned.count};
-  sn_status status = frames ? SN_OK : ctx->error.status;
-  if (frames) held.frames = frames + learned.count;
-  if (status == SN_OK)
-    status = sn_train_skin(ctx, &(sn_skin_task){t->skin, s.examples, SN_RT_BLEND_LINEAR, &learned}, &s.base, NULL);
+  sn_keys learned = {.count = fold->outside_count, .frames = fold->poses}; // the sample's keys are all its frames
+  sn_keys held = {.count = fold->count - learned.count, .frames = fold->poses + learned.count};
+  sn_status status =
+    sn_train_skin(ctx, &(sn_skin_task){t->skin, s.examples, SN_RT_BLEND_LINEAR, &learned}, &s.base, NULL);
   if (status == SN_OK) status = prepare(&s, &learned);
   if (status == SN_OK) status = alternate(&s);
   if (status == SN_OK) status = measure_held_out(&s, held, t->squared[index]);
@@ -286,19 +283,12 @@ static sn_status choose(sn_helper_solve *s, sn_skin_options *skin, const sn_keys
 static bool has_fewer(sn_context *ctx, const sn_examples *examples, const sn_plan *plan, int *helpers,
                       sn_train_report *report) {
   const sn_limits *l = &report->limits;
-  sn_model model = {0};
-  sn_rt_model opened;
-  double ratio = 0;
+  double bytes = 0, ratio = 0;
   int less = 0;
   for (int k = 0; k < count_choices && choices[k] < *helpers; k++) less = choices[k];
   if (less == 0 || !(l->bytes > 0 || l->time > 0)) return false;
-  sn_status status = sn_plan_encode(ctx, plan, examples, &model);
-  if (status == SN_OK) status = sn_model_open(ctx, "model", model.bytes, model.size, &opened);
-  if (status == SN_OK && l->time > 0 && l->ratio_of) status = l->ratio_of(ctx, &opened, examples, &ratio);
-  bool fewer =
-    status == SN_OK && ((l->bytes > 0 && (double)model.size > l->bytes) || (l->time > 0 && ratio > l->time));
-  sn_model_free(&model);
-  if (!fewer) return false;
+  if (sn_plan_measure(ctx, plan, examples, l, &bytes, &ratio) != SN_OK) return false;
+  if (!(l->bytes > 0 && bytes > l->bytes) && !(l->time > 0 && ratio > l->time)) return false;
   int chosen = report->candidate_count - 1;
   while (!report->candidates[chosen].is_chosen) chosen--;
   report->candidates[chosen].is_chosen = false, report->candidates[chosen - 1].is_chosen = true;

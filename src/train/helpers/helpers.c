@@ -47,17 +47,17 @@ static sn_status new_frames(sn_helper_solve *s) {
   s->palette = SN_NEW(s->ctx, s->memory, sn_affine, frames * (joints + (size_t)s->helper_count));
   s->inverses = SN_NEW(s->ctx, s->memory, sn_mat3, frames * joints);
   s->residuals = sn_arena_alloc(s->ctx, s->memory, frames * (size_t)s->sample_count, sizeof *s->residuals);
-  if (!s->vectors || !s->palette || !s->inverses || !s->residuals) return s->ctx->error.status;
-  for (int h = 0; h < s->helper_count; h++) {
-    s->helpers[h].channels = sn_arena_alloc(s->ctx, s->memory, frames, sizeof *s->helpers[h].channels);
-    if (!s->helpers[h].channels) return s->ctx->error.status;
-  }
+  float(*channels)[SN_RT_HELPER_ROW] =
+    sn_arena_alloc(s->ctx, s->memory, frames * (size_t)s->helper_count, sizeof *channels);
+  if (!s->vectors || !s->palette || !s->inverses || !s->residuals || !channels) return s->ctx->error.status;
+  for (int h = 0; h < s->helper_count; h++) s->helpers[h].channels = channels + (size_t)h * frames;
   fill_poses(s);
   return SN_OK;
 }
 
 static sn_status prepare(sn_helper_solve *s, const sn_keys *keys) {
   sn_context *ctx = s->ctx;
+  s->joint_count = s->examples->skeleton.joint_count;
   sn_status status = choose_frames(s, keys);
   if (status == SN_OK) status = sn_turns_make(ctx, s->memory, s->examples, keys, &s->turns);
   if (status == SN_OK) status = sn_near_new(ctx, s->memory, &s->examples->skeleton, &s->base, &s->near);
@@ -124,7 +124,6 @@ static sn_status try_fold(sn_context *ctx, sn_arena *memory, void *user, int ind
   sn_helper_solve s = {.ctx = ctx,
                        .memory = memory,
                        .examples = &t->sample->examples,
-                       .joint_count = t->sample->examples.skeleton.joint_count,
                        .influences = t->skin->influences,
                        .helper_count = t->helpers};
   sn_keys learned = {.count = fold->outside_count, .frames = fold->poses}; // the sample's keys are all its frames
@@ -139,19 +138,18 @@ static sn_status try_fold(sn_context *ctx, sn_arena *memory, void *user, int ind
 }
 
 // The number of helpers (0: to be chosen) and its cross-validated enveloping error. Fewer, or none, unless more are worth it.
-static sn_status choose_count(sn_context *ctx, const sn_skin_options *skin, const sn_base_sample *sample,
-                              int *helpers, sn_train_report *report) {
-  sn_arena memory = sn_arena_new(ctx);
-  int count = *helpers ? 1 : count_choices, best = 1;
-  const int *counts = *helpers ? helpers : choices;
+static sn_status choose_count(sn_helper_solve *s, const sn_skin_options *skin, const sn_base_sample *sample,
+                              sn_train_report *report) {
+  int count = s->helper_count ? 1 : count_choices, best = 1;
+  const int *counts = s->helper_count ? &s->helper_count : choices;
   double errors[count_choices + 1] = {0};
   trial t = {.skin = skin, .sample = sample};
-  t.squared = sn_arena_alloc(ctx, &memory, (size_t)sample->folds.fold_count, sizeof *t.squared);
-  sn_status status = t.squared ? SN_OK : ctx->error.status;
+  t.squared = sn_arena_alloc(s->ctx, s->memory, (size_t)sample->folds.fold_count, sizeof *t.squared);
+  sn_status status = t.squared ? SN_OK : s->ctx->error.status;
   for (int k = 0; status == SN_OK && k < count; k++) {
     double sums[2] = {0};
     t.helpers = counts[k];
-    status = sn_folds_run(ctx, &sample->folds, try_fold, &t);
+    status = sn_folds_run(s->ctx, &sample->folds, try_fold, &t);
     for (int f = 0; f < 2 * sample->folds.fold_count; f++) sums[f % 2] += t.squared[f / 2][f % 2];
     errors[k + 1] = sqrt(sums[0] / sample->rigid), errors[0] = sqrt(sums[1] / sample->rigid);
   }
@@ -161,8 +159,7 @@ static sn_status choose_count(sn_context *ctx, const sn_skin_options *skin, cons
     snprintf(name, sizeof name, "%d helpers", k > 0 ? counts[k - 1] : 0);
     sn_train_report_add(report, name, errors[k], k == best);
   }
-  *helpers = best > 0 ? counts[best - 1] : 0, report->cross_validated = errors[best];
-  sn_arena_free(&memory);
+  s->helper_count = best > 0 ? counts[best - 1] : 0, report->cross_validated = errors[best];
   return status;
 }
 
@@ -276,7 +273,7 @@ static sn_status choose(sn_helper_solve *s, sn_skin_options *skin, const sn_keys
   if (status == SN_OK) skin->base = 1 + (int)kind;
   if (status == SN_OK) status = sn_base_sample_make(s->ctx, s->memory, s->examples, keys, &sample);
   if (status != SN_OK || sample.folds.fold_count < 2 || !(sample.rigid > 0)) return status;
-  return choose_count(s->ctx, skin, &sample, &s->helper_count, report);
+  return choose_count(s, skin, &sample, report);
 }
 
 // Fewer helpers where the model is larger or slower than it may be: the candidate before the chosen one.
@@ -308,13 +305,10 @@ static sn_status train(sn_context *ctx, const void *options, const sn_examples *
     return sn_faces_train(ctx, &(sn_helpers_options){skin, helpers ? helpers : usual, o->numbers}, examples, keys,
                           plan, report);
   sn_arena memory = sn_arena_new(ctx);
-  sn_helper_solve s = {.ctx = ctx,
-                       .memory = &memory,
-                       .examples = examples,
-                       .joint_count = examples->skeleton.joint_count,
-                       .influences = skin.influences,
-                       .helper_count = helpers};
-  if (s.joint_count == 1) sn_helper_note(report, "the skeleton has one joint: helpers follow its rotation in space");
+  sn_helper_solve s = {
+    .ctx = ctx, .memory = &memory, .examples = examples, .influences = skin.influences, .helper_count = helpers};
+  if (examples->skeleton.joint_count == 1)
+    sn_helper_note(report, "the skeleton has one joint: helpers follow its rotation in space");
   sn_status status = choose(&s, &skin, keys, report);
   if (status == SN_OK)
     status = sn_train_skin(ctx, &(sn_skin_task){&skin, examples, SN_RT_BLEND_LINEAR, keys}, &s.base, NULL);

@@ -71,8 +71,6 @@ static void find_targets(motion *m) {
   }
 }
 
-// ---- regression --------------------------------------------------------------------------------------------------------------
-
 // Of the terms of the drivers, scaled by their prior deviation.
 static void features(const sn_helper_solve *s, int frame, const int *drivers, int count, double *out) {
   const double *vectors = s->vectors + (size_t)frame * 3 * (size_t)s->joint_count;

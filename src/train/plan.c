@@ -89,3 +89,15 @@ sn_status sn_plan_encode(sn_context *ctx, const sn_plan *plan, const sn_examples
   sn_arena_free(&file.memory);
   return status;
 }
+
+sn_status sn_plan_measure(sn_context *ctx, const sn_plan *plan, const sn_examples *examples, const sn_limits *limits,
+                          double *bytes, double *ratio) {
+  sn_model model = {0};
+  sn_rt_model opened;
+  sn_status status = sn_plan_encode(ctx, plan, examples, &model);
+  if (status == SN_OK && limits->ratio_of) status = sn_model_open(ctx, "model", model.bytes, model.size, &opened);
+  if (status == SN_OK && limits->ratio_of) status = limits->ratio_of(ctx, &opened, examples, ratio);
+  *bytes = (double)model.size;
+  sn_model_free(&model);
+  return status;
+}

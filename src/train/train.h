@@ -19,6 +19,9 @@ void sn_plan_add(sn_plan *plan, sn_rt_section_id id, const void *bytes, size_t s
 void *sn_plan_section(sn_context *ctx, sn_plan *plan, sn_rt_section_id id, size_t count, size_t size);
 // Encodes the model in the vertex order of the rest file.
 sn_status sn_plan_encode(sn_context *ctx, const sn_plan *plan, const sn_examples *examples, sn_model *out);
+// Its bytes and, where that is limited, its time over that of linear blending.
+sn_status sn_plan_measure(sn_context *ctx, const sn_plan *plan, const sn_examples *examples, const sn_limits *limits,
+                          double *bytes, double *ratio);
 
 extern const sn_option sn_skin_option_table[];
 

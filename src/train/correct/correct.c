@@ -141,20 +141,6 @@ typedef struct rated {
   int patches;
 } rated;
 
-// Measures the model's bytes and, if limited, its evaluation time.
-static sn_status measure_rate(const rated *w, sn_rate *rate) {
-  sn_context *ctx = w->c->ctx;
-  const sn_limits *l = &w->c->report->limits;
-  sn_model bytes = {0};
-  sn_rt_model model;
-  sn_status status = sn_plan_encode(ctx, w->plan, w->c->examples, &bytes);
-  if (status == SN_OK && l->ratio_of) status = sn_model_open(ctx, "model", bytes.bytes, bytes.size, &model);
-  if (status == SN_OK && l->ratio_of) status = l->ratio_of(ctx, &model, w->c->examples, &rate->ratio);
-  rate->bytes = (double)bytes.size;
-  sn_model_free(&bytes);
-  return status;
-}
-
 static sn_status describe_rated(void *user, bool measured, sn_field_limits *limits, sn_rate *rate) {
   rated *w = user;
   sn_corrector *c = w->c;
@@ -173,7 +159,8 @@ static sn_status describe_rated(void *user, bool measured, sn_field_limits *limi
   *rate = (sn_rate){.fields = corrections.basis_count, .cross_validated = enveloping_error(c, squared)};
   rate->rms_pct_diag = 100 * sqrt(over_frames(c, squared) / m->vertex_count / c->keys->count) / m->diagonal;
   w->patches = corrections.field_count;
-  if (measured) status = measure_rate(w, rate);
+  if (measured)
+    status = sn_plan_measure(c->ctx, w->plan, c->examples, &c->report->limits, &rate->bytes, &rate->ratio);
   if (exact) *limits = (sn_field_limits){0, rate->bytes};
   return status;
 }

@@ -153,14 +153,13 @@ static sn_status find_regression(sn_face_solve *s) {
   double *gram = SN_NEW(s->ctx, s->memory, double, shapes *shapes), mean = 0;
   s->regression = SN_NEW(s->ctx, s->memory, double, shapes *frames);
   if (!gram || !s->regression) return s->ctx->error.status;
-  for (size_t a = 0; a < shapes; a++)
-    for (size_t k = 0; k < frames; k++)
-      s->regression[a * frames + k] = feature_at(s, s->keys->frames[k], s->shapes[a][0], s->shapes[a][1]);
-  for (size_t a = 0; a < shapes; a++)
+  for (size_t a = 0; a < shapes; a++) {
+    double *own = s->regression + a * frames, *row = gram + a * shapes;
+    for (size_t k = 0; k < frames; k++) own[k] = feature_at(s, s->keys->frames[k], s->shapes[a][0], s->shapes[a][1]);
     for (size_t b = 0; b <= a; b++)
-      for (size_t k = 0; k < frames; k++)
-        gram[a * shapes + b] += s->regression[a * frames + k] * s->regression[b * frames + k];
-  for (size_t a = 0; a < shapes; a++) mean += gram[a * shapes + a] / (double)shapes;
+      for (size_t k = 0; k < frames; k++) row[b] += own[k] * s->regression[b * frames + k];
+    mean += row[a] / (double)shapes;
+  }
   for (size_t a = 0; a < shapes; a++) gram[a * shapes + a] += 1e-10 * mean;
   return sn_lapack_posv(s->ctx, 'L', s->shape_count, s->keys->count, gram, s->regression);
 }

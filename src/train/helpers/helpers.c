@@ -47,17 +47,17 @@ static sn_status new_frames(sn_helper_solve *s) {
   s->palette = SN_NEW(s->ctx, s->memory, sn_affine, frames * (joints + (size_t)s->helper_count));
   s->inverses = SN_NEW(s->ctx, s->memory, sn_mat3, frames * joints);
   s->residuals = sn_arena_alloc(s->ctx, s->memory, frames * (size_t)s->sample_count, sizeof *s->residuals);
-  if (!s->vectors || !s->palette || !s->inverses || !s->residuals) return s->ctx->error.status;
-  for (int h = 0; h < s->helper_count; h++) {
-    s->helpers[h].channels = sn_arena_alloc(s->ctx, s->memory, frames, sizeof *s->helpers[h].channels);
-    if (!s->helpers[h].channels) return s->ctx->error.status;
-  }
+  float(*channels)[SN_RT_HELPER_ROW] =
+    sn_arena_alloc(s->ctx, s->memory, frames * (size_t)s->helper_count, sizeof *channels);
+  if (!s->vectors || !s->palette || !s->inverses || !s->residuals || !channels) return s->ctx->error.status;
+  for (int h = 0; h < s->helper_count; h++) s->helpers[h].channels = channels + (size_t)h * frames;
   fill_poses(s);
   return SN_OK;
 }
 
 static sn_status prepare(sn_helper_solve *s, const sn_keys *keys) {
   sn_context *ctx = s->ctx;
+  s->joint_count = s->examples->skeleton.joint_count;
   sn_status status = choose_frames(s, keys);
   if (status == SN_OK) status = sn_turns_make(ctx, s->memory, s->examples, keys, &s->turns);
   if (status == SN_OK) status = sn_near_new(ctx, s->memory, &s->examples->skeleton, &s->base, &s->near);
@@ -124,16 +124,12 @@ static sn_status try_fold(sn_context *ctx, sn_arena *memory, void *user, int ind
   sn_helper_solve s = {.ctx = ctx,
                        .memory = memory,
                        .examples = &t->sample->examples,
-                       .joint_count = t->sample->examples.skeleton.joint_count,
                        .influences = t->skin->influences,
                        .helper_count = t->helpers};
-  int *frames = SN_NEW(ctx, memory, int, fold->count);
-  for (int n = 0; frames && n < fold->count; n++) frames[n] = t->sample->keys.frames[fold->poses[n]];
-  sn_keys learned = {.count = fold->outside_count, .frames = frames}, held = {.count = fold->count - learned.count};
-  sn_status status = frames ? SN_OK : ctx->error.status;
-  if (frames) held.frames = frames + learned.count;
-  if (status == SN_OK)
-    status = sn_train_skin(ctx, &(sn_skin_task){t->skin, s.examples, SN_RT_BLEND_LINEAR, &learned}, &s.base, NULL);
+  sn_keys learned = {.count = fold->outside_count, .frames = fold->poses}; // the sample's keys are all its frames
+  sn_keys held = {.count = fold->count - learned.count, .frames = fold->poses + learned.count};
+  sn_status status =
+    sn_train_skin(ctx, &(sn_skin_task){t->skin, s.examples, SN_RT_BLEND_LINEAR, &learned}, &s.base, NULL);
   if (status == SN_OK) status = prepare(&s, &learned);
   if (status == SN_OK) status = alternate(&s);
   if (status == SN_OK) status = measure_held_out(&s, held, t->squared[index]);
@@ -142,19 +138,18 @@ static sn_status try_fold(sn_context *ctx, sn_arena *memory, void *user, int ind
 }
 
 // The number of helpers (0: to be chosen) and its cross-validated enveloping error. Fewer, or none, unless more are worth it.
-static sn_status choose_count(sn_context *ctx, const sn_skin_options *skin, const sn_base_sample *sample,
-                              int *helpers, sn_train_report *report) {
-  sn_arena memory = sn_arena_new(ctx);
-  int count = *helpers ? 1 : count_choices, best = 1;
-  const int *counts = *helpers ? helpers : choices;
+static sn_status choose_count(sn_helper_solve *s, const sn_skin_options *skin, const sn_base_sample *sample,
+                              sn_train_report *report) {
+  int count = s->helper_count ? 1 : count_choices, best = 1;
+  const int *counts = s->helper_count ? &s->helper_count : choices;
   double errors[count_choices + 1] = {0};
   trial t = {.skin = skin, .sample = sample};
-  t.squared = sn_arena_alloc(ctx, &memory, (size_t)sample->folds.fold_count, sizeof *t.squared);
-  sn_status status = t.squared ? SN_OK : ctx->error.status;
+  t.squared = sn_arena_alloc(s->ctx, s->memory, (size_t)sample->folds.fold_count, sizeof *t.squared);
+  sn_status status = t.squared ? SN_OK : s->ctx->error.status;
   for (int k = 0; status == SN_OK && k < count; k++) {
     double sums[2] = {0};
     t.helpers = counts[k];
-    status = sn_folds_run(ctx, &sample->folds, try_fold, &t);
+    status = sn_folds_run(s->ctx, &sample->folds, try_fold, &t);
     for (int f = 0; f < 2 * sample->folds.fold_count; f++) sums[f % 2] += t.squared[f / 2][f % 2];
     errors[k + 1] = sqrt(sums[0] / sample->rigid), errors[0] = sqrt(sums[1] / sample->rigid);
   }
@@ -164,8 +159,7 @@ static sn_status choose_count(sn_context *ctx, const sn_skin_options *skin, cons
     snprintf(name, sizeof name, "%d helpers", k > 0 ? counts[k - 1] : 0);
     sn_train_report_add(report, name, errors[k], k == best);
   }
-  *helpers = best > 0 ? counts[best - 1] : 0, report->cross_validated = errors[best];
-  sn_arena_free(&memory);
+  s->helper_count = best > 0 ? counts[best - 1] : 0, report->cross_validated = errors[best];
   return status;
 }
 
@@ -279,26 +273,19 @@ static sn_status choose(sn_helper_solve *s, sn_skin_options *skin, const sn_keys
   if (status == SN_OK) skin->base = 1 + (int)kind;
   if (status == SN_OK) status = sn_base_sample_make(s->ctx, s->memory, s->examples, keys, &sample);
   if (status != SN_OK || sample.folds.fold_count < 2 || !(sample.rigid > 0)) return status;
-  return choose_count(s->ctx, skin, &sample, &s->helper_count, report);
+  return choose_count(s, skin, &sample, report);
 }
 
 // Fewer helpers where the model is larger or slower than it may be: the candidate before the chosen one.
 static bool has_fewer(sn_context *ctx, const sn_examples *examples, const sn_plan *plan, int *helpers,
                       sn_train_report *report) {
   const sn_limits *l = &report->limits;
-  sn_model model = {0};
-  sn_rt_model opened;
-  double ratio = 0;
+  double bytes = 0, ratio = 0;
   int less = 0;
   for (int k = 0; k < count_choices && choices[k] < *helpers; k++) less = choices[k];
   if (less == 0 || !(l->bytes > 0 || l->time > 0)) return false;
-  sn_status status = sn_plan_encode(ctx, plan, examples, &model);
-  if (status == SN_OK) status = sn_model_open(ctx, "model", model.bytes, model.size, &opened);
-  if (status == SN_OK && l->time > 0 && l->ratio_of) status = l->ratio_of(ctx, &opened, examples, &ratio);
-  bool fewer =
-    status == SN_OK && ((l->bytes > 0 && (double)model.size > l->bytes) || (l->time > 0 && ratio > l->time));
-  sn_model_free(&model);
-  if (!fewer) return false;
+  if (sn_plan_measure(ctx, plan, examples, l, &bytes, &ratio) != SN_OK) return false;
+  if (!(l->bytes > 0 && bytes > l->bytes) && !(l->time > 0 && ratio > l->time)) return false;
   int chosen = report->candidate_count - 1;
   while (!report->candidates[chosen].is_chosen) chosen--;
   report->candidates[chosen].is_chosen = false, report->candidates[chosen - 1].is_chosen = true;
@@ -318,13 +305,10 @@ static sn_status train(sn_context *ctx, const void *options, const sn_examples *
     return sn_faces_train(ctx, &(sn_helpers_options){skin, helpers ? helpers : usual, o->numbers}, examples, keys,
                           plan, report);
   sn_arena memory = sn_arena_new(ctx);
-  sn_helper_solve s = {.ctx = ctx,
-                       .memory = &memory,
-                       .examples = examples,
-                       .joint_count = examples->skeleton.joint_count,
-                       .influences = skin.influences,
-                       .helper_count = helpers};
-  if (s.joint_count == 1) sn_helper_note(report, "the skeleton has one joint: helpers follow its rotation in space");
+  sn_helper_solve s = {
+    .ctx = ctx, .memory = &memory, .examples = examples, .influences = skin.influences, .helper_count = helpers};
+  if (examples->skeleton.joint_count == 1)
+    sn_helper_note(report, "the skeleton has one joint: helpers follow its rotation in space");
   sn_status status = choose(&s, &skin, keys, report);
   if (status == SN_OK)
     status = sn_train_skin(ctx, &(sn_skin_task){&skin, examples, SN_RT_BLEND_LINEAR, keys}, &s.base, NULL);

@@ -44,24 +44,17 @@ static void jacobian(const sn_helper_solve *s, const sn_helper *h, int row, doub
   memcpy(j, full, sizeof full);
 }
 
-// ---- channels of every frame ------------------------------------------------------------------------------------------------
-
-static void normal_matrix(motion *m, double a[channels][channels]) {
-  double j[3][channels];
-  memset(a, 0, sizeof(double[channels][channels]));
+// The best channels of every frame.
+static void find_targets(motion *m) {
+  double a[channels][channels] = {0}, factor[channels][channels], j[3][channels];
+  sn_helper_solve *s = m->s;
   for (int n = 0; n < m->count; n++) {
-    jacobian(m->s, m->helper, m->rows[n], j);
+    jacobian(s, m->helper, m->rows[n], j);
     for (int p = 0; p < channels; p++)
       for (int q = 0; q < channels; q++)
         for (int k = 0; k < 3; k++) a[p][q] += m->weights[n] * m->weights[n] * j[k][p] * j[k][q];
   }
   for (int p = 0; p < channels; p++) m->metric[p] = a[p][p], a[p][p] *= 1 + penalty, a[p][p] += 1e-30;
-}
-
-static void find_targets(motion *m) {
-  double a[channels][channels], factor[channels][channels], j[3][channels];
-  sn_helper_solve *s = m->s;
-  normal_matrix(m, a);
   for (int f = 0; f < s->frame_count; f++) {
     double g[channels] = {0};
     sn_mat3 inverse = s->inverses[(size_t)f * (size_t)s->joint_count + (size_t)m->helper->parent];
@@ -77,8 +70,6 @@ static void find_targets(motion *m) {
     for (int p = 0; p < channels; p++) m->target[f][p] = (double)m->helper->channels[f][p] + g[p];
   }
 }
-
-// ---- regression --------------------------------------------------------------------------------------------------------------
 
 // Of the terms of the drivers, scaled by their prior deviation.
 static void features(const sn_helper_solve *s, int frame, const int *drivers, int count, double *out) {

@@ -15,8 +15,7 @@ static void fill_points(const sn_helper_solve *s, sn_helper_clusters *c) {
     int joint = s->base.joints[(size_t)s->sample[n] * (size_t)s->base.influences]; // of the largest weight
     for (int f = 0; f < s->frame_count; f++, to += 3) {
       sn_vec3 r = sn_vec3_from(s->residuals[(size_t)f * (size_t)s->sample_count + (size_t)n]);
-      r = sn_mat3_apply(s->inverses[(size_t)f * (size_t)s->joint_count + (size_t)joint], r);
-      sn_vec3_store(r, to);
+      sn_vec3_store(sn_mat3_apply(s->inverses[(size_t)f * (size_t)s->joint_count + (size_t)joint], r), to);
     }
     memcpy(to, s->examples->rest.positions[s->sample[n]], sizeof(float[3]));
   }

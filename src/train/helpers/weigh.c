@@ -61,12 +61,11 @@ static double fill(const sn_helper_solve *s, vertex *v) {
     for (int k = 0; k < q->n; k++)
       for (int l = 0; l <= k; l++) q->a[k][l] += sn_vec3_dot(d[k], d[l]);
   }
-  for (int k = 0; k < q->n; k++)
-    for (int l = 0; l < q->n; l++) {
-      if (l > k) q->a[k][l] = q->a[l][k];
-      sum += q->a[k][l];
-      trace += k == l ? q->a[k][k] : 0;
-    }
+  for (int k = 0; k < q->n; k++) {
+    trace += q->a[k][k];
+    for (int l = k + 1; l < q->n; l++) q->a[k][l] = q->a[l][k];
+    for (int l = 0; l < q->n; l++) sum += q->a[k][l];
+  }
   return trace - sum / q->n;
 }
 

@@ -136,9 +136,9 @@ static sn_status find_shapes(sn_face_solve *s) {
   p.basis = SN_NEW(s->ctx, &scratch, double, (size_t)p.frame_count *(size_t)p.frame_count);
   p.sums = SN_NEW(s->ctx, &scratch, double, p.column_count);
   bool ready = vertices && p.frames && s->shapes && s->factors && p.left && p.basis && p.sums;
-  for (int n = 0; ready && n < p.frame_count * vertex_count; n++) {
-    sn_vec3 d = displacement(s, p.frames[n / vertex_count], vertices[n % vertex_count]);
-    p.left[3 * n] = d.x, p.left[3 * n + 1] = d.y, p.left[3 * n + 2] = d.z, p.squared += sn_vec3_dot(d, d);
+  for (int k = 0; ready && k < p.frame_count * vertex_count; k++) {
+    sn_vec3 d = displacement(s, p.frames[k / vertex_count], vertices[k % vertex_count]);
+    p.left[3 * k] = d.x, p.left[3 * k + 1] = d.y, p.left[3 * k + 2] = d.z, p.squared += sn_vec3_dot(d, d);
   }
   for (int a = 0; ready && a < n; a++) try_shape(&p, a, -1);
   for (int apart = 0; ready && apart < n; apart++)

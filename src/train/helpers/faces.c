@@ -136,9 +136,9 @@ static sn_status find_shapes(sn_face_solve *s) {
   p.basis = SN_NEW(s->ctx, &scratch, double, (size_t)p.frame_count *(size_t)p.frame_count);
   p.sums = SN_NEW(s->ctx, &scratch, double, p.column_count);
   bool ready = vertices && p.frames && s->shapes && s->factors && p.left && p.basis && p.sums;
-  for (int n = 0; ready && n < p.frame_count * vertex_count; n++) {
-    sn_vec3 d = displacement(s, p.frames[n / vertex_count], vertices[n % vertex_count]);
-    p.left[3 * n] = d.x, p.left[3 * n + 1] = d.y, p.left[3 * n + 2] = d.z, p.squared += sn_vec3_dot(d, d);
+  for (int k = 0; ready && k < p.frame_count * vertex_count; k++) {
+    sn_vec3 d = displacement(s, p.frames[k / vertex_count], vertices[k % vertex_count]);
+    p.left[3 * k] = d.x, p.left[3 * k + 1] = d.y, p.left[3 * k + 2] = d.z, p.squared += sn_vec3_dot(d, d);
   }
   for (int a = 0; ready && a < n; a++) try_shape(&p, a, -1);
   for (int apart = 0; ready && apart < n; apart++)
@@ -382,14 +382,13 @@ static void set_moves(sn_face_solve *s) {
 static void place_bones(sn_face_solve *s) {
   double *sums = s->x; // about to be solved again; of every bone: places, weight
   memset(sums, 0, 4 * (size_t)s->bone_count * sizeof *sums);
-  for (int n = 0; n < s->sample_count; n++)
-    for (int k = 0; k < s->skin.influences; k++) {
-      size_t at = (size_t)n * (size_t)s->skin.influences + (size_t)k;
-      double weight = (double)s->skin.weights[at] * (s->energies[n] + 1e-9 * s->mean_energy);
-      double *sum = sums + 4 * (size_t)s->skin.joints[at];
-      for (int c = 0; c < 3; c++) sum[c] += weight * (double)s->examples->rest.positions[s->sample[n]][c];
-      sum[3] += weight;
-    }
+  for (size_t at = 0; at < (size_t)s->sample_count * (size_t)s->skin.influences; at++) {
+    size_t n = at / (size_t)s->skin.influences;
+    double weight = (double)s->skin.weights[at] * (s->energies[n] + 1e-9 * s->mean_energy);
+    double *sum = sums + 4 * (size_t)s->skin.joints[at];
+    for (int c = 0; c < 3; c++) sum[c] += weight * (double)s->examples->rest.positions[s->sample[n]][c];
+    sum[3] += weight;
+  }
   for (int h = 0; h < s->bone_count; h++)
     for (int c = 0; c < 3; c++)
       s->centres[h][c] = sums[4 * h + 3] > 0 ? (float)(sums[4 * h + c] / sums[4 * h + 3]) : 0;

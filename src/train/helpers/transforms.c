@@ -66,12 +66,11 @@ static void add_bones(void *user, int64_t begin, int64_t end, int worker) {
   (void)worker;
   const transforms *t = user;
   const sn_skin *skin = &t->s->skin;
+  size_t width = (size_t)skin->influences, all = (size_t)skin->vertex_count * width;
   for (int h = 1 + (int)begin; h < 1 + (int)end; h++)
-    for (int n = 0; n < skin->vertex_count; n++)
-      for (int q = 0; q < skin->influences; q++) {
-        size_t at = (size_t)n * (size_t)skin->influences + (size_t)q;
-        if (skin->joints[at] == h && skin->weights[at] > 0) add_vertex(t, h, n, (double)skin->weights[at]);
-      }
+    for (size_t at = 0; at < all; at++)
+      if (skin->joints[at] == h && skin->weights[at] > 0)
+        add_vertex(t, h, (int)(at / width), (double)skin->weights[at]);
 }
 
 static void regularise(const transforms *t) {

@@ -83,8 +83,8 @@ typedef struct sn_choice {
 
 enum { SN_DEFAULT_FPS = 30 };
 
-// Frames from .pc2, .mdd, .abc, a folder or a glob of .obj, .glb, .gltf or .ply files with the same triangles (one frame each), or an
-// animated .glb/.gltf (without animations: frame k is morph target k). All positions are checked to be finite. `choice` may be NULL.
+// Frames from .pc2, .mdd, .abc, a folder or a glob of .obj, .glb, .gltf or .ply files with the same triangles (one frame each), or
+// an animated .glb/.gltf (without animations: frame k is morph target k). Fails on non-finite positions. `choice` may be NULL.
 sn_status sn_frames_read(sn_context *ctx, const char *path, const sn_choice *choice, sn_frames *out);
 // Splits "file.glb#walk" into "file.glb" and clip "walk"; without a clip, the path and NULL. Returns NULL if memory runs out.
 const char *sn_clip_path(sn_context *ctx, sn_arena *memory, const char *path, const char **clip);

@@ -10,7 +10,7 @@ sn_csv sn_csv_new(sn_context *ctx, const char *path, const char *text, size_t si
   return (sn_csv){.ctx = ctx, .path = path, .p = sn_skip_byte_order_mark(text, size), .end = text + size, .line = 1};
 }
 
-// LF, CR LF, or CR alone, as spreadsheets of old Macs end lines.
+// Lines end with LF, CR LF, or CR (old Macs).
 static bool is_line_end(char c) { return c == '\n' || c == '\r'; }
 
 bool sn_csv_field(sn_csv *csv, const char **field, size_t *size) {

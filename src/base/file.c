@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Reading files whole, memory maps of what is larger than memory should be, scratch files, and making folders.
+// Reading whole files, memory maps of large ones, scratch files, and creating folders.
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -30,7 +30,7 @@ static sn_status read_whole(sn_context *ctx, const char *path, int fd, size_t si
   return SN_OK;
 }
 
-// What stands in for a file now and then, and how to get the file itself.
+// Rejects Git LFS pointers and compressed files, and says how to get the contents.
 static sn_status check_wrapped(sn_context *ctx, const char *path, const sn_file *file) {
   static const char *const kinds[][2] = {
     {"version https://git-lfs.github.com/", "is a Git LFS pointer, not the file itself; run `git lfs pull`"},
@@ -66,13 +66,13 @@ sn_status sn_file_open(sn_context *ctx, const char *path, sn_file *out) {
 
 // ---- maps ----------------------------------------------------------------------------------------------------------------
 
-// Pages come back from the system's cache for a microsecond per window of 64 KB, so windows need not be large.
+// Pages are released after this many bytes. Mapping them again from the page cache is cheap, so this can be small.
 enum { most_used = 16 << 20 };
 
 typedef struct sn_map {
   void *bytes;
   size_t size;
-  size_t used; // since pages were given back
+  size_t used; // bytes since pages were released
 } sn_map;
 
 static sn_status map_file(sn_context *ctx, const char *name, int fd, size_t size, bool writable, sn_file *out) {
@@ -117,7 +117,7 @@ void sn_file_close(sn_file *file) {
 
 // ---- scratch files ------------------------------------------------------------------------------------------------------
 
-// /tmp is in memory on many machines.
+// Not /tmp, which is in memory on many machines.
 static const char *scratch_folder(void) {
   const char *folder = getenv("TMPDIR");
   if (folder && *folder) return folder;

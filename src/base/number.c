@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Decimal numbers in text: exact powers of ten where they do, strtod where not.
+// Parses decimal numbers: by exact powers of ten if possible, else by strtod.
 #include "base/number.h"
 
 #include <float.h>
@@ -14,17 +14,17 @@ static const double powers_of_ten[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6, 
 
 static bool is_digit(char c) { return (unsigned char)(c - '0') < 10; }
 
-// mantissa * 10^shift where that is sure to be rounded as from the exact number.
+// mantissa * 10^shift, if it is certain to be rounded correctly.
 static bool parse_fast(uint64_t mantissa, int64_t shift, double *out) {
   if (mantissa < (UINT64_C(1) << 53) && shift >= -22 && shift <= 22) {
-    // An integer and a power of ten that doubles hold exactly: rounded once.
+    // Integer and power of ten are exact doubles: rounded once.
     double value = (double)mantissa;
     *out = shift < 0 ? value / powers_of_ten[-shift] : value * powers_of_ten[shift];
     return true;
   }
 #if LDBL_MANT_DIG == 64
   if (shift >= -27 && shift <= 27) {
-    // The same with 64 bits (17 digits), rounded to 53 afterwards: right unless the first rounding made it a tie.
+    // The same with a 64-bit significand (17 digits), then rounded to 53 bits: correct unless the first rounding made a tie.
     long double value = (long double)mantissa, power = 1, base = 10;
     for (int64_t k = shift < 0 ? -shift : shift; k > 0; k /= 2, base *= base)
       if (k % 2) power *= base;
@@ -38,9 +38,9 @@ static bool parse_fast(uint64_t mantissa, int64_t shift, double *out) {
   return false;
 }
 
-// What the fast path cannot round exactly: many digits, large exponents. strtod gets the same number without a point
-// (which depends on the locale) and with at most 800 digits: a double's halfway points have fewer than 770, so of
-// what follows it only matters whether it is zero.
+// For numbers with many digits or large exponents. strtod gets the same number without a decimal point (which depends on
+// the locale) and with at most 800 digits: halfway points of doubles have fewer than 770, so of further digits only
+// matters whether all are zero.
 static double parse_slowly(const char *digits, const char *end, int64_t exponent) {
   enum { limit = 800 };
   char copy[limit + 32];
@@ -67,7 +67,7 @@ static double parse_slowly(const char *digits, const char *end, int64_t exponent
   return strtod(copy, NULL);
 }
 
-// An exponent behind the digits, if there is a whole one. Returns what is behind it.
+// Parses an exponent after the digits, if it is complete. Returns the position after it.
 static const char *parse_exponent(const char *p, const char *end, int64_t *out) {
   *out = 0;
   if (p == end || (*p != 'e' && *p != 'E')) return p;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Numbers in files: as bytes, and decimal in text (the same bits as strtod in the C locale, much faster).
+// Numbers in files: as bytes, and as decimal text (the same bits as strtod in the C locale, much faster).
 #ifndef SINEW_BASE_NUMBER_H
 #define SINEW_BASE_NUMBER_H
 
@@ -7,8 +7,8 @@
 #include <stdint.h>
 #include <string.h>
 
-// Parses a decimal number at [text, end). Returns the first character behind it, or NULL where there is none (nan and
-// inf are not numbers here; too large a number gives infinity).
+// Parses a decimal number at [text, end). Returns the first character after it, or NULL if there is none (nan and inf are
+// not accepted; overflow gives infinity).
 const char *sn_parse_number(const char *text, const char *end, double *out);
 
 // A number of `size` bytes, the lowest first.
@@ -18,7 +18,7 @@ static inline uint64_t sn_little(const uint8_t *at, int size) {
   return value;
 }
 
-// Skips the mark that some programs put before UTF-8 text.
+// Skips a UTF-8 byte order mark.
 static inline const char *sn_skip_byte_order_mark(const char *text, size_t size) {
   return size >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0 ? text + 3 : text;
 }

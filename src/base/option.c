@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Tables of options: their defaults, and texts into fields of structs.
+// Tables of options: defaults, and conversion between text and struct fields.
 #include "sinew/option.h"
 
 #include <math.h>
@@ -102,7 +102,7 @@ sn_status sn_options_parse(sn_context *ctx, const sn_option_group *groups, const
   return SN_OK;
 }
 
-// The number itself where there is no such word.
+// The word of `choices`; the number if there is no such word.
 static sn_option_value word_at(const char *choices, int index) {
   sn_option_value out;
   const char *word = choices;

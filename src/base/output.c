@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Files that appear whole or not at all, alone or several together.
+// Atomic output files, single or in groups.
 //
-// A file is written without a name (O_TMPFILE) where the system can, so that a process that is killed leaves nothing; where
-// it cannot, under a short name beside its place. Several files appear together: all are on the disk before the first of
-// them gets its name.
+// A file is written without a name (O_TMPFILE) if the system can, so that a killed process leaves nothing; else under a
+// temporary name in the same folder. For a group, all files are on the disk before the first is renamed.
 #include "base/output.h"
 
 #include <dirent.h>
@@ -21,7 +20,7 @@ enum { hex_digits = 8, most_links = 40, most_attempts = 1000 };
 
 // ---- names ------------------------------------------------------------------------------------------------------------
 
-// The folder of `path` as text ("." for none) in `memory`, and the name in it.
+// The folder of `path` ("." for none), allocated in `memory`, and the file name.
 static const char *folder_of(sn_context *ctx, sn_arena *memory, const char *path, const char **name) {
   const char *slash = strrchr(path, '/');
   *name = slash ? slash + 1 : path;
@@ -30,7 +29,7 @@ static const char *folder_of(sn_context *ctx, sn_arena *memory, const char *path
   return folder;
 }
 
-// Where a link as the last part of `path` leads to, also if nothing is there yet; `path` itself if it is none.
+// The target of a link as the last part of `path`, even if it does not exist; `path` itself if it is not a link.
 static const char *follow_links(sn_context *ctx, sn_arena *memory, const char *path) {
   char target[4096];
   for (int k = 0; path && k < most_links; k++) {
@@ -67,15 +66,15 @@ static int open_nameless(const char *folder) {
   return -1;
 }
 
-// A short name in the folder of `o`, whatever the length of its own.
+// A short temporary name in the folder of `o`: its final name may be too long to extend.
 static void temporary_name(const sn_output *o, unsigned attempt) {
   snprintf(o->temporary, o->temporary_size, "%s/.sinew-%d-%u", o->folder, (int)getpid(), attempt);
 }
 
-// Whether the temporary name is in use, for a handler of signals to see.
+// Records whether the temporary name is in use, for signal handlers.
 static void set_named(sn_output *o, bool named) { __atomic_store_n(&o->named, named, __ATOMIC_RELEASE); }
 
-// Its mode follows the umask, which a library cannot read without changing it for all threads; so not mkstemp.
+// Not mkstemp: the mode must follow the umask, which a library cannot read without changing it for all threads.
 static int open_named(sn_output *o) {
   for (unsigned attempt = 0; attempt < most_attempts; attempt++) {
     temporary_name(o, attempt);
@@ -94,7 +93,7 @@ static bool link_as(const sn_output *o, const char *path) {
   return linkat(AT_FDCWD, self, AT_FDCWD, path, AT_SYMLINK_FOLLOW) == 0;
 }
 
-// A name for what has none yet, and one descriptor fewer.
+// Gives an unnamed file its temporary name and closes its descriptor.
 static bool give_name(sn_output *o) {
   for (unsigned attempt = 0; !o->named && attempt < most_attempts; attempt++) {
     temporary_name(o, attempt);
@@ -111,7 +110,7 @@ static void close_output(sn_output *o) {
   o->fd = -1;
 }
 
-// Files waiting without a name hold a descriptor each; half of those allowed may.
+// Unnamed files need an open descriptor each: at most half of the process's limit is used.
 static bool spare_descriptors(sn_outputs *outputs) {
   struct rlimit limit;
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return true;
@@ -142,12 +141,13 @@ static void keep_mode(const sn_output *o, const struct stat *before) {
   struct stat now;
   if (fstat(o->fd, &now) != 0) return;
   if (now.st_uid != before->st_uid || now.st_gid != before->st_gid) {
-    if (fchown(o->fd, before->st_uid, before->st_gid) != 0) errno = 0; // not ours to give away: the writer's then
+    if (fchown(o->fd, before->st_uid, before->st_gid) != 0)
+      errno = 0; // not permitted: the file keeps the writer's owner
   }
   fchmod(o->fd, before->st_mode & 07777);
 }
 
-// Nothing may appear under a name that others see before this; nothing but names is left to do.
+// Gives the file its final name. All data are on the disk by now.
 static bool publish_one(sn_output *o) {
   bool was_there = access(o->path, F_OK) == 0;
   if (!was_there && !o->named) {
@@ -160,7 +160,7 @@ static bool publish_one(sn_output *o) {
   return true;
 }
 
-// Older files of the same name but for its digits: "walk.0123abcd.bin" beside "walk.89ef4567.bin".
+// Deletes files whose names differ in the digits only: "walk.0123abcd.bin" for "walk.89ef4567.bin".
 static void remove_superseded(const sn_output *o) {
   size_t length = strlen(o->name);
   const char *dot = strrchr(o->name, '.');
@@ -187,8 +187,8 @@ void sn_outputs_clean(const sn_outputs *outputs) {
 static sn_status publish(sn_context *ctx, sn_outputs *outputs) {
   sn_status status = SN_OK;
   sn_output *first = outputs->first;
-  if (ctx->team && ctx->team->rank > 0) return SN_OK; // the first of a team writes
-  // Two processes that write the same files do so one after the other.
+  if (ctx->team && ctx->team->rank > 0) return SN_OK; // only rank 0 of a team writes
+  // Serialises processes that write to the same folder.
   int lock = first ? open(first->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
   if (lock >= 0) flock(lock, LOCK_EX);
   for (sn_output *o = first; status == SN_OK && o; o = o->next)
@@ -203,7 +203,7 @@ static sn_status publish(sn_context *ctx, sn_outputs *outputs) {
 
 static sn_status end(sn_context *ctx, sn_outputs *outputs, sn_status status) {
   if (status == SN_OK) status = publish(ctx, outputs);
-  if (status == SN_OK) outputs->folders = NULL; // also those that stay empty
+  if (status == SN_OK) outputs->folders = NULL; // keeps new folders, even empty ones
   sn_outputs_clean(outputs);
   for (sn_output *o = outputs->first; o; o = o->next) close_output(o);
   sn_arena_free(&outputs->memory);
@@ -246,7 +246,7 @@ void sn_outputs_made_folder(sn_context *ctx, const char *path) {
   if (!ctx->outputs) return;
   sn_folder *folder = SN_NEW(ctx, &ctx->outputs->memory, sn_folder, 1);
   char *copy = sn_arena_text(ctx, &ctx->outputs->memory, path);
-  if (!folder || !copy) return; // an empty folder may then stay
+  if (!folder || !copy) return; // without memory, an empty folder may remain
   *folder = (sn_folder){ctx->outputs->folders, copy};
   __atomic_store_n(&ctx->outputs->folders, folder, __ATOMIC_RELEASE);
 }

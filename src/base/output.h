@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What waits to appear, and how the readers of this folder find it.
+// Pending output files, and reading them before they appear.
 #ifndef SINEW_BASE_OUTPUT_H
 #define SINEW_BASE_OUTPUT_H
 
@@ -23,10 +23,10 @@ typedef struct sn_folder {
   const char *path;
 } sn_folder;
 
-// Whether `path` waits to appear; then a descriptor of it (or -1) to read from its beginning with pread.
+// Whether `path` is a pending output; then a descriptor of it (or -1) to read from its beginning with pread.
 bool sn_outputs_read(sn_context *ctx, const char *path, int *fd);
 
-// Removed again, if empty, where the outputs do not appear.
+// Records a created folder: if the outputs are dropped, it is removed if empty.
 void sn_outputs_made_folder(sn_context *ctx, const char *path);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Parallel loops over chunks that do not depend on the number of threads. Threads live as long as one loop: starting
-// them costs tens of microseconds, and nothing is left that waits, spins or has to be shut down.
+// Parallel loops over chunks that do not depend on the number of threads. Threads are started for each loop: that is
+// cheap, and no pool has to be shut down.
 #include "sinew/base.h"
 
 #include <pthread.h>
@@ -49,7 +49,7 @@ void sn_parallel_for(const sn_context *ctx, int64_t count, int64_t grain, sn_ran
     .ctx = ctx, .count = count, .grain = grain, .chunks = chunk_count(count, grain), .body = body, .user = user};
   loop_worker workers[most_threads] = {{&l, 0, 0}};
   int threads = sn_threads(ctx), started = 1;
-  // Where a thread cannot be had, the others do its work.
+  // If a thread cannot be started, the others do its work.
   while (started < threads && started < l.chunks) {
     workers[started] = (loop_worker){&l, started, 0};
     if (pthread_create(&workers[started].thread, NULL, take_chunks, &workers[started]) != 0) break;

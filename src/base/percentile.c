@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Percentiles of more distances than one would keep: counted by size, evenly in their logarithm.
+// Percentiles of many distances from a histogram with logarithmic bins.
 #include <math.h>
 #include <stdlib.h>
 
@@ -17,7 +17,7 @@ void sn_sort_doubles(double *values, size_t count) { qsort(values, count, sizeof
 
 int sn_percentile_bin(double square) {
   double at = (log10(square + 1e-300) - least) * (SN_PERCENTILE_BINS / decades);
-  if (!(at < SN_PERCENTILE_BINS)) return SN_PERCENTILE_BINS - 1; // also what is not a number
+  if (!(at < SN_PERCENTILE_BINS)) return SN_PERCENTILE_BINS - 1; // also NaN
   return at < 0 ? 0 : (int)at;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// SplitMix64: every seed is good, the state is one number.
+// SplitMix64: every seed is valid, the state is one number.
 #include "sinew/base.h"
 
 #include <math.h>

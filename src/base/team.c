@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// One process's part in a team of several.
+// Work of one process of a team (MPI).
 #include "base/team.h"
 
 int sn_team_size(const sn_context *ctx) { return ctx->team ? ctx->team->size : 1; }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// The word that somebody meant: the nearest of a list.
+// Suggestions: the most similar word of a list.
 #include "sinew/base.h"
 
 #include <stdio.h>
 #include <string.h>
 
-// Levenshtein distance, swaps of neighbours counting one; large for long words.
+// Levenshtein distance with transpositions of neighbours as one edit; large for long words.
 static int edit_distance(const char *a, const char *b) {
   enum { most = 40 };
   int n = (int)strlen(a), m = (int)strlen(b), d[most + 1][most + 1];

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Vertices whose joints are the same (in any order) go through the kernels eight at a time with one set of matrices: a
-// shared block. Real skins have many such vertices and a ragged rest. Sets of vertices are united greedily by a cost
-// model: a block may take in vertices that lack some of its joints (with weight zero), or stay partly empty, or, where
-// both are dearer, its vertices go to loose blocks, in which every vertex brings its own joints.
+// Groups vertices into blocks of eight. Vertices with the same set of joints form shared blocks, which the kernels
+// evaluate with one set of matrices. Sets of vertices are merged greedily by a cost model: a shared block may contain
+// vertices without some of its joints (weight zero) or empty lanes; if both cost more, the vertices go to loose blocks,
+// where every vertex has separate joints.
 #include "model/blocks.h"
 
 #include <stdlib.h>
@@ -10,19 +10,19 @@
 
 enum { lanes = SN_RT_LANES, window = 128, passes = 3 };
 
-// Costs in cycles of the AVX2 kernel, measured; what matters are the ratios.
+// Costs in cycles of the AVX2 kernel; only the ratios matter.
 static double block_cost(int influences) { return 8 + 7.5 * influences + (influences > 4 ? 20 : 0); }
 static double loose_cost(int influences) { return 4 + 3.0 * influences; } // of a vertex
 static const double group_cost = 25;
 
-// A vertex with its joints in key order: ascending, but the pivot (where it counts) first.
+// A vertex with its joints in key order: ascending, after the pivot if there is one.
 typedef struct item {
   uint16_t joints[SN_RT_MAX_INFLUENCES];
   int influences, vertex;
   int next; // item of the same cell, -1 at the end
 } item;
 
-// Vertices that could share blocks, and the union of their joints.
+// Vertices that may be in the same blocks, and the union of their joints.
 typedef struct cell {
   uint16_t joints[SN_RT_MAX_INFLUENCES];
   int influences, count, head, tail; // items head .. tail, linked by `next`
@@ -37,7 +37,7 @@ typedef struct planner {
   item *items;
   cell *cells;
   int *loose;  // vertices for loose blocks
-  int *others; // of a run, while it is being arranged
+  int *others; // scratch memory of arrange
   int placed;  // vertices in plan->order so far
   sn_block_plan *plan;
 } planner;
@@ -107,7 +107,7 @@ static double cell_cost(const cell *c) {
   return shared < c->loose ? shared : c->loose;
 }
 
-// What a and b would be as one cell (their items are not touched); false where their joints are too many.
+// The union of a and b as one cell (items are not linked); false if it has too many joints.
 static bool unite(const planner *p, const cell *a, const cell *b, cell *out) {
   if (p->pivot && a->joints[0] != b->joints[0]) return false;
   *out = *a;
@@ -122,7 +122,7 @@ static bool unite(const planner *p, const cell *a, const cell *b, cell *out) {
   return true;
 }
 
-// Puts cell `c` into the one of the last cells where it saves most, or at the end of the list. Returns the new length.
+// Merges cell `c` into the recent cell with the largest saving, or appends it. Returns the new length.
 static int absorb(planner *p, int count, cell c) {
   int best = -1;
   double saved = 0, own = cell_cost(&c);
@@ -144,8 +144,8 @@ static int absorb(planner *p, int count, cell c) {
 
 static int compare_vertices(const void *a, const void *b) { return *(const int *)a - *(const int *)b; }
 
-// Orders the vertices of a run: first pairs of neighbours in the user's order, which the kernels store with wide
-// stores, then the others; both ascending.
+// Orders the vertices of a run: first pairs of consecutive vertices, which the kernels write with wide stores, then the
+// others; both ascending.
 static void arrange(planner *p, const sn_block_run *run) {
   int *order = p->plan->order + run->first, paired = 0, others = 0;
   qsort(order, (size_t)run->count, sizeof *order, compare_vertices);
@@ -178,7 +178,7 @@ static sn_status place_cells(planner *p, int cell_count, int *loose_count) {
   return SN_OK;
 }
 
-// Loose blocks by number of influences; those that do not fill a block move up to the next number.
+// Loose blocks by number of influences; vertices that do not fill a block move to the next larger number.
 static sn_status place_loose(planner *p, int count) {
   int pending[lanes], pending_count = 0;
   for (int k = 1; k <= SN_RT_MAX_INFLUENCES; k++) {

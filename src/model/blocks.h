@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which vertices share a block of eight: the order in which a model file keeps its vertices.
+// Assignment of vertices to blocks of eight: the storage order of a model file.
 #ifndef SINEW_MODEL_BLOCKS_H
 #define SINEW_MODEL_BLOCKS_H
 
@@ -7,7 +7,7 @@
 #include "sinew/runtime.h"
 #include "sinew/scene.h"
 
-// A run of vertices that become one group: a shared one has the joints below, a loose one takes each vertex's own.
+// A run of vertices that becomes one group: a shared one has the joints below, a loose one separate joints per vertex.
 typedef struct sn_block_run {
   int first, count; // vertices order[first .. first + count)
   int influences;
@@ -23,7 +23,7 @@ typedef struct sn_block_plan {
 } sn_block_plan;
 
 // `skin` has rows sorted by weight, without zeros before the last positive weight. With `pivot`, only vertices whose
-// largest weight is at the same joint share a block (dual quaternions), and that joint comes first.
+// largest weight is at the same joint are in one block (dual quaternions), and that joint comes first.
 sn_status sn_block_plan_make(sn_context *ctx, sn_arena *memory, const sn_skin *skin, bool pivot, int grain,
                              sn_block_plan *out);
 

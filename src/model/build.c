@@ -21,7 +21,7 @@ typedef struct writer {
   sn_skin skin; // the description's, normalised, rounded and sorted
   sn_block_plan plan;
   int (*vertices)[lanes];    // of every block
-  const float (*normals)[3]; // of the rest pose, where something needs them
+  const float (*normals)[3]; // of the rest pose, if needed
   sn_section_list list;
 } writer;
 
@@ -46,7 +46,7 @@ void sn_quantise_weights(int count, const float *weights, uint32_t total, uint32
     out[k] = (uint32_t)floor((double)weights[k] * total);
     missing -= out[k];
   }
-  // The units that are missing (rounding of the weights may make it one too many) go to the largest remainders.
+  // The missing units (-1 if the weights' rounding makes it one too many) go to the largest remainders.
   for (; missing != 0 && count > 0; missing += missing > 0 ? -1 : 1) {
     int best = 0;
     double largest = -INFINITY, sign = missing > 0 ? 1 : -1;
@@ -60,7 +60,7 @@ void sn_quantise_weights(int count, const float *weights, uint32_t total, uint32
 
 static uint32_t weight_total(int bits) { return bits == 16 ? 65535 : 255; }
 
-// A joint that comes twice in a row gets both weights at its first place.
+// Merges repeated joints of a row: adds their weights at the first place.
 static void merge_repeated(const sn_skin *skin, int i) {
   size_t row = (size_t)i * (size_t)skin->influences;
   for (int k = 1; k < skin->influences; k++)
@@ -72,8 +72,8 @@ static void merge_repeated(const sn_skin *skin, int i) {
     }
 }
 
-// The weights as they will be evaluated: rows normalised, rounded where they become integers (still as floats, whole
-// numbers then), zeros dropped, largest first.
+// The weights as they will be evaluated: normalised, rounded if stored as integers (here still floats with integral
+// values), without zeros, largest first.
 static sn_status prepare_skin(writer *w) {
   const sn_skin *given = w->desc->skin;
   sn_status status = sn_skin_copy_rows(w->ctx, given, NULL, given->vertex_count, given->influences, &w->skin);
@@ -95,7 +95,7 @@ static sn_status prepare_skin(writer *w) {
   return SN_OK;
 }
 
-// Weight of vertex i at palette entry `joint`; 0 where it has none.
+// Weight of vertex i at palette entry `joint`; 0 if it has none.
 static float weight_of(const sn_skin *skin, int i, uint16_t joint) {
   size_t row = (size_t)i * (size_t)skin->influences;
   for (int k = 0; k < skin->influences; k++)
@@ -141,7 +141,7 @@ static void write_lane(const writer *w, block_arrays *a, const sn_rt_group *g, s
 
 static int run_blocks(const sn_block_run *run) { return (run->count + lanes - 1) / lanes; }
 
-// Which vertex is in which lane. Lanes left over repeat the last vertex: it is written twice with the same values.
+// Assigns vertices to lanes. Unused lanes repeat the last vertex, which is then written twice with the same values.
 static void place_vertices(writer *w) {
   w->vertices = sn_section_alloc(&w->list, w->header.block_count, sizeof *w->vertices);
   int block = 0;
@@ -186,7 +186,7 @@ static void add_blocks(writer *w) {
   w->header.block_count = (uint32_t)blocks, w->header.group_count = (uint32_t)w->plan.run_count;
   a.lane = new_section(w, SN_SECTION_SKIN_LANES, blocks, sizeof *a.lane);
   a.rest = new_section(w, SN_SECTION_SKIN_REST, blocks, sizeof *a.rest);
-  bool shaded = w->desc->shade == SN_RT_SHADE_TRANSFORM; // others need no normals of the rest pose
+  bool shaded = w->desc->shade == SN_RT_SHADE_TRANSFORM; // other models need no rest normals
   if (shaded) a.normals = new_section(w, SN_SECTION_SKIN_NORMALS, blocks, sizeof *a.normals);
   a.weights = new_section(w, SN_SECTION_SKIN_WEIGHTS, rows, (size_t)lanes * (size_t)w->desc->weight_bits / 8);
   if (tuples) a.tuples = new_section(w, SN_SECTION_SKIN_TUPLES, tuples, sizeof *a.tuples);
@@ -267,9 +267,9 @@ static void add_mesh(writer *w) {
     for (int c = 0; c < 3; c++) out[t][c] = (uint32_t)rest->triangles[t][c];
 }
 
-// ---- the rest file's own normals ------------------------------------------------------------------------------------
+// ---- the rest file's normals ----------------------------------------------------------------------------------------
 
-// Normals nearer to the computed ones than this (0.05 degrees) are left as computed: half of what a user may see at rest.
+// Normals closer than this (cosine; 0.05 degrees) to the computed ones are not stored: the difference is invisible.
 static const double same_normal = 1 - 3.8e-7;
 
 // The file's normal n of vertex i in the frame of SN_RT_OWN_UNIT: the computed normal r, and t towards its first neighbour.
@@ -292,7 +292,7 @@ static sn_vec3 find_own(const writer *w, const sn_fans *fans, uint32_t i) {
   return sn_vec3_make(sn_vec3_dot(n, r), sn_vec3_dot(n, t), sn_vec3_dot(n, sn_vec3_cross(r, t)));
 }
 
-// shade.own, where the file has normals that its triangles do not show.
+// shade.own, if the file's normals differ from those computed from its triangles.
 static void add_own_normals(writer *w, const sn_fans *fans) {
   uint32_t vertices = w->header.vertex_count, blocks = sn_rt_blocks_of(vertices);
   bool bent = false;
@@ -328,8 +328,8 @@ static void add_tangents(writer *w) {
 
 // ---- checks and assembly --------------------------------------------------------------------------------------------
 
-// Large enough for many vertices with the same joints to meet, small enough for the output of a chunk to stay in the
-// second-level cache and for threads to share the work.
+// Large enough that many vertices with the same joints are in one chunk, small enough that a chunk's output fits in the
+// second-level cache and that threads can divide the work.
 static int default_grain(int vertex_count) {
   int grain = 1024;
   while (grain < 16384 && grain < vertex_count) grain *= 2;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Corrections as blocks of eight vertices, sorted by the bases that move them.
+// Encodes corrections in blocks of eight vertices, sorted by the bases that displace them.
 #include "model/correct.h"
 
 #include <inttypes.h>
@@ -13,7 +13,7 @@ static double length3(const float *v) {
 
 static int row_of(const sn_model_corrections *c, int vertex) { return c->rows ? c->rows[vertex] : vertex; }
 
-// The displacement of a vertex by a basis; NULL where there is none.
+// The displacement of a vertex by a basis; NULL if there is none.
 static const float *delta_of(const sn_model_corrections *c, int basis, int vertex) {
   int row = row_of(c, vertex), place = basis;
   if (basis >= c->groups.common && c->groups.first) {
@@ -60,7 +60,7 @@ typedef struct encoder {
   sn_section_list *list;
   const sn_model_corrections *c;
   const sn_correct_blocks *blocks;
-  sn_rt_correct_head head;   // of the model whose corrections come first; zeros: there are none
+  sn_rt_correct_head head;   // of the model that is extended, whose corrections come first; zeros: none
   const uint32_t *old_start; // its entries
   const sn_rt_correct_entry *old_entries;
   const int16_t (*old_deltas)[6][SN_RT_LANES];
@@ -97,7 +97,7 @@ static uint32_t old_count(const encoder *e, uint32_t block) {
   return e->old_start ? e->old_start[block + 1] - e->old_start[block] : 0;
 }
 
-// The first entry of every block, and the number of all.
+// Fills in the first entry of every block, and returns the number of entries.
 static uint64_t count_entries(const encoder *e, uint32_t *start) {
   uint64_t count = 0;
   for (uint32_t b = 0; b < e->blocks->count && count <= UINT32_MAX; b++) {
@@ -108,7 +108,7 @@ static uint64_t count_entries(const encoder *e, uint32_t *start) {
   return count;
 }
 
-// The entries of a block: those of the model before, then the others.
+// The entries of a block: those of the extended model, then the new ones.
 static void encode_block(const encoder *e, uint32_t block, sn_rt_correct_entry *entries,
                          int16_t (*deltas)[6][SN_RT_LANES]) {
   const int *vertices = e->blocks->vertices[block];
@@ -129,7 +129,7 @@ static uint64_t old_size(const encoder *e, sn_rt_section_id id) {
   return e->blocks->before ? sn_rt_size(e->blocks->before, id) : 0;
 }
 
-// The bytes of the model before, then the others. Nothing where there are no others.
+// The bytes of the extended model, then the new ones. Nothing if there are no new ones.
 static void *add_pose_space(const encoder *e, sn_rt_section_id id, const sn_model_section *more) {
   uint64_t old = old_size(e, id);
   uint8_t *out = new_section(e, id, old + more->size, 1);

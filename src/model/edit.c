@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A finished model with more corrections, and with some of its sections replaced.
+// Adds corrections to a finished model and replaces sections.
 #include "model/correct.h"
 #include "runtime/packed.h"
 

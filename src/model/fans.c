@@ -14,16 +14,16 @@ typedef struct edge {
 typedef struct chainer {
   size_t *start; // vertex i: edges[start[i] .. start[i + 1])
   edge *edges;
-  // By neighbour, while a vertex is chained: its first edge that may be unused, and edges that leave it less those that arrive.
+  // Per neighbour of the current vertex: its first possibly unused edge, and out-degree minus in-degree.
   uint32_t *leaving;
   int *surplus;
-  uint32_t *row; // where neighbours go
+  uint32_t *row; // output: neighbours
   size_t length;
 } chainer;
 
 static int through(const int *map, int i) { return map ? map[i] : i; }
 
-// Corners of triangle t by their places, and the vertices whose fans it belongs to; false where it has no area.
+// Corners of triangle t by position, and the vertices to whose fans it belongs; false if it is degenerate.
 static bool corners_of(const sn_mesh *mesh, const sn_fan_groups *groups, int t, int corner[3], int centre[3]) {
   for (int k = 0; k < 3; k++) {
     corner[k] = through(groups->place_of, mesh->triangles[t][k]);
@@ -67,7 +67,7 @@ static edge *unused_edge(chainer *c, edge *edges, uint32_t from) {
   return c->leaving[from] == none ? NULL : edges + c->leaving[from];
 }
 
-// A fan from `first` as far as it goes. A closed one ends with its first neighbour.
+// Follows a fan from edge `first` to its end. A closed fan ends with its first neighbour.
 static void walk(chainer *c, edge *edges, edge *first) {
   put(c, first->from);
   for (edge *e = first; e; e = unused_edge(c, edges, e->to)) {
@@ -76,7 +76,7 @@ static void walk(chainer *c, edge *edges, edge *first) {
   }
 }
 
-// The row of vertex i. Fans that do not close begin where more edges leave than arrive; what is left is closed.
+// The row of vertex i. Open fans begin where out-degree exceeds in-degree; the remaining edges form closed fans.
 static void chain(chainer *c, uint32_t i) {
   edge *edges = c->edges + c->start[i];
   size_t count = c->start[i + 1] - c->start[i], begin = c->length;
@@ -91,7 +91,7 @@ static void chain(chainer *c, uint32_t i) {
       walk(c, edges, edges + n);
       put(c, i);
     }
-  // Rows are closed by themselves: where the last fan arrives at the first neighbour it need not say so.
+  // Rows are cyclic: a last fan that ends at the first neighbour omits it.
   if (count && c->row[begin] == c->row[c->length - 2]) c->length -= 2;
   for (size_t n = 0; n < count; n++) {
     c->leaving[edges[n].from] = none;
@@ -114,7 +114,7 @@ sn_status sn_fans_make(sn_context *ctx, sn_arena *memory, const sn_mesh *mesh, c
   out->neighbours = SN_NEW(ctx, memory, uint32_t, room);
   if (!out->start || !out->neighbours) return ctx->error.status;
   c.row = out->neighbours;
-  for (size_t i = 0; i < vertices; i++) { // one that is not the first of its group has the row of the first
+  for (size_t i = 0; i < vertices; i++) { // vertices of a smoothing group have the row of its first
     size_t first = (size_t)through(groups->class_of, (int)i);
     if (first == i) chain(&c, (uint32_t)i);
     for (size_t n = out->start[first]; first != i && n < out->start[first + 1]; n++) put(&c, out->neighbours[n]);
@@ -133,7 +133,7 @@ static size_t count_steps(const sn_fans *fans, uint32_t block) {
   return longest;
 }
 
-// What a lane has in a step: a row that is over repeats its last neighbour, an empty one is the vertex itself.
+// The neighbour of a lane in a step: after its end, a row repeats the last neighbour; an empty row is the vertex itself.
 static uint32_t neighbour_at(const sn_fans *fans, uint32_t block, uint32_t lane, size_t step) {
   uint32_t i = lanes * block + lane;
   if (i >= fans->vertex_count) return fans->vertex_count - 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The triangles around every vertex, as the rows of neighbours that the runtime makes normals from (shade.fans).
+// The triangles around every vertex as rows of neighbours, from which the runtime computes normals (shade.fans).
 #ifndef SINEW_MODEL_FANS_H
 #define SINEW_MODEL_FANS_H
 
@@ -11,12 +11,12 @@ typedef struct sn_fans {
   uint32_t *neighbours;
 } sn_fans;
 
-// Which vertices share a normal, and which a place; each is named by the first of its kind. NULL: every vertex is alone.
+// Smoothing groups, and groups of vertices at the same position; each entry is the first vertex of its group. NULL: no groups.
 typedef struct sn_fan_groups {
   const int *class_of, *place_of;
 } sn_fan_groups;
 
-// Triangles that name a place twice have no area and are left out.
+// Degenerate triangles (two corners at the same position) are skipped.
 sn_status sn_fans_make(sn_context *ctx, sn_arena *memory, const sn_mesh *mesh, const sn_fan_groups *groups,
                        sn_fans *out);
 

@@ -53,7 +53,7 @@ sn_status sn_model_skin(sn_context *ctx, const sn_rt_model *model, sn_skin *out)
   if (status != SN_OK) return status;
   sn_rt_get_rest(
     model, &(sn_rt_rest){.joints = out->joints, .weights = out->weights, .influences = (uint32_t)influences}, NULL);
-  for (size_t n = 0; n < (size_t)model->info.vertex_count * (size_t)influences; n++) // what rounding leaves of 1
+  for (size_t n = 0; n < (size_t)model->info.vertex_count * (size_t)influences; n++) // rounding errors of 1 - sum
     if (!(out->weights[n] > 1e-6f)) out->weights[n] = 0, out->joints[n] = 0;
   sn_skin_sort(out);
   status = sn_model_to_file(ctx, model, out->joints, (size_t)influences * sizeof *out->joints, 1);
@@ -107,7 +107,7 @@ void sn_displacements_free(sn_displacements *displacements) {
   *displacements = (sn_displacements){0};
 }
 
-// The value whose terms a field has; -1 for any other field.
+// The single value whose terms are the field's bases; -1 for other fields.
 static int value_of_field(const sn_rt_model *model, const sn_rt_field *field) {
   const sn_rt_terms *terms = sn_rt_data(model, SN_SECTION_CORRECT_TERMS);
   const uint16_t *groups = sn_rt_data(model, SN_SECTION_CORRECT_JOINTS);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What drives a model at a frame of the examples: the runtime's input, and the palette that follows from it.
+// The runtime's input at a frame of the examples, and the resulting palette.
 #include <string.h>
 
 #include "runtime/format.h"
@@ -10,7 +10,7 @@ int sn_model_frame_count(const sn_rt_model *model, const sn_examples *examples) 
   return model->info.joint_count > 0 ? examples->poses.frame_count : examples->values.frame_count;
 }
 
-// Control points are vertices: their positions come from the examples' frames, or from frames that hold nothing else.
+// Control points are vertices: their positions come from the examples' frames, or from frames of control points only.
 static sn_status find_controls(sn_context *ctx, sn_arena *memory, sn_model_input *out) {
   const sn_examples *examples = out->examples;
   const sn_rt_info *info = &out->model->info;
@@ -58,7 +58,7 @@ static bool begins_clip(const sn_examples *examples, int f) {
   return f == 0;
 }
 
-// Goes through all frames of a motion once, so that they can be evaluated in any order afterwards.
+// Runs through all frames of a motion and stores the state before each, so that they can be evaluated in any order.
 static sn_status follow(sn_context *ctx, sn_arena *memory, sn_model_input *out) {
   size_t size = sn_rt_state_size(out->model), frames = (size_t)sn_model_frame_count(out->model, out->examples);
   sn_arena scratch = sn_arena_new(ctx);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Renumbering the vertices of a finished model: by its blocks, or back as the rest file has them. What is stored by blocks stays;
-// so do control.points, which are vertices of the file.
+// Reorders the vertices of a finished model: by its blocks, or back to the rest file's order. Sections in block order do not
+// change, nor does control.points, which has indices of the file.
 #include <string.h>
 
 #include "model/fans.h"
@@ -20,7 +20,7 @@ static const uint32_t *order_of(const sn_rt_model *model) { return sn_rt_data(mo
 
 // ---- new numbers ----------------------------------------------------------------------------------------------------
 
-// Whether a block names eight vertices that have no number yet.
+// Whether none of a block's eight vertices has a new number yet.
 static bool is_full(const uint32_t *new_of, const uint32_t *vertex) {
   for (int l = 0; l < lanes; l++) {
     if (new_of[vertex[l]] != unnumbered) return false;
@@ -30,8 +30,8 @@ static bool is_full(const uint32_t *new_of, const uint32_t *vertex) {
   return true;
 }
 
-// Vertices in the order in which the blocks of their chunk name them first, full blocks before others: those write whole
-// pieces of 32 bytes wherever a chunk's results begin with one.
+// Numbers vertices in the order of their first block within the chunk, full blocks first: their outputs are aligned to 32
+// bytes if the chunk's is.
 static void number_by_blocks(renumberer *r) {
   uint32_t next = 0;
   for (uint32_t i = 0; i < r->model->info.vertex_count; i++) r->new_of[i] = unnumbered;
@@ -55,7 +55,7 @@ static void add_order(renumberer *r) {
     out[k] = order_of(r->model) ? order_of(r->model)[r->old_of[k]] : r->old_of[k];
 }
 
-// ---- sections with numbers of vertices ------------------------------------------------------------------------------
+// ---- sections with vertex indices -----------------------------------------------------------------------------------
 
 static void renumber_lanes(void *user) {
   renumberer *r = user;
@@ -65,7 +65,7 @@ static void renumber_lanes(void *user) {
       to[b.block][l] = (uint16_t)(r->new_of[b.vertex[l]] - b.chunk * r->model->info.grain);
 }
 
-// Rows of neighbours without what fills their lanes; `row` has room for the longest.
+// Rows of neighbours without padding; `row` has room for the longest.
 static size_t read_row(const renumberer *r, uint32_t i, uint32_t *row) {
   const uint32_t *start = (const uint32_t *)sn_rt_data(r->model, SN_SECTION_SHADE_START) + i / lanes;
   const void *fans = sn_rt_data(r->model, SN_SECTION_SHADE_FANS);
@@ -120,7 +120,7 @@ static void renumber_triangles(void *user) {
 
 // ---- all sections ---------------------------------------------------------------------------------------------------
 
-// Of those without a function one is done with another, one at the end.
+// Sections without a function are written together with another one, or at the end.
 static const sn_section_rule rules[] = {{SN_SECTION_SKIN_LANES, renumber_lanes},
                                         {SN_SECTION_SHADE_START, renumber_fans},
                                         {SN_SECTION_SHADE_FANS, NULL},

@@ -27,7 +27,7 @@ static uint32_t group_count(const packer *p) {
   return (uint32_t)(sn_rt_size(p->model, SN_SECTION_SKIN_GROUPS) / sizeof(sn_rt_group));
 }
 
-// Number `lane` of a row that is zero there.
+// Sets number `lane` of a row; it must be zero before.
 static void put_number(uint8_t *row, uint32_t lane, uint32_t number) {
   uint8_t *at = row + 3 * (lane / 2) + lane % 2;
   uint32_t shifted = lane % 2 ? number << 4 : number;
@@ -36,7 +36,7 @@ static void put_number(uint8_t *row, uint32_t lane, uint32_t number) {
 
 static uint32_t rounded(double value, double most) { return (uint32_t)lrint(fmin(fmax(value, 0), most)); }
 
-// What rounding may cost, as a part of the diagonal: half of what packing may cost in all.
+// Maximum worst-case and expected rounding error, relative to the diagonal: half of packing's error budget.
 static const double most_cost = 1e-4, usual_cost = 1e-5;
 
 static void copy_section(packer *p, sn_rt_section_id id) {
@@ -56,7 +56,7 @@ static double diagonal_of(const packer *p) {
   return hypot(hypot((double)high[0] - low[0], (double)high[1] - low[1]), (double)high[2] - low[2]);
 }
 
-// The least corner of every group's vertices, and the longest side of their box.
+// The minimum corner and the longest side of every group's bounding box.
 static void measure_boxes(const packer *p, float (*boxes)[4]) {
   float at[3];
   for (int side = 0; side < 2; side++)
@@ -72,7 +72,7 @@ static void measure_boxes(const packer *p, float (*boxes)[4]) {
       }
 }
 
-// Steps from the corner, of which 65535 reach the furthest side.
+// Steps from the corner; 65535 steps are the longest side.
 static void pack_rest(void *user) {
   packer *p = user;
   float(*boxes)[4] = new_section(p, SN_SECTION_PACK_BOXES, group_count(p), sizeof *boxes), at[3];
@@ -182,11 +182,11 @@ static void pack_triangles(void *user) {
 
 // ---- the solve of rotreg and torque ---------------------------------------------------------------------------------
 
-// Vertices are about this far from the middle of their proxy bones, as a part of the diagonal: the unit in which the solve tells
-// where bones go. 0.05 to 0.2 cost the same within a third (80 bones on an arm and on a body).
+// Typical distance of vertices to the centre of their proxy bones, relative to the diagonal: the unit of the solve's translations.
+// The error depends little on it.
 static const double bone_reach = 0.1;
 
-// The middle of what every proxy bone moves, seen from what it was learned about.
+// The centroid of every proxy bone's vertices, relative to drive.centre.
 static sn_status bone_centres(packer *p, uint32_t bones, float (*centres)[3]) {
   uint32_t joint_count = p->model->info.joint_count;
   const float *centre = sn_rt_data(p->model, SN_SECTION_DRIVE_CENTRE);
@@ -209,7 +209,7 @@ static sn_status bone_centres(packer *p, uint32_t bones, float (*centres)[3]) {
   return sums ? SN_OK : p->ctx->error.status;
 }
 
-// The 32 rows of a column: the fourth of every bone becomes where its centre goes, in units.
+// The 32 rows of a column: the fourth of every bone becomes the image of its centre, divided by `unit`.
 static double column_rows(const float *column, const float (*centres)[3], double unit, double rows[32]) {
   double most = 0;
   for (size_t r = 0; r < SN_RT_ROTREG_ROWS; r++) {
@@ -222,9 +222,9 @@ static double column_rows(const float *column, const float (*centres)[3], double
   return most;
 }
 
-// What rounding costs as a rule: a step is wrong by the root of its twelfth part. A gradient's column has a 1 in every third
-// number, and counts for the centre and over the reach; a joint's place is within the quarter of the diagonal, and counts for the
-// centre. Vertices follow some three bones, whose errors differ.
+// Expected rounding error: a step s has rms error s / sqrt(12). A gradient's column has a 1 in every third number, and affects
+// the centre and the linear part; a joint's position is within a quarter of the diagonal, and affects the centre. A vertex follows
+// about three bones with independent errors.
 static bool solve_bears_packing(const packer *p, const float *scales, size_t blocks, size_t columns, double unit) {
   size_t gradients = columns - 4 * (size_t)p->model->info.joint_count;
   double usual = 0;
@@ -271,7 +271,7 @@ static void pack_solve(void *user) {
 
 // ---- corrections ----------------------------------------------------------------------------------------------------
 
-// The upper half of the bits of the least such float that is not below `value`.
+// The upper 16 bits of `value`, rounded up.
 static uint16_t short_float_above(float value) {
   uint32_t bits;
   memcpy(&bits, &value, sizeof bits);
@@ -316,8 +316,8 @@ static void pack_entry(const packer *p, size_t index, sn_rt_packed_entry *to, ui
   }
 }
 
-// Half a step of every entry of a block, in the worst case all in one direction, and as a rule in any. Pose functions that are
-// close to each other have large displacements which cancel, and then it is too much.
+// Rounding error of half a step per entry of a block: worst case (all in one direction) and expected (independent). It is too
+// large if similar pose functions have large displacements that cancel.
 static bool corrections_bear_packing(const packer *p) {
   const uint32_t *start = p->corrections.start;
   double usual = 0, blocks = p->model->info.block_count;
@@ -362,7 +362,7 @@ static void pack_limits(void *user) {
 
 // ---- all sections ---------------------------------------------------------------------------------------------------
 
-// Deltas are done with their entries.
+// Deltas are written together with their entries.
 static const sn_section_rule rules[] = {
   {SN_SECTION_SKIN_REST, pack_rest},           {SN_SECTION_SKIN_NORMALS, pack_normals},
   {SN_SECTION_SKIN_WEIGHTS, pack_weights},     {SN_SECTION_SKIN_TUPLES, pack_tuples},

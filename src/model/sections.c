@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Sections added one by one, then laid out with their checksums.
+// Collects sections, then lays them out with their checksums.
 #include "model/sections.h"
 
 #include <string.h>

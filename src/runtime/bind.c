@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// A model meets a character: the rest pose R of its joints beside the character's bind pose B.
+// Binds a model to a character: matches the model's rest pose R with the character's bind pose B.
 #include <math.h>
 
 #include "runtime/check.h"
 
 enum { most_spaces = 64 };            // candidates for the map from the character's space to the model's
-static const double tolerance = 1e-3; // of a joint's place, relative to the skeleton
+static const double tolerance = 1e-3; // of a joint's position, relative to the skeleton's size
 
 static void multiply(const double a[12], const double b[12], double out[12]) {
   for (int n = 0; n < 12; n++) {
@@ -14,7 +14,7 @@ static void multiply(const double a[12], const double b[12], double out[12]) {
   }
 }
 
-// The matrix in double precision, and its inverse. 0: it has none.
+// The matrix in double precision, and its inverse. Returns 0 if it is singular.
 static int invert(const float in[12], double m[12], double out[12]) {
   double det = 0;
   for (int n = 0; n < 12; n++) m[n] = in[n];
@@ -31,7 +31,7 @@ static int invert(const float in[12], double m[12], double out[12]) {
   return 1;
 }
 
-// The largest distance of a joint from where the model has it, when `space` maps the character; and which joint it is.
+// The largest distance between a joint mapped by `space` and the model's joint; and that joint.
 static double furthest(const sn_rt_model *model, const float (*bind)[12], const double space[12], uint32_t *joint) {
   const float(*rest)[12] = sn_rt_data(model, SN_SECTION_JOINT_REST);
   double worst = 0, b[12], back[12], there[12];
@@ -57,7 +57,7 @@ sn_rt_status sn_rt_bind(const sn_rt_model *model, const float (*bind)[12], float
     if (!sn_rt_all_finite(bind[j], 12) || (!invert(bind[j], b, back) && !invert(rest[j], r, back)))
       return sn_rt_fail(error, SN_RT_BAD_ARGUMENT, "joint %s has no finite size", sn_rt_joint_name(model, j));
   double away = furthest(model, bind, map, &worst);
-  for (uint32_t k = 0; space && away > limit && k < count && k < most_spaces; k++) { // R B^-1 of a joint as it is
+  for (uint32_t k = 0; space && away > limit && k < count && k < most_spaces; k++) { // candidate: R B^-1 of joint k
     if (!invert(rest[k], r, back) || !invert(bind[k], b, back)) continue;
     multiply(r, back, next);
     double off = furthest(model, bind, next, &other);

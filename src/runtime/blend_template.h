@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Part of kernel_template.h: weights as the file has them, and the palette's entries blended by them, one value per lane and entry.
+// Part of kernel_template.h: loads weights and blends palette entries by them, one value per lane and entry.
 
 // A row of eight weights has `bits` bytes.
 static SN_RT_INLINE vf load_weights(const char *weights, uint32_t bits, int row) {
@@ -18,29 +18,28 @@ static SN_RT_INLINE uint32_t opposite(const float *q, const float *pivot) {
   return bits & 0x80000000u;
 }
 
-// What a group with one set of joints makes of its palette entries E_k. Weights sum to one, so their blend is
-// E_0 + sum w_k (E_k - E_0) over k > 0, a product less than sum w_k E_k. Here are the factors of the numbers that stand for
-// the weights (load_lane_weights), and in place of the first entry what is added to their products. The scalar path (SN_RT_DIRECT)
-// has sum w_k E_k, with fewer digits lost where entries are large and cancel.
+// Precomputed palette entries E_k of a shared group. Weights sum to one, so the blend is E_0 + sum w_k (E_k - E_0) over k > 0, one
+// product less than sum w_k E_k. Stores the factors of the encoded weights (load_lane_weights), and in place of the first entry the
+// constant term. The scalar path (SN_RT_DIRECT) computes sum w_k E_k, which is more precise if large entries cancel.
 typedef struct mixture {
   float entries[SN_RT_MAX_INFLUENCES][16];
 } mixture;
 
-// Which loop this is: constants in all but those for `any` number of influences.
+// Variant of a loop: compile-time constants, except in loops for `any` number of influences.
 typedef struct form {
   uint32_t bits; // of a weight
   int normals, corrected, stretched, any, loose, influences;
 } form;
 
-// What is blended: `size` floats per palette entry, of which the first `rows` of every four, `columns` times, are needed.
+// The blended array: `size` floats per palette entry, of which the first `rows` of every four, `columns` times, are used.
 typedef struct source {
   const float *palette;
   int size, columns, rows;
-  int hemisphere;        // entries are dual quaternions, whose signs have to be compared
-  const mixture *shared; // of a group with one set of joints
+  int hemisphere;        // entries are dual quaternions whose signs must be compared with the pivot
+  const mixture *shared; // of a shared group
 } source;
 
-// The mixture of a group with one set of joints.
+// The mixture of a shared group.
 static SN_RT_INLINE void mix(const sn_rt_job *job, const sn_rt_group *g, form f, source s, mixture *out) {
   if (f.loose) return;
   int packed = f.bits == SN_RT_PACKED_BITS;
@@ -63,8 +62,7 @@ static SN_RT_INLINE void mix(const sn_rt_job *job, const sn_rt_group *g, form f,
   }
 }
 
-// The compiler would keep all of a mixture in registers it does not have, filled anew for every group (a group of one block takes
-// 125 cycles then instead of 97). It is kept from knowing that it is always the same.
+// Optimisation barrier: otherwise the compiler hoists the whole mixture into registers and spills them for every group.
 #if defined(__GNUC__)
 #define SN_RT_OPAQUE(pointer) __asm__("" : "+r"(pointer))
 #else
@@ -85,7 +83,7 @@ static SN_RT_INLINE void blend_shared(source s, int influences, const vf *w, vf 
     }
 }
 
-// Weights of influences 1 .. influences - 1 from the file, and what they leave for influence 0.
+// Weights of influences 1 .. influences - 1 from the file; influence 0 gets the total minus their sum.
 static SN_RT_INLINE void load_all_weights(const char *weights, form f, vf total, vf *w) {
   w[0] = total;
   for (int k = 1; k < f.influences; k++) {
@@ -94,8 +92,8 @@ static SN_RT_INLINE void load_all_weights(const char *weights, form f, vf total,
   }
 }
 
-// Weights of a loose part, in floats that sum to one; else what stands for those of influences 1 .. influences - 1: the weight
-// over its unit, and for packed ones 1 + n / 4096, which takes no conversion.
+// Loose groups: weights as floats with sum one. Shared groups: encoded weights of influences 1 .. influences - 1: the weight
+// divided by its unit, or, packed, 1 + n / 4096, which needs no conversion.
 static SN_RT_INLINE void load_lane_weights(const char *weights, form f, vf total, vf unit, vf *w,
                                            float (*loose)[width]) {
 #if defined(SN_RT_DIRECT)
@@ -111,7 +109,7 @@ static SN_RT_INLINE void load_lane_weights(const char *weights, form f, vf total
   }
 }
 
-// Palette indices of the lanes, `width` of eight in a row: bytes or 16-bit numbers.
+// Palette indices of the lanes, rows of eight bytes or 16-bit numbers.
 typedef struct tuple_rows {
   const char *at;
   uint32_t bytes;
@@ -135,7 +133,7 @@ static SN_RT_INLINE void blend_lane(source s, tuple_rows tuples, int influences,
   }
 }
 
-// All lanes' entries, blended: together, or one after the other and then turned into one vector per float.
+// Blends the entries of all lanes: together, or lane by lane and then transposed to one vector per float.
 static SN_RT_INLINE void blend(source s, form f, tuple_rows tuples, const vf *w, float (*weights)[width], vf *b) {
   if (!f.loose) {
     blend_shared(s, f.influences, w, b);

@@ -36,7 +36,7 @@ sn_rt_status sn_rt_need_floats_if_there(sn_rt_checker *c, sn_rt_section_id id, u
   return there(c, id) ? sn_rt_need_floats(c, id, count) : SN_RT_OK;
 }
 
-// Numbers of 1 or 2 words; the last word has the exponent, whose bits are all set where the number is not finite.
+// Numbers of 1 or 2 words (float, double). All exponent bits of the last word are set if the number is not finite.
 static sn_rt_status check_finite(sn_rt_checker *c, sn_rt_section_id id, uint32_t words, uint32_t exponent) {
   const uint32_t *bits = sn_rt_data(c->model, id);
   uint64_t count = sn_rt_size(c->model, id) / sizeof *bits / words;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Checks of the sections that every model has: joints, blocks of vertices, triangles.
+// Checks of joints, blocks of vertices and triangles.
 #include <math.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 
 // ---- joints ------------------------------------------------------------------------------------------------------------
 
-// Names of `count` of what is called `what`.
+// Checks a section of `count` names; `what` is for messages.
 static sn_rt_status check_names(sn_rt_checker *c, sn_rt_section_id id, uint64_t count, const char *what) {
   const uint32_t *start = sn_rt_data(c->model, id);
   uint64_t size = sn_rt_size(c->model, id), head = (count + 1) * 4;
@@ -55,13 +55,13 @@ static uint64_t chunk_count(const sn_rt_info *info) {
   return ((uint64_t)info->vertex_count + info->grain - 1) / info->grain;
 }
 
-// Vertices of the chunk that begins here.
+// Number of vertices of the chunk that begins at first_vertex.
 static uint64_t chunk_size(const sn_rt_checker *c, uint64_t first_vertex) {
   uint64_t left = c->model->info.vertex_count - first_vertex, grain = c->model->info.grain;
   return left < grain ? left : grain;
 }
 
-// Bits of the vertices of a chunk that some block writes.
+// Bit set of the vertices of a chunk that some block writes.
 typedef struct coverage {
   uint8_t bits[SN_RT_MAX_GRAIN / 8 + 1];
   uint32_t count;
@@ -82,7 +82,7 @@ static sn_rt_status check_lanes(sn_rt_checker *c, const sn_rt_group *g, uint64_t
   return SN_RT_OK;
 }
 
-// Running totals over the groups: where the next one must begin.
+// Running totals over the groups: where the next group must begin.
 typedef struct totals {
   uint64_t blocks, weights, tuples, shared;
 } totals;
@@ -110,7 +110,7 @@ static sn_rt_status check_group(sn_rt_checker *c, uint32_t index, totals *sum) {
   return SN_RT_OK;
 }
 
-// Of mesh.order, where it is there: in every chunk each of its vertices once.
+// mesh.order, if present, must be a permutation within every chunk.
 static sn_rt_status check_order(sn_rt_checker *c) {
   uint64_t vertices = c->model->info.vertex_count;
   sn_rt_status status = sn_rt_need_if_there(c, SN_SECTION_MESH_ORDER, vertices * sizeof(uint32_t));
@@ -120,7 +120,7 @@ static sn_rt_status check_order(sn_rt_checker *c) {
     uint64_t count = chunk_size(c, first);
     memset(seen.bits, 0, count / 8 + 1);
     for (uint64_t k = first; k < first + count; k++) {
-      uint64_t at = order[k] - first; // from before the chunk: far beyond it
+      uint64_t at = order[k] - first; // wraps to a large number if before the chunk
       if (at >= count) return SN_RT_BAD(c, "vertex %" PRIu64 " comes from outside its chunk", k);
       if (seen.bits[at / 8] >> at % 8 & 1) return SN_RT_BAD(c, "vertex %u of the rest file is there twice", order[k]);
       seen.bits[at / 8] |= (uint8_t)(1u << at % 8);
@@ -168,7 +168,7 @@ static sn_rt_status check_points(sn_rt_checker *c) {
   return status ? status : check_tangents(c);
 }
 
-// Rest positions and normals of a packed model: any numbers do, but those of the boxes.
+// Rest positions and normals of a packed model: all bit patterns are valid; the boxes must be finite.
 static sn_rt_status check_packed_points(sn_rt_checker *c, uint32_t group_count) {
   uint64_t blocks = c->model->info.block_count;
   sn_rt_status status = sn_rt_need_floats(c, SN_SECTION_PACK_BOXES, (uint64_t)group_count * 4);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// CRC-32 (polynomial 0xEDB88320), eight bytes at a time with tables made on the stack: there is no global state, and
-// making them takes a few microseconds.
+// CRC-32 (polynomial 0xEDB88320), eight bytes at a time. The tables are built on the stack: the runtime has no global
+// state.
 #include <string.h>
 
 #include "runtime/format.h"
 
-// Four bits at a time, without a table to be made first: for what is short.
+// Four bits at a time with a constant table: for short inputs.
 static uint32_t short_crc32(uint32_t crc, const uint8_t *at, uint64_t size) {
   static const uint32_t table[16] = {0,           0x1db71064u, 0x3b6e20c8u, 0x26d930acu, 0x76dc4190u, 0x6b6b51f4u,
                                      0x4db26158u, 0x5005713cu, 0xedb88320u, 0xf00f9344u, 0xd6d6a3e8u, 0xcb61b38cu,

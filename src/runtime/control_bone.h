@@ -45,7 +45,7 @@ SN_RT_BOTH void sn_rt_raise_eigenvalues(float s[9], float least) {
   }
 }
 
-// W of the upper triangle w; where an eigenvalue lies below the bound it is raised to it.
+// W from its upper triangle w; eigenvalues below SN_RT_LEAST_STRETCH are raised to it.
 SN_RT_BOTH void sn_rt_make_stretch(const float w[6], float out[9]) {
   float a = w[0] - SN_RT_LEAST_STRETCH, d = w[3] - SN_RT_LEAST_STRETCH, f = w[5] - SN_RT_LEAST_STRETCH, b = w[1],
         c = w[2], e = w[4];
@@ -71,7 +71,7 @@ SN_RT_BOTH void sn_rt_bone_gradient(const float *d, uint32_t flags, float (*colu
   for (int c = 0; c < 3; c++) columns[c][3] = 0;
 }
 
-// Where the bone's centre goes when translations are predicted: its motion, or the dual part of a dual quaternion.
+// Image of the bone's centre if translations are predicted: from its displacement, or the dual part of a dual quaternion.
 SN_RT_BOTH void sn_rt_predicted_place(const float *d, uint32_t flags, const float centre[3], float place[4]) {
   if (flags & SN_RT_CONTROL_STRETCH) {
     for (int n = 0; n < 3; n++) place[n] = centre[n] + d[10 + n];

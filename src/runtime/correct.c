@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The correct slot: from pose vectors to the values of the displacement fields (Murtagh 2008, 2.3.2 and 4.2). Adding the
-// displacements to the vertices is the kernels' work.
+// The correct slot: from pose vectors to the coefficients of the displacement fields (Murtagh 2008, 2.3.2 and 4.2). The kernels
+// add the displacements to the vertices.
 #include <math.h>
 
 #include "runtime/check.h"
@@ -105,7 +105,7 @@ static int all_below(const sn_rt_checker *c, uint32_t first, uint32_t count, uin
   return 1;
 }
 
-// Numbers that the pose spaces before have.
+// Running totals over the preceding pose spaces.
 typedef struct counts {
   uint64_t basis, number, mix;
 } counts;
@@ -190,7 +190,7 @@ static sn_rt_status check_entries(sn_rt_checker *c, const sn_rt_correct_head *he
   return status;
 }
 
-// A limit is a length: without one a displacement of nothing would be divided by nothing.
+// Limits must be positive: a limit of 0 would divide 0 by 0 at a displacement of 0.
 static sn_rt_status check_limits(sn_rt_checker *c) {
   int packed = c->model->info.weight_bits == SN_RT_PACKED_BITS && sn_rt_data(c->model, SN_SECTION_PACK_LIMITS);
   sn_rt_section_id id = packed ? SN_SECTION_PACK_LIMITS : SN_SECTION_CORRECT_LIMITS;
@@ -228,7 +228,7 @@ sn_rt_status sn_rt_check_correct(sn_rt_checker *c) {
   if (!status) status = sn_rt_check_doubles(c, SN_SECTION_CORRECT_NUMBERS);
   if (!status) status = sn_rt_need(c, SN_SECTION_CORRECT_FIELDS, head->field_count * (uint64_t)sizeof(sn_rt_field));
   if (!status) status = check_fields(c, head);
-  if (!status) status = check_limits(c); // first: what is stored begins with their unit
+  if (!status) status = check_limits(c); // first: check_entries reads the packed limits' unit
   if (!status) status = check_entries(c, head);
   return status;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Part of kernel_template.h: what the correct slot adds to the lanes of a block.
+// Part of kernel_template.h: displacements of the correct slot for the lanes of a block.
 
 static SN_RT_INLINE vf3 load_delta(const int16_t (*delta)[SN_RT_LANES], int lane) {
   return (vf3){vf_load_i16(delta[0] + lane), vf_load_i16(delta[1] + lane), vf_load_i16(delta[2] + lane)};
@@ -24,8 +24,8 @@ static SN_RT_INLINE vf3 add_units(vf3 sum, vf3 units, vf scales, float range, fl
     sum, (vf3){vf_fma(units.x, times, less_by), vf_fma(units.y, times, less_by), vf_fma(units.z, times, less_by)});
 }
 
-// Displacements within their limits (SN_RT_FREE_PART): the length is min(length, a) + .... Where all lanes are well
-// within it, nothing has to wait for the root and the division; `surely` keeps their rounding from making a difference.
+// Limits the length of displacements (SN_RT_FREE_PART). If all lanes are well below the limit, root and division are skipped;
+// the margin `surely` makes the result independent of their rounding.
 static SN_RT_INLINE vf3 limited(vf3 d, vf limit) {
   const float surely = 0.999f;
   vf squared = vf_max(vf_fma(d.x, d.x, vf_fma(d.y, d.y, vf_mul(d.z, d.z))), vf_set(1e-37f));
@@ -37,10 +37,10 @@ static SN_RT_INLINE vf3 limited(vf3 d, vf limit) {
   return scale(vf_sub(vf_set(1), vf_mul(cut, inverse)), d);
 }
 
-// What the correct slot adds to `width` lanes of a block.
+// Displacements of `width` lanes of a block.
 typedef struct correction {
-  int before, after; // the blend; both 0: nothing to add
-  int late;          // before it, but `limit` is of what the blend makes of the position
+  int before, after; // added before or after the blend; both 0: none
+  int late;          // added before the blend, but `limit` applies to the blended displacement
   vf3 position, normal;
   vf limit;
 } correction;
@@ -61,7 +61,7 @@ static SN_RT_INLINE void add_entries(const sn_rt_job *job, uint32_t first, uint3
   sum->position = position, sum->normal = normal;
 }
 
-// The same, in units that are made displacements all together.
+// The same for packed entries: sums encoded units, which add_units converts once.
 static SN_RT_INLINE void add_packed_entries(const sn_rt_job *job, uint32_t first, uint32_t end, int lane, int normals,
                                             correction *sum) {
   const sn_rt_stored_corrections *c = &job->correct.stored;

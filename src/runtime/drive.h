@@ -6,11 +6,11 @@
 #include "runtime/check.h"
 
 typedef struct sn_rt_driver {
-  // Its sections and the slots that it goes with; everything that follows may rely on this.
+  // Checks its sections and the other slots; the functions below rely on it.
   sn_rt_status (*check)(sn_rt_checker *c);
-  uint64_t (*scratch)(const sn_rt_model *model); // bytes of memory for itself; NULL: none
+  uint64_t (*scratch)(const sn_rt_model *model); // bytes of private memory; NULL: none
   uint64_t (*work)(const sn_rt_model *model);    // floating-point operations
-  // The palette, four columns of four floats each; the joints' matrices are there already. `space`: `scratch` bytes,
+  // Computes the palette, four columns of four floats each; the joints' matrices are already in it. `space`: `scratch` bytes,
   // 64-byte aligned.
   void (*run)(const sn_rt_model *model, const sn_rt_input *input, const sn_rt_keeping *keeping, void *space,
               float *palette);

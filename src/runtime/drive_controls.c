@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The drive `controls` (Kim, Feng and Yu 2010): positions of control points -> kernel vector xi -> M xi, a quaternion and a
-// stretch per bone -> F = R W -> places of the bones by the Poisson matrix P (sections 3.2, 3.3 and 5).
+// stretch per bone -> F = R W -> positions of the bones by the Poisson matrix P (sections 3.2, 3.3 and 5).
 #include <math.h>
 #include <string.h>
 
@@ -38,7 +38,7 @@ static sn_rt_status check_head(sn_rt_checker *c) {
 static sn_rt_status check(sn_rt_checker *c) {
   sn_rt_status status = check_head(c);
   if (status) return status;
-  // Products below stay far from 2^64: bones are at most 65535 and control points fewer than the vertices.
+  // The products below cannot overflow 64 bits: at most 65535 bones, and fewer control points than vertices.
   const sn_rt_control *head = head_of(c->model);
   uint64_t bones = c->model->info.palette_count, points = c->model->info.control_count;
   status = sn_rt_need_floats(c, SN_SECTION_CONTROL_FRAMES, head->frames * points * 3);
@@ -53,7 +53,7 @@ static sn_rt_status check(sn_rt_checker *c) {
 
 // ---- the drive ---------------------------------------------------------------------------------------------------------------
 
-// Offsets into `values`: the kernel vector, the bones' outputs, F and controls as columns of four, places of the bones.
+// Parts of the drive's memory: the kernel vector, the bones' outputs, F and controls as columns of four, bone positions.
 typedef struct workspace {
   float *xi, *outputs;
   float (*columns)[4], (*places)[4];
@@ -78,8 +78,8 @@ static workspace lay_out(const sn_rt_model *model, float *values) {
   return w;
 }
 
-// xi_f = k(c, c^f) - 1, then 1 for the constant column. M's rows sum to zero over the kernel columns (F_c^T 1 = 0), so the
-// 1 that is taken off changes nothing, but what is left keeps its digits where the kernel is wide.
+// xi_f = k(c, c^f) - 1, then 1 for the constant column. M's rows sum to zero over the kernel columns (F_c^T 1 = 0), so
+// subtracting 1 does not change M xi, but keeps precision for wide kernels.
 static void kernel_vector(const sn_rt_model *model, const float (*controls)[3], float *xi) {
   const sn_rt_control *head = head_of(model);
   const float *frames = sn_rt_data(model, SN_SECTION_CONTROL_FRAMES);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// The drive `joints`: the joints themselves, and half-way and scaling joints made from them (Mohr and Gleicher 2003).
+// The drive `joints`: the joints, and half-way and scaling joints derived from them (Mohr and Gleicher 2003).
 #include "runtime/drive.h"
 #include "runtime/extra.h"
 
 static uint32_t extra_count(const sn_rt_model *model) { return model->info.palette_count - model->info.joint_count; }
 
-// Without joints there is one matrix, the identity: only displacements move the rest mesh.
+// Without joints the palette is one identity matrix: only displacements deform the rest mesh.
 static int is_still(const sn_rt_model *model) {
   return model->info.joint_count == 0 && model->info.palette_count == 1;
 }
@@ -30,7 +30,7 @@ static sn_rt_status check(sn_rt_checker *c) {
   return status;
 }
 
-// About 150 operations for an extra joint.
+// About 150 operations per extra joint.
 static uint64_t work(const sn_rt_model *model) { return is_still(model) ? 0 : 150 * (uint64_t)extra_count(model); }
 
 static void run(const sn_rt_model *model, const sn_rt_input *input, const sn_rt_keeping *keeping, void *space,

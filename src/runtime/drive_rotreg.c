@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The drive `rotreg` (Wang 2007): joint rotations and their logarithms to proxy bones. `torque` shares most of it.
+// The drive `rotreg` (Wang 2007): joint rotations and their logarithms to proxy bones. `torque` uses most of this file.
 #include "runtime/rotreg.h"
 
 #include <math.h>
@@ -24,7 +24,7 @@ static size_t input_bytes(uint32_t joint_count, uint32_t bones) {
   return aligned(6 * sn_rt_rotreg_apart(3 * bones + 4 * joint_count) * sizeof(float));
 }
 
-// A byte for every joint that rotated, and one for every eight keys and every eight joints.
+// One byte per joint (`rotated`), per eight keys and per eight joints (`stale`).
 static size_t mark_bytes(uint32_t joint_count, uint32_t blocks) {
   return aligned((size_t)joint_count + blocks + sn_rt_blocks_of(joint_count));
 }
@@ -38,7 +38,7 @@ uint64_t sn_rt_rotreg_scratch(const sn_rt_model *model) {
 
 // ---- work --------------------------------------------------------------------------------------------------------------
 
-// Operations: a factor of a predictor; its last, the tilt; scale and shear; rotation and shear to a gradient.
+// Operations of a factor of a predictor; of the last one, the tilt; of scale and shear; of R S to a gradient.
 enum { factor = 15 + 5 + 28 + 4 + 3 + 2 * 12 + 28, tilt = 36 - 15 + factor, shear = 72, gradient = 45 + 45 };
 
 uint64_t sn_rt_rotreg_work(const sn_rt_model *model, int ends) {
@@ -51,7 +51,7 @@ static uint64_t work(const sn_rt_model *model) { return sn_rt_rotreg_work(model,
 
 // ---- joints (3.2.1) ----------------------------------------------------------------------------------------------------
 
-// The quaternion and the logarithm of every joint that moved; `rotated` tells which of these changed.
+// The quaternion and logarithm of every joint whose matrix changed; sets `rotated` where these changed.
 static void make_turns(const sn_rt_model *model, const float *palette, const uint8_t *moved, float (*rotations)[8],
                        uint8_t *rotated) {
   enum { other_quaternion = 1, other_logarithm = 2 };
@@ -108,9 +108,9 @@ int sn_rt_rotreg_block_rotated(const sn_rt_rotreg_block *b, const uint8_t *rotat
   return any != 0;
 }
 
-// Eight joints at a time: whether their matrices, as the solve has them, changed.
+// For every eight joints: whether one of their matrices in the solve changed.
 static void mark_joints(const sn_rt_model *model, const uint8_t *moved, uint8_t *stale) {
-  int all = sn_rt_data(model, SN_SECTION_DRIVE_CENTRE) && moved[0]; // the first joint is what all are seen from
+  int all = sn_rt_data(model, SN_SECTION_DRIVE_CENTRE) && moved[0]; // all matrices are relative to the first joint
   for (uint32_t j = 0; j < model->info.joint_count; j++) {
     if (j % SN_RT_LANES == 0) stale[j / SN_RT_LANES] = (uint8_t)all;
     stale[j / SN_RT_LANES] |= moved[j];

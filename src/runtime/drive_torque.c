@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The drive `torque` (Kim, Park and Jung, section III): as `rotreg`, with two predictors per proxy bone, at the least and
-// the largest torque, blended by functions of a joint's torque.
+// The drive `torque` (Kim, Park and Jung, section III): as `rotreg`, with two predictors per proxy bone, at the minimum and
+// maximum torque, blended by functions of a joint's torque.
 #include <string.h>
 
 #include "runtime/rotreg.h"
@@ -9,8 +9,8 @@
 _Static_assert(sizeof(sn_rt_torque) == 32, "the blending functions of a joint are 32 bytes in the file");
 _Static_assert(sizeof(sn_rt_torque_block) == 6144, "eight pairs of predictors are 6144 bytes in the file");
 
-// f_r and f_s of every joint, and a last pair of zeros for bones that follow no torque.
-// Joints whose pair differs from the last frame's count as rotated.
+// f_r and f_s of every joint, and a final pair of zeros for bones without a torque.
+// Joints whose pair changed since the last frame are marked as rotated.
 static void make_blends(const sn_rt_model *model, const float *torques, int again, float (*out)[2],
                         uint8_t *rotated) {
   const sn_rt_torque *torque = sn_rt_data(model, SN_SECTION_DRIVE_TORQUES);

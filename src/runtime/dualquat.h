@@ -18,8 +18,8 @@ SN_RT_BOTH void sn_rt_make_dualquat(const float r[9], const float t[3], float ou
   d[3] = -0.5f * (t[0] * q[0] + t[1] * q[1] + t[2] * q[2]);
 }
 
-// M = rigid after stretch: M p = r (s / common (p - c) + c) common + t. What a joint stretches by itself stays put at its
-// centre; the scale that the joints share is about the origin, the same for all, so that it is exact however they blend.
+// M = rigid after stretch: M p = r (s / common (p - c) + c) common + t. A joint's stretch keeps its centre c fixed; the common
+// scale of the joints is about the origin, so that it is exact for any blend.
 SN_RT_BOTH int sn_rt_split_matrix(const float m[16], const float centre[3], float common, float dualquat[8],
                                   float stretch[16]) {
   float a[9], r[9], s[9], moved[3], t[3], kept[3];
@@ -36,7 +36,7 @@ SN_RT_BOTH int sn_rt_split_matrix(const float m[16], const float centre[3], floa
 
 SN_RT_BOTH float sn_rt_mean_stretch(const float *stretch) { return (stretch[0] + stretch[5] + stretch[10]) / 3; }
 
-// The scale that more than half of the entries share, else 1: a vote, then a count. Entries are `stride` floats apart, as columns
+// The scale of more than half of the entries (majority vote, then a count), else 1. Entries are `stride` floats apart, as columns
 // of four or rows of four.
 SN_RT_BOTH float sn_rt_common_scale(const float *stretches, uint32_t count, uint32_t stride) {
   const float same = 1e-4f; // relative: scales of a file in single precision

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Messages without printf, and the names of things.
+// Formatted messages without printf, and names of enum values.
 #include <stdarg.h>
 
 #include "runtime/internal.h"
 
 typedef struct text {
-  char *at, *end; // end: where the terminating zero may go at the latest
+  char *at, *end; // end: last position for the terminating zero
 } text;
 
 static void put(text *t, char c) {
@@ -52,7 +52,7 @@ sn_rt_status sn_rt_fail(sn_rt_error *error, sn_rt_status status, const char *for
   return status;
 }
 
-// A function that gives the name of a value.
+// Defines a function that returns the name of an enum value.
 #define NAMED(function, type, ...)                                                                                   \
   const char *function(type value) {                                                                                 \
     static const char *const names[] = {__VA_ARGS__};                                                                \

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Half-way and scaling joints (Mohr and Gleicher 2003): palette entries made from others, four columns of four floats each.
+// Half-way and scaling joints (Mohr and Gleicher 2003): palette entries derived from others, four columns of four floats each.
 #ifndef SINEW_RUNTIME_EXTRA_H
 #define SINEW_RUNTIME_EXTRA_H
 
@@ -18,8 +18,8 @@ SN_RT_BOTH void sn_rt_halfway_joint(const sn_rt_extra *x, const float parent[16]
   sn_rt_make_about(r, x->centre, centre, out);
 }
 
-// sin^2(bend / 2), where bend is how far the child rotates `direction` relative to the parent, or the angle of the
-// whole relative rotation where there is no direction.
+// sin^2(bend / 2), where bend is the angle by which the child rotates `direction` relative to the parent, or the angle of the
+// whole relative rotation if there is no direction.
 SN_RT_BOTH float sn_rt_bend_of(const sn_rt_extra *x, const float parent[16], const float child[16]) {
   float rp[9], rc[9], cosine = 0;
   sn_rt_rotation_of(parent, rp), sn_rt_rotation_of(child, rc);

@@ -46,10 +46,10 @@ typedef enum sn_rt_group_kind {
   SN_RT_GROUP_LOOSE = 1   // every vertex has joints of its own
 } sn_rt_group_kind;
 
-// A run of blocks with the same number of influences. first_... say where its data begin: blocks in skin.rest,
+// A run of blocks with the same number of influences. first_... are the offsets of its data: blocks in skin.rest,
 // skin.normals and skin.lanes; rows of eight in skin.weights, influences - 1 for each block, and, for a loose group,
-// in skin.tuples, `influences` for each block. The first influence has no weight in the file: it gets what the others
-// leave of 1 (65535, 255), so weights sum to one whatever the bytes say.
+// in skin.tuples, `influences` for each block. The first influence has no weight in the file: it is 1 (65535, 255) minus
+// the others, so that weights always sum to one.
 typedef struct sn_rt_group {
   uint32_t first_block, first_weight, first_tuple;
   uint16_t block_count;
@@ -59,7 +59,7 @@ typedef struct sn_rt_group {
 
 typedef enum sn_rt_extra_kind { SN_RT_EXTRA_HALFWAY = 1, SN_RT_EXTRA_SCALING = 2 } sn_rt_extra_kind;
 
-// A palette entry made from joints: see sn_extra_joint in sinew/model.h.
+// A palette entry derived from joints: see sn_extra_joint in sinew/model.h.
 typedef struct sn_rt_extra {
   uint16_t kind, parent, child, base;
   float amount, centre[3], direction[3];
@@ -68,7 +68,7 @@ typedef struct sn_rt_extra {
 } sn_rt_extra;
 
 // Drive `helpers`: translation (3), rotation (3: twice the tangent of half the angle, along the axis) and scale minus 1 about
-// `centre` in the parent's rest pose; sums of terms (drive.terms) times rows of drive.mix, kept within low and high.
+// `centre` in the parent's rest pose: terms (drive.terms) times rows of drive.mix, clamped to low and high.
 enum { SN_RT_HELPER_CHANNELS = 7, SN_RT_HELPER_ROW = 8 };
 typedef struct sn_rt_helper {
   uint16_t parent, group_count; // a joint; SN_RT_NO_JOINT: none
@@ -76,15 +76,15 @@ typedef struct sn_rt_helper {
   float centre[3], low[SN_RT_HELPER_CHANNELS], high[SN_RT_HELPER_CHANNELS];
 } sn_rt_helper;
 
-// A number that a value (0 to SN_RT_VALUE_SPAN; SN_RT_NO_JOINT: 1) is multiplied with, for the translation (3), rotation vector (3)
-// or scale along an axis (3) of a helper. place: 16 times the helper, plus the channel; FACTOR: it multiplies the next number.
+// A coefficient of a value (0 to SN_RT_VALUE_SPAN; SN_RT_NO_JOINT: 1) in the translation (3), rotation vector (3) or scale along
+// an axis (3) of a helper. place: 16 times the helper, plus the channel; FACTOR: it multiplies the next coefficient.
 enum { SN_RT_LINEAR_CHANNELS = 9, SN_RT_LINEAR_FACTOR = 15, SN_RT_LINEAR_PLACES = 16 };
 typedef struct sn_rt_linear {
   uint16_t value, place;
   float number;
 } sn_rt_linear;
 
-enum { SN_RT_ROTREG_FACTORS = 3, SN_RT_ROTREG_ROWS = 32 }; // joints of a predictor at most; rows of C in a block
+enum { SN_RT_ROTREG_FACTORS = 3, SN_RT_ROTREG_ROWS = 32 }; // maximum joints per predictor; rows of C in a block
 
 // Drive `rotreg`: the joint's logarithm is taken relative to `base`, on the branch nearest to `reference`.
 typedef struct sn_rt_rotreg_joint {
@@ -93,8 +93,8 @@ typedef struct sn_rt_rotreg_joint {
 } sn_rt_rotreg_joint;
 
 // Eight predictors, one per lane: with phi = [theta of shear_joint 0, of shear_joint 1, 1], the rotation is
-// R = Q_base exp(map_1 theta_1) exp(map_2 theta_2) ... exp(tilt phi) and scale/shear is shear phi. Factors from factor_count on
-// are not there; lanes left over are zero.
+// R = Q_base exp(map_1 theta_1) exp(map_2 theta_2) ... exp(tilt phi) and scale/shear is shear phi. Only the first factor_count
+// factors are used; unused lanes are zero.
 typedef struct sn_rt_rotreg_block {
   uint16_t base[8], joint[SN_RT_ROTREG_FACTORS][8], shear_joint[2][8];
   uint32_t factor_count;
@@ -104,23 +104,23 @@ typedef struct sn_rt_rotreg_block {
   float tilt[3][7][8];
 } sn_rt_rotreg_block;
 
-// Drive `torque`: eight pairs of predictors, one pair per lane, at the least and the largest torque. `load` is the joint
-// whose torque blends the pair, or SN_RT_NO_JOINT: the first predictor alone.
+// Drive `torque`: eight pairs of predictors, one pair per lane, at the minimum and maximum torque. `load` is the joint whose
+// torque blends the pair, or SN_RT_NO_JOINT: only the first predictor is used.
 typedef struct sn_rt_torque_block {
   sn_rt_rotreg_block ends[2];
   uint16_t load[8];
   uint32_t reserved[12];
 } sn_rt_torque_block;
 
-// What a joint's torque does: x = (torque - low) / (high - low) within [0, 1]; rotations are blended by
-// rotation[0] x + rotation[1] x^2 + rotation[2] x^3, scale and shear likewise, both within [0, 1]. A joint whose torque
-// does nothing has low = high.
+// Effect of a joint's torque: x = (torque - low) / (high - low), clamped to [0, 1]. Rotations are blended by f_r =
+// rotation[0] x + rotation[1] x^2 + rotation[2] x^3, scale and shear likewise by f_s, both clamped to [0, 1]. low = high:
+// the torque has no effect.
 typedef struct sn_rt_torque {
   float low, high, rotation[3], shear[3];
 } sn_rt_torque;
 
-// A joint's local rotation relative to another joint, against which hemispheres of dual quaternions and logarithms of pose vectors
-// are taken. Every joint once, parents before children.
+// A joint's reference rotation relative to another joint: hemispheres of dual quaternions and logarithms of pose vectors are
+// chosen nearest to it. Every joint once, parents before children.
 typedef struct sn_rt_reference {
   uint16_t joint, parent; // parent SN_RT_NO_JOINT: the rotation is relative to the world
   float rotation[4];      // unit quaternion x y z w
@@ -128,16 +128,16 @@ typedef struct sn_rt_reference {
 
 enum { SN_RT_NO_JOINT = 0xffff };
 
-// joint.range, which the runtime does not read: between which pose vectors, component by component, a joint was in training.
-// The vectors are taken as those of joint.reference.
+// joint.range, which the runtime does not read: componentwise range of a joint's pose vector in training. The pose vectors are
+// defined as those of joint.reference.
 typedef struct sn_rt_range {
   sn_rt_reference reference;
   float low[3], high[3];
 } sn_rt_range;
 #define SN_RT_RANGE_NAME "joint.range"
 
-// A named value's range counts like so many radians of a joint's local rotation: functions of values are nearly straight, as blend
-// shapes are.
+// A named value's range is scaled to this many radians in pose space. It is small because functions of values are nearly linear,
+// like blend shapes.
 #define SN_RT_VALUE_SPAN 0.25f
 
 typedef enum sn_rt_rbf_kernel {
@@ -145,13 +145,13 @@ typedef enum sn_rt_rbf_kernel {
   SN_RT_KERNEL_THINPLATE = 1, // x^2 log x, x = d / width
   SN_RT_KERNEL_BSPLINE = 2,   // cubic B-spline M4(d / width): zero from twice the width on
   SN_RT_KERNEL_SHEPARD = 3,   // d^-width, divided by the sum over the centres
-  SN_RT_KERNEL_SUM = 4,       // no kernel: bases are sums over shared terms, see sn_rt_terms
+  SN_RT_KERNEL_SUM = 4,       // no kernel: bases are sums over common terms, see sn_rt_terms
   SN_RT_KERNEL_COUNT
 } sn_rt_rbf_kernel;
 
 typedef enum sn_rt_metric {
   SN_RT_METRIC_EUCLID = 0,   // axes are the components of the pose vector
-  SN_RT_METRIC_DIAGONAL = 1, // the same, each times a number
+  SN_RT_METRIC_DIAGONAL = 1, // the same, each scaled
   SN_RT_METRIC_MATRIX = 2,   // axes = matrix * pose vector
   SN_RT_METRIC_COUNT
 } sn_rt_metric;
@@ -163,16 +163,16 @@ typedef struct sn_rt_correct_head {
   uint32_t order;       // before or after the blend
   uint32_t zero;        // 0: models before 0.1 had another kind of distances here
   uint32_t field_count; // pose spaces
-  uint32_t basis_count; // displacement fields: all fields' together
-  uint32_t entry_count; // corrections of a block by a basis
-  uint32_t limit_after; // 1: limits are of what the blend makes of displacements (linear blend, order `inverse`)
+  uint32_t basis_count; // displacement fields of all pose spaces together
+  uint32_t entry_count; // pairs of a block and a basis that displaces it
+  uint32_t limit_after; // 1: limits apply to displacements transformed by the blend (linear blend, order `inverse`)
   uint32_t reserved[2];
 } sn_rt_correct_head;
 
 // One pose space and the functions on it. Its numbers, from first_number on in correct.numbers: the metric (nothing,
 // one per component, or axis_count rows of one per component), centres[centre_count][axis_count], widths[centre_count],
-// and, where `mixed`, mix[basis_count][terms]. The terms are the kernels of the centres and, where `linear`, 1 and the
-// axes; a field that is not mixed has one basis per term.
+// and, if `mixed`, mix[basis_count][terms]. The terms are the kernels of the centres and, if `linear`, 1 and the axes;
+// a field that is not mixed has one basis per term.
 typedef struct sn_rt_field {
   uint32_t kernel, metric, linear, mixed;
   // In correct.joints: the joints, three components of the pose vector each, then the values, one each.
@@ -193,8 +193,8 @@ typedef enum sn_rt_terms_kind {
 
 enum { SN_RT_QUADRATIC = 9, SN_RT_MAX_TERM_GROUPS = 65536 }; // terms of a joint or a pair; indices have 16 bits
 
-// Terms of a joint, of two joints or of a value, which all pose spaces with SN_RT_KERNEL_SUM share. p is the pose vector minus
-// that of the rest pose. Such a field names groups of terms in correct.joints; centre_count is the number of their terms,
+// Terms of a joint, of two joints or of a value, common to all pose spaces with SN_RT_KERNEL_SUM. p is the pose vector minus
+// that of the rest pose. Such a field lists groups of terms in correct.joints; centre_count is the number of their terms,
 // first_number the index of mix[basis_count][centre_count] in correct.mix.
 typedef struct sn_rt_terms {
   uint16_t kind, count; // count: number of terms
@@ -204,16 +204,16 @@ typedef struct sn_rt_terms {
   float width;          // Gaussians: radians; else 0
 } sn_rt_terms;
 
-// What a basis adds to a block: the integers of correct.deltas times a scale. 108 bytes for eight vertices.
+// Displacements of a block by a basis: the integers of correct.deltas times a scale.
 typedef struct sn_rt_correct_entry {
   uint16_t basis, reserved;
   float position, normal; // scales
 } sn_rt_correct_entry;
 
-// Packed models. A row is eight numbers of 12 bits; sections of rows are followed by SN_RT_PACKED_TAIL zero bytes, so that
-// a row can be read with 16. Weights are multiples of 1 / SN_RT_PACKED_TOTAL; the components of an octahedral normal of
-// 1 / SN_RT_OCTAHEDRAL_HALF, plus one; displacements have SN_RT_PACKED_ZERO added. Those of normals are three numbers of ten
-// bits in 32, x lowest, with SN_RT_PACKED_NORMAL_ZERO added.
+// Packed models. A row is eight numbers of 12 bits; SN_RT_PACKED_TAIL zero bytes follow sections of rows, so that 16-byte loads
+// of a row stay in bounds. Weights are multiples of 1 / SN_RT_PACKED_TOTAL; components of an octahedral normal of
+// 1 / SN_RT_OCTAHEDRAL_HALF, plus one; displacements are biased by SN_RT_PACKED_ZERO. Displacements of normals are three numbers
+// of ten bits in 32, x lowest, biased by SN_RT_PACKED_NORMAL_ZERO.
 enum { SN_RT_PACKED_BITS = 12, SN_RT_PACKED_ROW = 12, SN_RT_PACKED_NORMALS = 24, SN_RT_PACKED_TAIL = 4 }; // bytes
 enum { SN_RT_PACKED_TANGENTS = SN_RT_PACKED_NORMALS + 1 }; // as normals, then a bit for every lane: left-handed
 #define SN_RT_PACKED_TOTAL 4095.0f
@@ -227,10 +227,10 @@ typedef struct sn_rt_packed_entry {
   float position;  // scale
 } sn_rt_packed_entry;
 
-// The drive `controls` (Kim 2010): what its matrices mean. A bone has 4 outputs (quaternion), 6 more with
-// SN_RT_CONTROL_STRETCH (xx xy xz yy yz zz), and, without SN_RT_CONTROL_POISSON, more for its place: 3 (the motion of its
-// centre), or 4 without stretch (the dual part of a dual quaternion about the centre). Matrices are kept in strips of
-// eight rows (the last strip has what is left), each strip column after column.
+// The drive `controls` (Kim 2010). A bone has 4 outputs (quaternion), 6 more with SN_RT_CONTROL_STRETCH (xx xy xz yy yz
+// zz), and, without SN_RT_CONTROL_POISSON, more for its translation: 3 (displacement of its centre), or 4 without stretch
+// (the dual part of a dual quaternion about the centre). Matrices are stored in strips of eight rows (the last may have
+// fewer), each strip column by column.
 typedef struct sn_rt_control {
   uint32_t frames;  // training frames: arguments of the kernel
   uint32_t outputs; // numbers per bone
@@ -238,28 +238,27 @@ typedef struct sn_rt_control {
   float scale; // the kernel is exp(-scale |c - c'|^2)
 } sn_rt_control;
 
-// SN_RT_CONTROL_CENTRED: the kernel sees control points about their mean.
-// A predicted stretch keeps at least SN_RT_LEAST_STRETCH of each direction, so that no bone collapses or is inverted.
+// SN_RT_CONTROL_CENTRED: the kernel's arguments are control points minus their mean.
+// Eigenvalues of a predicted stretch are raised to SN_RT_LEAST_STRETCH, so that no bone collapses or is inverted.
 #define SN_RT_LEAST_STRETCH 0.05f
 enum { SN_RT_CONTROL_STRETCH = 1, SN_RT_CONTROL_POISSON = 2, SN_RT_CONTROL_CENTRED = 4, SN_RT_STRIP = 8 };
 
-// Bytes of an index in shade.fans. Vertex i = 8 block + lane has the lane's neighbours v_0 .. v_k-1 of its block's steps, and
-// the sum of (v_m - v_i) x (v_m+1 - v_i) over m, v_k = v_0, is that of its triangles' normals times twice their areas.
-// So a closed fan of triangles is its neighbours in a row; i itself ends a fan that does not close, and a neighbour
-// that comes twice in a row changes nothing and fills the lane.
+// Bytes of an index in shade.fans. Vertex i = 8 block + lane has the neighbours v_0 .. v_k-1 in its lane of the block's steps.
+// The sum of (v_m - v_i) x (v_m+1 - v_i) over m, v_k = v_0, is the sum of its triangles' normals times twice their areas. A
+// closed fan is the cycle of its neighbours; i itself ends an open fan. Repeating a neighbour adds zero: it pads the lane.
 static inline uint32_t sn_rt_fan_bytes(uint32_t vertex_count) { return vertex_count <= 65536 ? 2 : 4; }
 
 // Blocks of eight consecutive vertices.
 static inline uint32_t sn_rt_blocks_of(uint32_t count) { return count / SN_RT_LANES + (count % SN_RT_LANES != 0); }
 
-// Rows and numbers of drive.solve: eight proxy bones, four rows each, to a block.
+// Blocks and numbers of drive.solve: a block has eight proxy bones, four rows each.
 static inline uint32_t sn_rt_rotreg_blocks(uint32_t bones) { return (bones + SN_RT_LANES - 1) / SN_RT_LANES; }
 
 static inline uint64_t sn_rt_rotreg_solve_count(uint32_t joint_count, uint32_t bones) {
   return (uint64_t)sn_rt_rotreg_blocks(bones) * SN_RT_ROTREG_ROWS * (3 * (uint64_t)bones + 4 * (uint64_t)joint_count);
 }
 
-// The sections: what the sources call one, and its name in the file.
+// The sections: identifier, and name in the file.
 // clang-format off
 #define SN_RT_SECTION_LIST(X) \
   X(JOINT_NAMES, "joint.names") /* uint32 start[joint_count + 1], then that many bytes of zero-terminated names */ \
@@ -334,7 +333,7 @@ extern "C" {
 #if defined(__GNUC__)
 #pragma GCC visibility push(default) // libsinew writes the files that libsinew-runtime reads
 #endif
-// A section of an opened model (NULL where there is none), and its bytes.
+// A section of an opened model (NULL if there is none), and its size in bytes.
 const void *sn_rt_data(const sn_rt_model *model, sn_rt_section_id id);
 uint64_t sn_rt_size(const sn_rt_model *model, sn_rt_section_id id);
 // CRC-32 as in zlib and PNG; `crc` is 0 or the result for the bytes before these.

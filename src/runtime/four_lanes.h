@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What instruction sets of four lanes share, from their vi, vf_turn (transposes in place) and vf_store3.
+// Common code of instruction sets with four lanes; uses their vi, vf_turn (transposes in place) and vf_store3.
 // No include guard: every such instruction set includes it once.
 #include <string.h>
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Numbers of 16 bits (IEEE 754 half precision).
+// IEEE 754 half precision.
 #ifndef SINEW_RUNTIME_HALF_H
 #define SINEW_RUNTIME_HALF_H
 
 #include <stdint.h>
 #include <string.h>
 
-// The nearest number of 16 bits; what is too large becomes infinite.
+// Rounds to half precision; overflow gives infinity.
 static inline uint16_t sn_rt_half_of(float x) {
   uint32_t bits, sign;
   memcpy(&bits, &x, sizeof bits);

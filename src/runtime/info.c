@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a model can tell: joints, sections, memory and work.
+// Queries of a model: joints, sections, memory and operation counts.
 #include "runtime/drive.h"
 
 // Name n of a section of `count` names: starts, then the text.
@@ -95,7 +95,7 @@ static uint64_t drive_floats(const sn_rt_model *model) {
   return driver->scratch ? driver->scratch(model) / sizeof(float) : 0;
 }
 
-// Results that are larger than this do not stay in a thread's share of the caches: they are written past them.
+// Outputs larger than this do not fit in a thread's part of the caches: streaming stores are used.
 static const uint64_t stream_bytes = 8 << 20;
 
 static uint32_t largest_chunk(const sn_rt_model *model) {
@@ -146,8 +146,8 @@ sn_rt_scratch sn_rt_scratch_at(const sn_rt_model *model, const void *memory) {
 }
 
 // ---- work ------------------------------------------------------------------------------------------------------------------
-// Floating-point operations, a multiplication, addition, division or root counted as one each, of one evaluation
-// with normals, without the lanes that only fill up blocks.
+// Floating-point operations of one evaluation with normals (each multiplication, addition, division or root is one),
+// without padding lanes of blocks.
 
 static uint64_t blend_flops(const sn_rt_info *info) {
   static const struct {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The scalar path: the kernels that the instruction sets have, with vectors in plain C and one loop per blend.
+// The scalar path: the same kernels with vectors in plain C and one loop per blend.
 #include <math.h>
 
 #include "runtime/internal.h"
@@ -19,7 +19,7 @@ typedef struct vi {
 } vi;
 enum { width = 4, few_registers = 1 };
 
-// A function that gives a vector, whose lane l is `value`.
+// Defines a function that returns a vector with `value` in lane l.
 #define LANES(type, name, value, ...)                                                                                \
   static SN_RT_INLINE type name(__VA_ARGS__) {                                                                       \
     type lanes;                                                                                                      \

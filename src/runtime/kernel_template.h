@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The kernels in terms of vectors of `width` floats. A file for an instruction set defines the vector type `vf`, `width`
+// The kernels, written with vectors of `width` floats. A file for an instruction set defines the vector type `vf`, `width`
 // (4 or 8) and the functions below, and includes kernels.h:
 //
 //     vf_load(p) vf_store(p, a) vf_set(x)   memory (any alignment); one value in all lanes
@@ -23,8 +23,8 @@
 //     vf_put_moved(m, place, at)            x y z of the matrix m, four columns of four, times place, which is x y z 1, to `at`
 //     vf_store_pairs(x, y, z, base, lanes)  x y z for pairs of lanes that lie side by side, stride 12
 //     vf_store_row(x, y, z, at)             x y z of all lanes, one after the other
-//     vf_stream_row(x, y, z, at)            the same past the caches where it can; `at` is a multiple of 4 `width` bytes
-//     few_registers                         1: what a block needs does not fit into them (a constant)
+//     vf_stream_row(x, y, z, at)            the same with streaming stores if available; `at` is 4 `width`-byte aligned
+//     few_registers                         1: a block's data does not fit into the registers (a constant)
 //
 // A block of eight vertices is one vector of eight lanes or two of four. With one set of joints for all lanes, a matrix
 // entry is loaded once and used for all of them: blending four matrices takes 36 instructions for a block, without
@@ -32,7 +32,7 @@
 
 #include "runtime/vertex.h"
 
-// Of 2 `width` integers of 16 bits those at even or odd places, times SN_RT_PAIR.
+// The even or the odd ones of 2 `width` 16-bit integers, times SN_RT_PAIR.
 static SN_RT_INLINE vf vf_load_even(const int16_t *p) { return vf_from(vi_shift_left(vi_load(p), 16)); }
 static SN_RT_INLINE vf vf_load_odd(const int16_t *p) { return vf_from(vi_and(vi_load(p), 0xffff0000u)); }
 
@@ -94,8 +94,8 @@ static SN_RT_INLINE vf3 transform_vector(const vf b[12], vf3 v) {
   return mad(mad(scale(v.x, column(b, 0)), v.y, column(b, 1)), v.z, column(b, 2));
 }
 
-// sum_k w_k (M_k p), weights as they stand in the file and matrices times their unit: where nothing else needs the blended
-// matrix, a mixture saves less than it takes to make it.
+// sum_k w_k (M_k p) with undecoded weights and matrices times their unit: cheaper than a mixture if the blended matrix is not
+// needed otherwise.
 static SN_RT_INLINE vf3 transform_shared(const float *const *entries, int influences, const vf *w, vf3 p) {
   vf3 sum = {vf_set(0), vf_set(0), vf_set(0)};
   for (int k = 0; k < influences; k++) {
@@ -121,7 +121,7 @@ static SN_RT_INLINE vf3 cofactors_times(const vf b[12], vf3 n) {
 
 static SN_RT_INLINE vf3 transform_normal(const vf b[12], vf3 n) { return normalise(cofactors_times(b, n)); }
 
-// r x (r x p + w p): the rotation of p less p, times |q|^2 / 2.
+// r x (r x p + w p): the rotation of p minus p, times |q|^2 / 2.
 static SN_RT_INLINE vf3 half_rotate(const vf q[4], vf3 p, vf3 d) {
   vf3 r = {q[0], q[1], q[2]};
   vf3 inner = mad(d, q[3], p);
@@ -149,8 +149,8 @@ static SN_RT_INLINE vf3 rotate_by(const vf q[4], vf factor, vf3 n) {
 
 // ---- groups ---------------------------------------------------------------------------------------------------------------------
 
-// The data of `width` lanes of a block: in locals, because the compiler must take every store for a change of the job.
-// How they are stored is told by `bits`, which is a constant in most loops: SN_RT_PACKED_BITS or not.
+// Data pointers of `width` lanes of a block: local copies, because the compiler must assume that stores alias the job.
+// `bits`, a constant in most loops, selects the encoding: SN_RT_PACKED_BITS or not.
 typedef struct cursor {
   size_t block;
   const uint16_t *lanes;
@@ -181,8 +181,8 @@ static SN_RT_INLINE cursor cursor_at(const sn_rt_job *job, const sn_rt_group *g,
   return at;
 }
 
-// Lanes `lane` to `lane + width - 1` of the block. A vertex that fills up blocks comes several times, with corrections
-// rounded differently: all of a block before the next one, so that the same one counts on every path and for every range.
+// Lanes `lane` to `lane + width - 1` of the block. Padding vertices are in several blocks, with differently rounded corrections.
+// Blocks are completed in order, so that the same block writes last on every path and for every range.
 static SN_RT_INLINE cursor from_lane(cursor at, int lane, form f) {
   size_t n = (size_t)lane;
   at.lanes += n, at.rest += n * rest_bytes(f.bits), at.weights += n * f.bits / 8;
@@ -208,7 +208,7 @@ static SN_RT_INLINE vf3 load_rest(const cursor *at, uint32_t bits) {
                vf_fma(vf_load_u16(soa + 2 * SN_RT_LANES), step, vf_set(at->box[2]))};
 }
 
-// sn_rt_packed_direction of `width` lanes, as long as SN_RT_OCTAHEDRAL_HALF makes it: nobody asks for their length.
+// sn_rt_packed_direction of `width` lanes, scaled by SN_RT_OCTAHEDRAL_HALF: callers do not depend on the length.
 static SN_RT_INLINE vf3 load_directions(const uint8_t *at) {
   vf u, v, half = vf_set(SN_RT_OCTAHEDRAL_HALF);
   vf_load_uv(at, &u, &v);
@@ -217,7 +217,7 @@ static SN_RT_INLINE vf3 load_directions(const uint8_t *at) {
   return (vf3){vf_add(x, vf_flip_by(fold, x)), vf_add(y, vf_flip_by(fold, y)), z};
 }
 
-// Packed normals have unit length only where `unit` asks for it.
+// Packed normals are normalised only if `unit` is set.
 static SN_RT_INLINE vf3 load_normals(const cursor *at, uint32_t bits, int unit) {
   if (bits != SN_RT_PACKED_BITS) return load3((const float *)(const void *)at->normals);
   vf3 n = load_directions((const uint8_t *)at->normals);
@@ -228,8 +228,8 @@ static SN_RT_INLINE vf3 load_normals(const cursor *at, uint32_t bits, int unit) 
 
 // ---- blocks ---------------------------------------------------------------------------------------------------------------------
 
-// How the lanes lie among the results: anywhere, two by two (0 and 1, 2 and 3, ...), all in a row, and so that they can go past
-// the caches.
+// Output positions of the lanes: arbitrary, adjacent pairs (0 and 1, 2 and 3, ...), all contiguous, contiguous and aligned for
+// streaming stores.
 typedef enum layout { layout_any, layout_pairs, layout_row, layout_stream } layout;
 
 static SN_RT_INLINE uint64_t four_lanes(const uint16_t *lanes) {
@@ -255,8 +255,8 @@ static SN_RT_INLINE int in_pairs(const uint16_t *lanes) {
   return broken == 0;
 }
 
-// Rows are rare unless vertices are numbered by the blocks (then they are what `rows` says): elsewhere one more branch would be
-// mispredicted.
+// Contiguous rows are rare unless vertices are in the order of the blocks (then the layout is `rows`): testing for them elsewhere
+// would add mispredicted branches.
 static SN_RT_INLINE layout layout_of(const uint16_t *lanes, layout rows) {
   if (rows != layout_any && in_row(lanes)) return lanes[0] % width == 0 ? rows : layout_row;
   return in_pairs(lanes) ? layout_pairs : layout_any;
@@ -266,7 +266,7 @@ static SN_RT_INLINE layout layout_of_rows(const sn_rt_job *job) {
   return job->stream ? layout_stream : job->rows ? layout_row : layout_any;
 }
 
-// Where results go.
+// Output pointers and strides.
 typedef struct target {
   char *base;
   size_t stride;
@@ -285,7 +285,7 @@ static SN_RT_INLINE void put(target to, layout lie, const uint16_t *lanes, vf3 v
     vf_scatter(v.x, v.y, v.z, to.base, lanes, 12);
 }
 
-// A block's normals, which wait for their length while the next block is blended: a long chain of instructions would delay it.
+// A block's normals before normalisation. They are normalised while the next block is blended, to hide the latency.
 typedef struct pending {
   vf3 normals;
   const uint16_t *lanes; // NULL: none
@@ -296,7 +296,7 @@ static SN_RT_INLINE void put_pending(target to, const pending *p) {
   if (p->lanes) put(to, p->lie, p->lanes, normalise(p->normals));
 }
 
-// Normals that `wait` for their length, in place of those before; others have it.
+// Queues normals that must be normalised (`wait`) and stores the previous ones; others are stored at once.
 static SN_RT_INLINE void put_turned(target to, int wait, pending now, pending *last) {
   if (!wait) {
     put(to, now.lie, now.lanes, now.normals);
@@ -317,7 +317,7 @@ static SN_RT_INLINE void move_lanes(source s, cursor at, int influences, float (
   }
 }
 
-// Positions of lanes with separate joints, where nothing else needs their matrices: none is transposed.
+// Positions of loose lanes if their matrices are not needed otherwise: without transposing.
 static SN_RT_INLINE void move_loose(source s, cursor at, int influences, float (*weights)[width], vf3 p, target to) {
   int bytes = at.tuples.bytes == 1;
   at.tuples.bytes = 2;
@@ -386,8 +386,7 @@ static SN_RT_INLINE void turned_blocks(const sn_rt_job *job, const sn_rt_group *
   source quats = quats_of(job, about ? 1 : 2, &rotations), stretch = matrices_of(job->scratch.stretches, &stretches),
          linear_part = matrices_of(job->scratch.matrices, &matrices);
   const vf3 none = {vf_set(0), vf_set(0), vf_set(0)};
-  int wait =
-    !f.corrected && (f.stretched || f.bits == SN_RT_PACKED_BITS); // else normals have unit length all the time
+  int wait = !f.corrected && (f.stretched || f.bits == SN_RT_PACKED_BITS); // else normals have unit length already
   if (about) mix(job, g, f, linear_part, &matrices);
   mix(job, g, f, quats, &rotations);
   if (f.stretched) mix(job, g, f, stretch, &stretches);
@@ -446,7 +445,7 @@ static SN_RT_INLINE form with(form f, int loose, int influences) {
   return f;
 }
 
-// Which loop a group takes: 0 loose, 1 to 4 so many influences, 5 any number, for all of them where `any`.
+// The loop of a group: 0 loose, 1 to 4 influences, 5 any number; with `any`, 5 for all shared groups.
 static SN_RT_INLINE int loop_of(const sn_rt_group *g, int any) {
   return g->kind == SN_RT_GROUP_LOOSE ? 0 : any || g->influences > 4 ? 5 : g->influences;
 }
@@ -482,7 +481,7 @@ static SN_RT_INLINE void groups(const sn_rt_job *job, blending by, form f) {
   if (f.normals) put_pending((target){job->normals, job->normal_stride}, &last);
 }
 
-// One loop for everything: stretches, and weights of 16 and 8 bits, which older models have.
+// The generic loop: stretches, and 16-bit and 8-bit weights of older models.
 static SN_RT_INLINE form any_form(const sn_rt_job *job, int stretches) {
   return (form){.bits = job->skin.weight_bits,
                 .normals = job->normals != NULL,

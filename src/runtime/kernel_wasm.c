@@ -19,8 +19,8 @@ static SN_RT_INLINE vf vf_max(vf a, vf b) { return wasm_f32x4_pmax(a, b); }
 static SN_RT_INLINE vf vf_fma(vf a, vf b, vf c) { return wasm_f32x4_add(wasm_f32x4_mul(a, b), c); }
 static SN_RT_INLINE vf vf_fnma(vf a, vf b, vf c) { return wasm_f32x4_sub(c, wasm_f32x4_mul(a, b)); }
 
-// Clang 14 makes one conversion of a widening and a conversion to float, and that lane by lane, unless it is kept from
-// seeing both.
+// Optimisation barrier: Clang 14 merges a widening and a conversion to float into one conversion that it does lane by
+// lane.
 static SN_RT_INLINE v128_t apart(v128_t a) {
   __asm__("" : "+r"(a));
   return a;

@@ -29,7 +29,7 @@ SN_RT_BOTH void sn_rt_joint_quaternion(const float m[12], float q[4]) {
   sn_rt_quat_from_rotation(r, q);
 }
 
-// Axis times angle of a quaternion with a sign: the angle is 0 to 2 pi.
+// Rotation vector of a signed quaternion: the angle is 0 to 2 pi.
 SN_RT_BOTH void sn_rt_signed_logarithm(const float q[4], float out[3]) {
   float sine = sqrtf(q[0] * q[0] + q[1] * q[1] + q[2] * q[2]);
   float factor = sine > 1e-6f ? 2 * atan2f(sine, q[3]) / sine : q[3] > 0 ? 2.0f : 0.0f;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Local rotations: a signed quaternion and the pose vector of every joint. Sign and logarithm are those nearest to the
-// joint's reference rotation, in the middle of the training poses; with a state, those nearest to the last frame's.
+// Local rotations: a signed quaternion and the pose vector of every joint. Sign and branch of the logarithm are nearest to the
+// joint's reference rotation, the centre of the training poses; with a state, nearest to the last frame's.
 #include <math.h>
 #include <string.h>
 

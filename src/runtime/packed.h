@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Packed models (weight_bits is SN_RT_PACKED_BITS): how their numbers are read one at a time. The kernels do the same in
-// registers; docs/reference/model-file.md has the layout.
+// Packed models (weight_bits is SN_RT_PACKED_BITS): decodes single numbers. The kernels decode vectors;
+// docs/reference/model-file.md has the layout.
 #ifndef SINEW_RUNTIME_PACKED_H
 #define SINEW_RUNTIME_PACKED_H
 
@@ -17,7 +17,7 @@ SN_RT_BOTH uint32_t sn_rt_packed_number(const uint8_t *row, uint32_t lane) {
   return lane % 2 ? window >> 4 : window & 0xfff;
 }
 
-// A direction from its place on the octahedron |x| + |y| + |z| = 1, whose lower half is folded out; not of unit length.
+// Decodes an octahedral direction (|x| + |y| + |z| = 1, lower half folded out); not normalised.
 SN_RT_BOTH void sn_rt_octahedral(uint32_t u, uint32_t v, float n[3]) {
   float x = (float)u * (1 / SN_RT_OCTAHEDRAL_HALF) - 1, y = (float)v * (1 / SN_RT_OCTAHEDRAL_HALF) - 1;
   float z = 1 - fabsf(x) - fabsf(y), fold = z < 0 ? -z : 0;
@@ -32,8 +32,8 @@ SN_RT_BOTH float sn_rt_short_float(uint16_t upper) {
   return value;
 }
 
-// The next step of pack.triangles, from one vertex to the next: seven bits in a byte, the lowest first, the top bit where more
-// follow; steps 0, -1, 1, -2, ... are stored as 0, 1, 2, 3, ...
+// The next difference of vertices in pack.triangles: a zigzag varint, seven bits per byte, lowest first, top bit set if more
+// follow; 0, -1, 1, -2, ... are stored as 0, 1, 2, 3, ...
 static inline uint32_t sn_rt_packed_step(const uint8_t **at, const uint8_t *end) {
   uint32_t code = 0;
   for (uint32_t shift = 0; *at < end && shift < 35; shift += 7) {
@@ -71,7 +71,7 @@ static inline sn_rt_stored sn_rt_stored_of(const sn_rt_model *model) {
   return s;
 }
 
-// One block of eight: vertex[l] is the vertex of lane l. A block that is not full has a vertex twice.
+// One block of eight: vertex[l] is the vertex of lane l. Unused lanes repeat a vertex.
 typedef struct sn_rt_block {
   uint32_t chunk, group, place; // place: in its group
   size_t block;                 // of all blocks
@@ -80,7 +80,7 @@ typedef struct sn_rt_block {
   int begun;
 } sn_rt_block;
 
-// The next block of a model in the order of its chunks and groups, the first for {0}; 0 behind the last.
+// Advances to the next block in the order of chunks and groups; {0} gives the first. Returns 0 after the last.
 static inline int sn_rt_next_block(const sn_rt_model *model, sn_rt_block *b) {
   const uint32_t *chunks = (const uint32_t *)sn_rt_data(model, SN_SECTION_SKIN_CHUNKS);
   sn_rt_stored s = sn_rt_stored_of(model);
@@ -111,7 +111,7 @@ SN_RT_BOTH void sn_rt_packed_direction(const uint8_t *at, float out[3]) {
   sn_rt_octahedral(at[0] | (at[1] & 15u) << 8, (uint32_t)at[1] >> 4 | (uint32_t)at[2] << 4, out);
 }
 
-// Packed ones have unit length only after normalising.
+// Packed normals are not normalised.
 static inline void sn_rt_stored_normal(const sn_rt_stored *s, size_t block, uint32_t lane, float out[3]) {
   if (s->boxes)
     sn_rt_packed_direction((const uint8_t *)s->normals + block * SN_RT_PACKED_NORMALS + 3 * lane, out);
@@ -124,7 +124,7 @@ static inline size_t sn_rt_tangent_bytes(int packed) {
   return packed ? (size_t)SN_RT_PACKED_TANGENTS : 4 * SN_RT_LANES * sizeof(float);
 }
 
-// x y z, packed ones of any length, and 1 or -1.
+// x y z (not normalised if packed) and handedness.
 static inline void sn_rt_stored_tangent(const sn_rt_stored *s, size_t block, uint32_t lane, float out[4]) {
   if (s->boxes) {
     const uint8_t *at = (const uint8_t *)s->tangents + block * SN_RT_PACKED_TANGENTS;
@@ -135,12 +135,12 @@ static inline void sn_rt_stored_tangent(const sn_rt_stored *s, size_t block, uin
   }
 }
 
-// What weights sum to in the file.
+// The sum of a vertex's weights in the file.
 static inline float sn_rt_weight_total(uint32_t bits) {
   return bits == 32 ? 1.0f : bits == 16 ? 65535.0f : bits == SN_RT_PACKED_BITS ? SN_RT_PACKED_TOTAL : 255.0f;
 }
 
-// A number of the weights' section as it stands in the file; divided by the total it is a weight.
+// An undecoded number of the weights' section: a weight times the total.
 static inline float sn_rt_stored_weight(const sn_rt_stored *s, size_t row, uint32_t lane) {
   size_t at = row * SN_RT_LANES + lane;
   switch (s->weight_bits) {
@@ -162,9 +162,9 @@ static inline uint32_t sn_rt_stored_joint(const sn_rt_stored *s, size_t row, uin
 
 // ---- the packed solve of `rotreg` and `torque` --------------------------------------------------------------------------
 
-// Columns of C (drive.solve) as multiples of a scale for every 32 rows of a column. The fourth row of a proxy bone is not its
-// translation but where it takes its centre c, in units: the translation is unit times it, less the linear part times c. So
-// the rounding of the linear part counts over the reach of the bone, not over its distance from the origin.
+// Columns of C (drive.solve) as multiples of a scale per 32 rows of a column. The fourth row of a proxy bone is the image of its
+// centre c, divided by `unit`: the translation is unit times it, minus the linear part times c. So rounding of the linear part is
+// multiplied by the size of the bone's region, not by its distance from the origin.
 typedef struct sn_rt_packed_solve {
   const int16_t *rows; // NULL: the solve is not packed
   const float *scales; // [block][column]
@@ -172,7 +172,7 @@ typedef struct sn_rt_packed_solve {
   float unit;
 } sn_rt_packed_solve;
 
-// Two numbers of 16 bits are loaded as one of 32: what is made of its upper half alone is so many times as large as it is.
+// Two 16-bit numbers are loaded as one of 32 bits: the number in the upper half is multiplied by this.
 #define SN_RT_PAIR 65536.0f
 
 static inline uint64_t sn_rt_packed_scale_count(uint32_t joint_count, uint32_t bones) {
@@ -195,7 +195,7 @@ static inline sn_rt_packed_solve sn_rt_packed_solve_of(const sn_rt_model *model)
 typedef struct sn_rt_stored_corrections {
   const uint32_t *start; // of the blocks; NULL: there are none
   const void *entries, *deltas, *limits;
-  float limit_unit;     // what packed limits are multiples of; 0: they are floats
+  float limit_unit;     // unit of packed limits; 0: limits are floats
   uint32_t delta_bytes; // of a packed entry; 0: entries are not packed
 } sn_rt_stored_corrections;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Input to palette by the drive. Then, for blends of rotations, every matrix split into a rigid motion and a stretch.
+// Computes the palette with the drive. For blends of rotations, splits every matrix into a rigid motion and a stretch.
 #include <math.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 #include "runtime/dualquat.h"
 #include "runtime/pose_space.h"
 
-// Palette matrices are kept as four columns of four floats.
+// Palette matrices are stored as four columns of four floats.
 static void load_matrix(const float row_major[12], float columns[16]) {
   for (int c = 0; c < 4; c++) {
     for (int r = 0; r < 3; r++) columns[4 * c + r] = row_major[4 * r + c];
@@ -24,7 +24,7 @@ static void load_joints(const sn_rt_model *model, const sn_rt_input *input, cons
   }
 }
 
-// The model's checksum: what another one left in the scratch memory is no use to it.
+// The model's checksum: identifies whose results are in the scratch memory.
 static uint32_t stamp_of(const sn_rt_model *model) {
   uint32_t checksum = ((const sn_rt_header *)(const void *)sn_rt_at(model)->bytes)->checksum;
   return checksum ? checksum : 1;
@@ -32,7 +32,7 @@ static uint32_t stamp_of(const sn_rt_model *model) {
 
 // ---- dual quaternions --------------------------------------------------------------------------------------------------
 
-// Where a palette entry's stretch stays put in the rest pose: its joint's centre.
+// Fixed point of a palette entry's stretch in the rest pose: the joint's centre.
 static void entry_centre(const sn_rt_model *model, uint32_t entry, float centre[3]) {
   const float(*rest)[12] = sn_rt_data(model, SN_SECTION_JOINT_REST);
   const sn_rt_extra *extra = sn_rt_data(model, SN_SECTION_DRIVE_EXTRA);
@@ -41,14 +41,14 @@ static void entry_centre(const sn_rt_model *model, uint32_t entry, float centre[
     centre[c] = entry >= joint_count ? extra[entry - joint_count].centre[c] : rest ? rest[entry][4 * c + 3] : 0;
 }
 
-// The joint whose hemisphere a palette entry goes by.
+// The joint that determines a palette entry's hemisphere.
 static uint32_t entry_joint(const sn_rt_model *model, uint32_t entry) {
   const sn_rt_extra *extra = sn_rt_data(model, SN_SECTION_DRIVE_EXTRA);
   uint32_t joint_count = model->info.joint_count;
   return entry < joint_count ? entry : extra[entry - joint_count].child;
 }
 
-// Every dual quaternion on the hemisphere of its joint's local rotation, which comes from the references and the state.
+// Moves every dual quaternion to the hemisphere of its joint's signed quaternion (local_rotations.c).
 static void sign_dualquats(const sn_rt_model *model, const sn_rt_scratch *s) {
   for (uint32_t e = 0; e < model->info.palette_count; e++) {
     float *q = s->dualquats + 8 * (size_t)e;
@@ -73,7 +73,7 @@ static int split_palette(const sn_rt_model *model, const sn_rt_scratch *s, float
 
 static void make_dualquats(const sn_rt_model *model, const sn_rt_scratch *s) {
   int rigid = split_palette(model, s, 1);
-  int dual = model->info.blend == SN_RT_BLEND_DUALQUAT; // the others take translations from the matrices
+  int dual = model->info.blend == SN_RT_BLEND_DUALQUAT; // other blends take translations from the matrices
   float common = rigid || !dual ? 1 : sn_rt_common_scale(s->stretches, model->info.palette_count, 16);
   if (fabsf(common - 1) > 1e-4f) split_palette(model, s, common);
   *s->flags = rigid ? SN_RT_RIGID : 0;
@@ -83,7 +83,7 @@ static void make_dualquats(const sn_rt_model *model, const sn_rt_scratch *s) {
 
 // ---- named values ---------------------------------------------------------------------------------------------------------
 
-// Behind the rotations.
+// Stored after the rotations.
 static void load_values(const sn_rt_model *model, const float *values, float *out) {
   const float(*ranges)[2] = sn_rt_data(model, SN_SECTION_VALUE_RANGES);
   for (uint32_t v = 0; v < model->info.value_count; v++) out[v] = sn_rt_value_in_span(ranges[v], values[v]);

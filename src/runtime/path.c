@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Instruction sets: which there are, which is the best, and stores that go past the caches.
+// Instruction sets: availability, the best one, and streaming stores.
 #include <string.h>
 
 #include "runtime/internal.h"
@@ -11,7 +11,7 @@
 #if defined(SN_RT_HAS_AVX2)
 #include <cpuid.h>
 
-// AVX2 and FMA in the processor, and the operating system saves the wide registers.
+// The processor has AVX2 and FMA, and the operating system saves the wide registers.
 static int cpu_has_avx2(void) {
   unsigned a, b, c, d, low, high;
   if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_FMA) || !(c & bit_OSXSAVE) || !(c & bit_AVX)) return 0;
@@ -20,7 +20,7 @@ static int cpu_has_avx2(void) {
   return (b & bit_AVX2) != 0;
 }
 
-// AVX-512 F, DQ, BW and VL, and the operating system saves the mask registers and the upper halves.
+// The processor has AVX-512 F, DQ, BW and VL, and the operating system saves the mask registers and the upper halves.
 static int cpu_has_avx512(void) {
   unsigned a, b, c, d, low, high, needed = bit_AVX512F | bit_AVX512DQ | bit_AVX512BW | bit_AVX512VL;
   if (!cpu_has_avx2() || !__get_cpuid_count(7, 0, &a, &b, &c, &d) || (b & needed) != needed) return 0;
@@ -29,7 +29,7 @@ static int cpu_has_avx512(void) {
 }
 #endif
 
-// AMD's family 0x19 (Zen 4) takes two steps for 512 bits, which are slower there than 256.
+// AMD's family 0x19 (Zen 4) splits 512-bit operations in two: 256-bit vectors are faster there.
 int sn_rt_has_wide_units(void) {
 #if defined(SN_RT_HAS_AVX512)
   unsigned a, b, c, d;

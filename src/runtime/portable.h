@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Functions that the GPU runs too: they compile as C and as CUDA.
+// For functions that compile as C and as CUDA.
 #ifndef SINEW_RUNTIME_PORTABLE_H
 #define SINEW_RUNTIME_PORTABLE_H
 

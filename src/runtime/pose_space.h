@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The values of displacement fields over a pose space (Murtagh 2008, 2.3.2 and 4.2), axis by axis, term by term and basis by
-// basis: correct.c walks through them, and so does the GPU.
+// Coefficients of displacement fields over a pose space (Murtagh 2008, 2.3.2 and 4.2), one axis, term or basis at a time: for
+// correct.c and the GPU.
 #ifndef SINEW_RUNTIME_POSE_SPACE_H
 #define SINEW_RUNTIME_POSE_SPACE_H
 
@@ -11,7 +11,7 @@
 
 typedef struct sn_rt_pose_spaces {
   const sn_rt_field *fields;
-  const uint16_t *joints;            // into references; of values: their numbers
+  const uint16_t *joints;            // indices of references; for values: of values
   const double *numbers;             // correct.numbers
   const sn_rt_reference *references; // joint.reference
   uint32_t joint_count;              // of the model
@@ -25,7 +25,7 @@ SN_RT_BOTH uint32_t sn_rt_field_terms(const sn_rt_field *f) {
   return f->centre_count + (f->linear ? 1 + f->axis_count : 0);
 }
 
-// Where the numbers of a field are: the metric, centres, widths, the mix of its bases.
+// Layout of a field's numbers: the metric, centres, widths, the mix of its bases.
 SN_RT_BOTH size_t sn_rt_metric_count(const sn_rt_field *f) {
   size_t components = sn_rt_field_components(f);
   return f->metric == SN_RT_METRIC_EUCLID     ? 0
@@ -70,7 +70,7 @@ SN_RT_BOTH double sn_rt_kernel_of(uint32_t kernel, double d2, double width) {
   }
 }
 
-// A named value from 0 to SN_RT_VALUE_SPAN over the range of the training; what is no number is the least.
+// Maps a named value from its training range to 0 .. SN_RT_VALUE_SPAN, clamped; NaN becomes the minimum.
 SN_RT_BOTH float sn_rt_value_in_span(const float range[2], float value) {
   float low = range[0], high = range[1], inside = value > low ? value < high ? value : high : low;
   return SN_RT_VALUE_SPAN * ((inside - low) / (high - low));
@@ -96,7 +96,7 @@ SN_RT_BOTH double sn_rt_axis(const sn_rt_pose_spaces *s, const sn_rt_field *f, c
   return sum;
 }
 
-// Term t: the kernel of a centre (before Shepard's normalisation), then, where `linear`, 1 and the axes.
+// Term t: the kernel of a centre (before Shepard's normalisation), then, if `linear`, 1 and the axes.
 SN_RT_BOTH double sn_rt_term(const sn_rt_pose_spaces *s, const sn_rt_field *f, const double *axes, uint32_t t) {
   if (t >= f->centre_count) return t == f->centre_count ? 1 : axes[t - f->centre_count - 1];
   const double *centre = sn_rt_centres(s, f) + (size_t)t * f->axis_count;

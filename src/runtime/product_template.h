@@ -3,8 +3,8 @@
 
 enum { strip_vectors = SN_RT_STRIP / width, strip_sums = 8 };
 
-// Adds a column of `count` strips, `step` numbers from each other, times its row of x. One right-hand side has the same rounding on
-// every machine and on the GPU: it is the kernel vector, whose products cancel to many digits.
+// Adds a column of `count` strips, `step` numbers apart, times its row of x. With one right-hand side (the kernel vector, whose
+// products cancel to many digits) the rounding is the same on every machine and on the GPU.
 static SN_RT_INLINE void add_column(const float *column, size_t step, const float *x, int sides, int count,
                                     vf (*sum)[3]) {
   for (int n = 0; n < count * strip_vectors; n++) {
@@ -14,9 +14,9 @@ static SN_RT_INLINE void add_column(const float *column, size_t step, const floa
   }
 }
 
-// Rows from `row` on: `count` strips of `height` rows each, for `sides` right-hand sides. Columns go to `turns` sums in turn, so
-// that additions need not wait for each other. A strip of fewer than eight rows is read eight numbers at a time too, as far as
-// there are so many: those of the next columns are not used.
+// Rows from `row` on: `count` strips of `height` rows each, for `sides` right-hand sides. Columns are added to `turns` independent
+// sums to hide latency. A strip of fewer than eight rows is also read eight numbers at a time, within bounds: the surplus numbers
+// of the next columns are not used.
 static SN_RT_INLINE uint32_t multiply_strips(const sn_rt_product_job *job, uint32_t row, int sides, int count,
                                              int turns, uint32_t height) {
   int vectors = count * strip_vectors;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What is in the blocks, back in the order of the vertices: rest pose, weights, displacement fields.
+// Rest pose, weights and displacement fields, from blocks back to vertex order.
 #include <string.h>
 
 #include "runtime/internal.h"

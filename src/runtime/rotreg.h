@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: MIT
-// What the drives `rotreg` (Wang 2007) and `torque` (Kim, Park and Jung) share.
+// Common parts of the drives `rotreg` (Wang 2007) and `torque` (Kim, Park and Jung).
 #ifndef SINEW_RUNTIME_ROTREG_H
 #define SINEW_RUNTIME_ROTREG_H
 
 #include "runtime/drive.h"
 
-// The joints of the palette with their rotations; predictors are missing. `space` as in sn_rt_driver.
+// A job with the joints' matrices and rotations; the caller adds the predictors. `space` as in sn_rt_driver.
 sn_rt_rotreg_job sn_rt_rotreg_prepare(const sn_rt_model *model, const sn_rt_keeping *keeping, void *space,
                                       float *palette);
 
-// Where something was kept: a byte for every block of predictors, to be filled in before sn_rt_rotreg_run, whether they changed.
+// With results of the last frame: one byte per block of predictors, whether they changed. Fill in before sn_rt_rotreg_run.
 static inline uint8_t *sn_rt_rotreg_stale(const sn_rt_rotreg_job *job) { return job->rotated + job->joint_count; }
 int sn_rt_rotreg_block_rotated(const sn_rt_rotreg_block *b, const uint8_t *rotated);
 
-// Runs the kernel of the model's path; far from the origin about the section drive.centre.
+// Runs the kernel of the model's path; relative to drive.centre for models far from the origin.
 void sn_rt_rotreg_run(const sn_rt_model *model, const sn_rt_input *input, const sn_rt_keeping *keeping,
                       sn_rt_rotreg_job *job);
 
-// Checks what both drives have; a block of predictors whose indices and numbers are in range.
+// Checks the sections of both drives; whether indices and numbers of a block of predictors are in range.
 sn_rt_status sn_rt_rotreg_check(sn_rt_checker *c);
 int sn_rt_rotreg_good_block(const sn_rt_rotreg_block *b, uint32_t joint_count);
 

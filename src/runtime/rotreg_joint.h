@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: MIT
-// What the drives `rotreg` and `torque` take from one joint: its logarithm (Wang 2007, 3.2.1), and what its torque says (Kim,
-// Park and Jung, section III).
+// Inputs of the drives `rotreg` and `torque` from one joint: its logarithm (Wang 2007, 3.2.1), and f_r and f_s of its torque
+// (Kim, Park and Jung, section III).
 #ifndef SINEW_RUNTIME_ROTREG_JOINT_H
 #define SINEW_RUNTIME_ROTREG_JOINT_H
 
 #include "runtime/format.h"
 #include "runtime/smallmath.h"
 
-// Where a matrix (four columns of four) takes p.
+// The image of p under a matrix (four columns of four).
 SN_RT_BOTH void sn_rt_image(const float m[16], const float p[3], double out[3]) {
   for (int r = 0; r < 3; r++)
     out[r] = (double)m[r] * p[0] + (double)m[4 + r] * p[1] + (double)m[8 + r] * p[2] + m[12 + r];
 }
 
-// Far from the origin single precision has no digits left for the solve, so it happens about the centre c: a joint's matrix M
-// becomes T(-c') M T(c) with c' where the first joint takes c, and a bone's B comes back as T(c') B T(-c). Both change only
-// the last column.
+// Single precision is too coarse for the solve far from the origin, so it is done relative to a centre c: a joint's matrix M
+// becomes T(-c') M T(c) with c' the first joint's image of c, and a bone's matrix B becomes T(c') B T(-c). Both change only the
+// last column.
 SN_RT_BOTH void sn_rt_bring_home(const float c[3], const double there[3], float m[16]) {
   double image[3];
   sn_rt_image(m, c, image);
@@ -50,7 +50,7 @@ SN_RT_BOTH float sn_rt_blending_function(float offset, const float c[3], float x
   return sn_rt_within_unit(offset + x * (c[0] + x * (c[1] + x * c[2])));
 }
 
-// f_r and f_s of a joint; `offsets`: what they are at the least torque, or NULL.
+// f_r and f_s of a joint; `offsets`: their values at the minimum torque, or NULL.
 SN_RT_BOTH void sn_rt_torque_blend(const sn_rt_torque *of, const float *offsets, float torque, float out[2]) {
   float range = of->high - of->low, x = range > 0 ? sn_rt_within_unit((torque - of->low) / range) : 0;
   out[0] = sn_rt_blending_function(offsets ? offsets[0] : 0, of->rotation, x);

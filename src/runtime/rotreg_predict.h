@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The predictors of `rotreg` and `torque` in terms of vectors, with one proxy bone per lane: the first half of
-// rotreg_template.h, which the GPU has with one lane. Section numbers are Wang 2007's.
+// Vectorised predictors of `rotreg` and `torque`, one proxy bone per lane: the first half of rotreg_template.h, also used by
+// the GPU with one lane. Section numbers are Wang 2007's.
 
 static SN_RT_INLINE vf rr_sub(vf a, vf b) { return vf_fnma(vf_set(1), b, a); }
 
@@ -54,7 +54,7 @@ static SN_RT_INLINE void rr_rotation(const vf q[4], vf r[9]) {
   r[5] = vf_fnma(sw, x, vf_mul(sy, z)), r[7] = vf_fma(sw, x, vf_mul(sy, z));
 }
 
-// The logarithms of two joints, four numbers each, which scale/shear (3.3) and tilts are linear in.
+// phi: the logarithms of two joints, four numbers each. Scale/shear (3.3) and tilts are linear in it.
 static SN_RT_INLINE void rr_terms(const sn_rt_rotreg_block *b, int lane, const float (*rotations)[8],
                                   vf terms[2][4]) {
   rr_gather(rotations, b->shear_joint[0] + lane, 4, terms[0]);

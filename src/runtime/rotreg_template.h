@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The kernel of the drives `rotreg` and `torque` in terms of vectors, as kernel_template.h: predictors with one proxy bone
-// per lane, then T' = C [D'; Q'] with one row of T' per lane. Section numbers are Wang 2007's.
+// Vectorised kernel of the drives `rotreg` and `torque`, as kernel_template.h: predictors with one proxy bone per lane, then
+// T' = C [D'; Q'] with one row of T' per lane. Section numbers are Wang 2007's.
 
 #include "runtime/rotreg_predict.h"
 
@@ -8,7 +8,7 @@
 
 enum { rr_vectors = 4, rr_rows = rr_vectors * width };
 
-// Columns of C, 32 rows each, and their rows of [D'; Q']: x, y and z, `apart` floats from each other.
+// Columns of C, 32 rows each, and their rows of [D'; Q']: x, y and z, `apart` floats apart.
 typedef struct rr_columns {
   const char *rows;
   const float *x;
@@ -22,9 +22,8 @@ static SN_RT_INLINE rr_columns rr_further(rr_columns c, size_t columns, int pack
   return c;
 }
 
-// Vector n of a column: `width` rows. Packed, vectors n and n + 1, n even, have those at even and those at odd places of 2
-// width rows, so that no number has to change its place in a register, and all are SN_RT_PAIR times as large, which is exact,
-// until rr_put_rows.
+// Vector n of a column: `width` rows. Packed: vectors n and n + 1 (n even) have the even and the odd ones of 2 width rows, which
+// avoids shuffles. They are scaled by SN_RT_PAIR, which is exact, until rr_put_rows.
 static SN_RT_INLINE vf rr_load(const char *rows, int n, int packed) {
   if (!packed) return vf_load((const float *)(const void *)rows + n * width);
   const int16_t *pairs = (const int16_t *)(const void *)rows + n / 2 * 2 * width;
@@ -47,7 +46,7 @@ static SN_RT_INLINE void rr_add_column(rr_columns c, int packed, __m512 sum[3][2
   }
 }
 
-// rr_part, with sums of every other column: six alone would wait for each other.
+// rr_part with separate sums of even and odd columns, to hide the latency of the additions.
 static SN_RT_INLINE void rr_wide_part(rr_columns c, int packed, vf part[3][rr_vectors]) {
   uint32_t count = c.count;
   __m512 even[3][2], odd[3][2];
@@ -67,7 +66,7 @@ static SN_RT_INLINE void rr_wide_part(rr_columns c, int packed, vf part[3][rr_ve
 }
 #endif
 
-// What the columns of eight proxy bones or joints add to T'.
+// Contribution of the columns of eight proxy bones or joints to T'.
 static SN_RT_INLINE void rr_part(rr_columns c, int packed, int wide, vf part[3][rr_vectors]) {
 #if defined(SN_RT_AVX512)
   if (wide) {
@@ -88,7 +87,7 @@ static SN_RT_INLINE void rr_part(rr_columns c, int packed, int wide, vf part[3][
   for (int n = 0; n < rr_vectors; n++) part[0][n] = a[0][n], part[1][n] = a[1][n], part[2][n] = a[2][n];
 }
 
-// The same where parts are kept from frame to frame: computed and kept where it is stale.
+// The same with stored parts of the last frame: recomputed and stored only if `stale`.
 static SN_RT_INLINE void rr_kept_part(rr_columns c, int packed, int wide, int stale, float *kept,
                                       vf part[3][rr_vectors]) {
   if (stale) rr_part(c, packed, wide, part);
@@ -113,7 +112,7 @@ static SN_RT_INLINE void rr_put_rows(int packed, vf sum[3][rr_vectors], float (*
   }
 }
 
-// Packed: the fourth row of every bone, where its centre goes, becomes its translation.
+// Packed: converts the fourth row of every bone, the image of its centre, to its translation.
 static SN_RT_INLINE void rr_translate(const sn_rt_packed_solve *s, uint32_t first_bone, float (*rows)[4]) {
   for (uint32_t b = 0; b < rr_rows / 4; b++, rows += 4) {
     const float *c = s->centres[first_bone + b];
@@ -122,7 +121,7 @@ static SN_RT_INLINE void rr_translate(const sn_rt_packed_solve *s, uint32_t firs
   }
 }
 
-// rr_rows rows of T' from row `start` on, into the palette (6). c: columns of the block that has them. `keep`: parts are kept.
+// rr_rows rows of T' from row `start` on, into the palette (6). c: the columns of their block. `keep`: parts are stored.
 static SN_RT_INLINE void rr_solve(const sn_rt_rotreg_job *job, rr_columns c, int packed, int wide, int keep,
                                   uint32_t start) {
   uint32_t block = start / SN_RT_ROTREG_ROWS, first = start % SN_RT_ROTREG_ROWS;

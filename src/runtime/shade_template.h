@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Normals from deformed triangles in terms of vectors, after kernel_template.h: a vertex per lane, and in every step one
-// of its neighbours. Of the instruction set it needs two functions more:
+// Vectorised normals from deformed triangles, after kernel_template.h: a vertex per lane, and in every step one of its
+// neighbours. Needs two more functions of the instruction set:
 //
 //     vf_gather(at, x, y, z)    three floats from each of `width` places, and nothing beyond them
 //     vf_load_xyz(p, x, y, z)   the same from `width` places in a row
 #include "runtime/vertex.h"
 
-// Where the vertices are. The stride is a constant 12 in most loops, which saves the multiplications. `near`: none of the vertices
-// asked for is the last one, so that a fourth number may be read.
+// Vertex positions. The stride is a constant 12 in most loops, which saves multiplications. `near`: the last vertex is not read,
+// so that loads may read a fourth number.
 typedef struct vertices {
   const char *base;
   size_t stride;
@@ -25,7 +25,7 @@ static SN_RT_INLINE vf3 gather(vertices of, const uint32_t index[width]) {
   return (vf3){columns[0], columns[1], columns[2]};
 }
 
-// `width` vertices from `first` on; the last one stands in for those beyond it.
+// `width` vertices from `first` on; lanes after the last vertex repeat it.
 static SN_RT_INLINE vf3 own_vertices(vertices of, uint32_t first, uint32_t last) {
   uint32_t index[width];
   if (first + width - 1 <= last && of.stride == 12) {
@@ -54,8 +54,8 @@ static SN_RT_INLINE vf3 add_cross(vf3 sum, vf3 a, vf3 b) {
 }
 
 // The sum of (v_m - p) x (v_m+1 - p) over the closed row of neighbours v, two triangles at a time:
-// (u - p) x (v - p) + (v - p) x (w - p) = (v - p) x (w - u). It is the same for every p: where there are few registers, v_0, which
-// needs one anyway, stands in for it. `edge` becomes v_0 - p, or v_0.
+// (u - p) x (v - p) + (v - p) x (w - p) = (v - p) x (w - u). The sum does not depend on p: with few registers, v_0 is used for p.
+// `edge` becomes v_0 - p, or v_0.
 static SN_RT_INLINE vf3 fan_sum(vertices of, vf3 p, const char *step, int index_bytes, uint32_t count, vf3 *edge) {
   vf3 sum = {vf_set(0), vf_set(0), vf_set(0)};
   *edge = sum;
@@ -91,7 +91,7 @@ static SN_RT_INLINE vf3 bend(const int16_t (*own)[SN_RT_LANES], int lane, vf3 ed
                          vf_fma(o.x, n.z, vf_fma(o.y, t.z, across.z))});
 }
 
-// Sums of several blocks first, then their normals: the long chain of a normalisation would hold up the next block's sum.
+// Sums of several blocks first, then their normals: the latency of a normalisation would stall the next block's sum.
 enum { batch = 8 };
 static SN_RT_INLINE void shade_blocks(const sn_rt_shade_job *job, size_t stride, int index_bytes) {
   static const uint16_t in_order[SN_RT_LANES] = {0, 1, 2, 3, 4, 5, 6, 7};

@@ -327,7 +327,7 @@ sn_rt_status sn_rt_tangents(const sn_rt_model *model, const void *scratch, const
 
 // ---- parts for threads -------------------------------------------------------------------------------------------------------
 
-// Where the blocks' work reaches part / parts of all. A block's work: its influences, and what does not depend on them.
+// The block at which part / parts of the total cost is reached. Cost of a block: its influences plus a constant.
 static uint32_t block_at(const sn_rt_model *model, uint32_t part, uint32_t parts) {
   enum { fixed = 4 };
   const sn_rt_group *groups = sn_rt_data(model, SN_SECTION_SKIN_GROUPS), *end = groups;
@@ -361,7 +361,7 @@ sn_rt_status sn_rt_skin_part(const sn_rt_model *model, const void *scratch, cons
 
 // ---- normals from the deformed triangles (Wang 2007, section 6) ----------------------------------------------------------
 
-// Vertices first .. end - 1, through a buffer: parts of blocks, and halves.
+// Vertices first .. end - 1 through a buffer: for parts of blocks and half precision.
 static void shade_part(const sn_rt_shade_job *all, const sn_rt_kernels *kernels, uint32_t first, uint32_t end,
                        int half) {
   enum { batch = 8 };
@@ -411,7 +411,7 @@ sn_rt_status sn_rt_evaluate(const sn_rt_model *model, const sn_rt_input *input, 
   uint32_t count = model->info.vertex_count;
   sn_rt_output all = output ? *output : (sn_rt_output){0};
   sn_rt_status status = sn_rt_palette(model, input, scratch, error);
-  int again = model->info.shade == SN_RT_SHADE_RECOMPUTE || all.tangents; // results are read once more
+  int again = model->info.shade == SN_RT_SHADE_RECOMPUTE || all.tangents; // outputs are read again
   if (again)
     all.staging = NULL;
   else if (!status && !all.staging)

@@ -33,7 +33,7 @@ SN_RT_BOTH void sn_rt_diagonalise(double k[4][4], double v[4][4], double tiny) {
 }
 
 // The proper rotation r nearest to a is that of the quaternion x y z w which is the eigenvector of the largest eigenvalue of k
-// (Horn 1987); s = r^T a is symmetric. In double precision: float digits of a small stretch would be lost beside a large one.
+// (Horn 1987); s = r^T a is symmetric. In double precision: floats would lose a small stretch next to a large one.
 SN_RT_BOTH void sn_rt_polar_by_quaternion(const float a[9], float r_out[9], float s_out[9]) {
   double xx = a[0], xy = a[1], xz = a[2], yx = a[3], yy = a[4], yz = a[5], zx = a[6], zy = a[7], zz = a[8], size = 0;
   double k[4][4] = {{xx - yy - zz, xy + yx, xz + zx, zy - yz},
@@ -57,8 +57,8 @@ SN_RT_BOTH void sn_rt_polar_by_quaternion(const float a[9], float r_out[9], floa
   }
 }
 
-// a = r s with r a proper rotation (always) and s symmetric; where det a < 0 the smallest eigenvalue of s is negative.
-// Returns 1 where a is a rotation (to 1e-5), and then s is the identity. For small e = a^T a - 1, s = 1 + e / 2, r = a (1 - e / 2).
+// a = r s with r a proper rotation (always) and s symmetric; if det a < 0 the smallest eigenvalue of s is negative. Returns 1 if a
+// is a rotation (to 1e-5); s is then the identity. For small e = a^T a - 1, s = 1 + e / 2, r = a (1 - e / 2).
 SN_RT_BOTH int sn_rt_polar(const float a[9], float r[9], float s[9]) {
   const float identity[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1}, exact = 1e-5f, near = 3e-4f;
   float e[9], largest = 0,
@@ -69,7 +69,7 @@ SN_RT_BOTH int sn_rt_polar(const float a[9], float r[9], float s[9]) {
       float x = a[p] * a[q] + a[3 + p] * a[3 + q] + a[6 + p] * a[6 + q] - (p == q);
       e[3 * p + q] = e[3 * q + p] = x, x = fabsf(x), largest = x > largest ? x : largest;
     }
-  if (!(largest < near && det > 0)) { // also for what is no number
+  if (!(largest < near && det > 0)) { // also for NaN
     sn_rt_polar_by_quaternion(a, r, s);
     return 0;
   }

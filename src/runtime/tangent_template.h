@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Part of kernel_template.h: tangents, a separate pass over the blocks when their normals are there, so that the other loops know
-// nothing of them.
+// Part of kernel_template.h: tangents, in a separate pass over the blocks after the normals, so that they do not slow down the
+// other loops.
 
 // x y z of `width` tangents of a block, and their handedness.
 static SN_RT_INLINE vf3 load_tangents(const char *block, uint32_t bits, int lane, vf *hand) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Pose spaces whose bases are sums over terms: the terms once a frame, the sums by the kernels, and the checks.
+// Pose spaces whose bases are sums over terms: evaluates the terms once per frame and sums them with the kernels; checks.
 #include "runtime/terms.h"
 
 #include "runtime/check.h"
@@ -23,7 +23,7 @@ uint64_t sn_rt_term_floats(const sn_rt_model *model) {
 
 // ---- values ----------------------------------------------------------------------------------------------------------------
 
-// Two loops: the second one becomes vectors.
+// Two loops, so that the second one vectorises.
 static void fill_gaussians(const float p[3], const float *centres, float factor, uint32_t count, float *out) {
   for (uint32_t k = 0; k < count; k++) out[k] = sn_rt_gauss_exponent(p, centres + 3 * (size_t)k, factor);
   for (uint32_t k = 0; k < count; k++) out[k] = sn_rt_half_power(out[k]);
@@ -39,7 +39,7 @@ static void fill_terms(const sn_rt_pose_spaces *s, const sn_rt_terms *t, const f
   }
 }
 
-// Terms of the groups a .. a + b - 1 of functions, which are in a row.
+// Number of terms of the consecutive groups a .. a + b - 1 that functions sum.
 static uint32_t source_count(const sn_rt_terms *terms, const sn_rt_terms *t) {
   uint32_t count = 0;
   for (uint32_t n = t->a; n < (uint32_t)t->a + t->b; n++) count += terms[n].count;
@@ -66,7 +66,7 @@ static int terms_changed(const sn_rt_pose_spaces *s, const sn_rt_terms *t, const
   return t->kind == SN_RT_TERMS_PAIR && scratch->rotated[s->references[t->b].joint];
 }
 
-// What the sums of one frame share.
+// State of the sums of one frame.
 typedef struct summing {
   sn_rt_pose_spaces spaces;
   const sn_rt_scratch *scratch;
@@ -75,7 +75,7 @@ typedef struct summing {
   float *rows[3];     // two of terms, one of the mix
 } summing;
 
-// Kernels read up to seven numbers behind a row of the mix. At the end of the section rows are copied, and have zeros there.
+// Kernels read up to seven numbers past a row of the mix. Rows at the end of the section are copied and padded with zeros.
 static void mix_rows(const summing *s, uint32_t first, sn_rt_mix_job job) {
   job.mix = s->spaces.mix + first;
   if (first + (uint64_t)job.basis_count * job.count + SN_RT_PARTS <= s->mix_count) {
@@ -97,7 +97,7 @@ static void mix_field(const summing *s, const sn_rt_field *f, const float *terms
   mix_rows(s, f->first_number, job);
 }
 
-// Functions, into their place behind the terms that they are sums of.
+// Evaluates functions, stored after the terms that they sum.
 static void fill_functions(const summing *s, const sn_rt_terms *t, float *out) {
   float *row = s->rows[0];
   uint32_t count = source_count(s->spaces.terms, t);
@@ -128,7 +128,7 @@ static int field_changed(const sn_rt_pose_spaces *s, const sn_rt_field *f, const
   return 0;
 }
 
-// The terms of the field in a row, eight at a time: what comes too much is overwritten by the next, or zero at the end.
+// Gathers the field's terms, eight at a time: surplus numbers are overwritten by the next group, or zeroed at the end.
 static void gather_terms(const sn_rt_pose_spaces *s, const sn_rt_field *f, const sn_rt_scratch *scratch, float *row) {
   const uint16_t *groups = s->joints + f->first_joint;
   for (uint32_t n = 0; n < f->joint_count; n++) {
@@ -140,7 +140,7 @@ static void gather_terms(const sn_rt_pose_spaces *s, const sn_rt_field *f, const
   memset(row, 0, SN_RT_PARTS * sizeof *row);
 }
 
-// Terms are gathered one pose space ahead: what was just stored in pieces is slow to read as a vector.
+// Gathers terms one pose space ahead: vector loads of just-written scalars would stall on store forwarding.
 void sn_rt_make_sums(const sn_rt_model *model, const sn_rt_pose_spaces *spaces, const sn_rt_scratch *scratch,
                      int again) {
   if (!spaces->terms) return;

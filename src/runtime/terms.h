@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Terms of joints, of pairs of joints and of values, and sums of them: terms.c walks through them, and so does the GPU. Only
-// additions, multiplications and a division, in a fixed order: every machine gets the same bits.
+// Terms of joints, of pairs of joints and of values, for terms.c and the GPU. Only additions, multiplications and a division, in
+// a fixed order: every machine gets the same bits.
 #ifndef SINEW_RUNTIME_TERMS_H
 #define SINEW_RUNTIME_TERMS_H
 
@@ -8,8 +8,8 @@
 
 #include "runtime/pose_space.h"
 
-// 2^-y for y >= 0, by the Taylor series about the nearest integer n. At least 2^-126; also for what is no number.
-// The comparison is one of integers, so that loops become vectors.
+// 2^-y for y >= 0, by the Taylor series about the nearest integer n. At least 2^-126, also for NaN.
+// Compares integers, so that loops vectorise.
 SN_RT_BOTH float sn_rt_half_power(float y) {
   const float round = 12582912.0f; // 1.5 * 2^23: the last bits of round - y are -n
   const int32_t most = 0x42fc0000; // 126
@@ -34,10 +34,10 @@ SN_RT_BOTH float sn_rt_half_power(float y) {
   return (sum * x + 1) * scale;
 }
 
-// What |p - centre|^2 is multiplied with: log2(e) / (2 width^2).
+// The factor of |p - centre|^2 in the exponent: log2(e) / (2 width^2).
 SN_RT_BOTH float sn_rt_gauss_factor(float width) { return 0.72134752f / (width * width); }
 
-// What 1/2 is raised to in a Gaussian.
+// The exponent y of a Gaussian 2^-y.
 SN_RT_BOTH float sn_rt_gauss_exponent(const float p[3], const float centre[3], float factor) {
   float x = p[0] - centre[0], y = p[1] - centre[1], z = p[2] - centre[2];
   return factor * (x * x + y * y + z * z);
@@ -66,7 +66,7 @@ SN_RT_BOTH float sn_rt_term_value(const sn_rt_pose_spaces *s, const sn_rt_terms 
   return rotations[8 * (size_t)s->joint_count + t->a] - t->rest[0][0];
 }
 
-// The terms of a group that is not of Gaussians or functions: at most SN_RT_QUADRATIC.
+// The terms of a joint, pair or value: at most SN_RT_QUADRATIC.
 SN_RT_BOTH void sn_rt_plain_terms(const sn_rt_pose_spaces *s, const sn_rt_terms *t, const float *rotations,
                                   float *out) {
   float p[3], q[3];
@@ -77,7 +77,7 @@ SN_RT_BOTH void sn_rt_plain_terms(const sn_rt_pose_spaces *s, const sn_rt_terms 
   if (t->kind == SN_RT_TERMS_VALUE && t->count > 1) out[1] = out[0] * out[0];
 }
 
-// On the CPU: all terms, then the values of the pose spaces that are sums of them; what no joint moves in stays where `again`.
+// On the CPU: all terms, then the coefficients of the pose spaces that sum them; with `again`, unchanged ones are reused.
 struct sn_rt_scratch;
 void sn_rt_make_sums(const sn_rt_model *model, const sn_rt_pose_spaces *spaces, const struct sn_rt_scratch *scratch,
                      int again);

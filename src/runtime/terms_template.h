@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Values of bases as sums over terms, eight partial sums each, with the vectors of the file that includes this.
+// Coefficients of bases as sums over terms, eight partial sums each, with the vectors of the file that includes this.
 #include "runtime/portable.h"
 
 enum { mix_vectors = SN_RT_PARTS / width, mix_rows = 4 };
 
-// `rows` bases. Terms end with zeros up to a multiple of eight; what follows a row of the mix is multiplied with these.
+// `rows` bases. Terms are padded with zeros to a multiple of eight, which cancel the numbers read past a row of the mix.
 static SN_RT_INLINE void mix_bases(const sn_rt_mix_job *job, const float *mix, int rows, float *values) {
   vf sums[mix_rows][mix_vectors];
   float parts[mix_rows][SN_RT_PARTS];

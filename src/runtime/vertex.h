@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What all that moves vertices shares, the GPU too. Matrices are four columns of four floats, of which the last row is not used.
+// Vertex operations for CPU and GPU. Matrices are four columns of four floats, of which the last row is not used.
 #ifndef SINEW_RUNTIME_VERTEX_H
 #define SINEW_RUNTIME_VERTEX_H
 
@@ -7,7 +7,7 @@
 
 #include "runtime/portable.h"
 
-// Square of twice an area below which a vertex has no normal, but (0, 0, 1).
+// Squared length (twice the area) below which a normal becomes (0, 0, 1).
 #define SN_RT_NO_AREA 1e-37f
 
 SN_RT_BOTH void sn_rt_transform(const float b[16], const float p[3], float out[3]) {
@@ -28,12 +28,12 @@ SN_RT_BOTH void sn_rt_normalise(float n[3]) {
   for (int r = 0; r < 3; r++) n[r] *= scale;
 }
 
-// What an int16 of shade.own is multiplied with. A computed unit normal n becomes the one that the rest file has there:
-// own[0] n + own[1] t + own[2] n x t with t the unit vector at right angles to n towards the first neighbour of the vertex.
+// Unit of the int16 numbers of shade.own. A computed unit normal n becomes the rest file's normal
+// own[0] n + own[1] t + own[2] n x t, with t the unit vector perpendicular to n towards the vertex's first neighbour.
 #define SN_RT_OWN_UNIT (1 / 32767.0f)
 
-// Displacements are as they are up to this part a of their limit, which they approach beyond it: the length becomes
-// a + (limit - a) x / (1 + x) with x = (length - a) / (limit - a).
+// Displacements are unchanged up to this fraction of their limit, a = fraction * limit. Longer ones approach the limit: the length
+// becomes a + (limit - a) x / (1 + x) with x = (length - a) / (limit - a).
 #define SN_RT_FREE_PART (1 / 1.3f)
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The kernels in AVX2 with FMA, eight lanes, or with SN_RT_AVX512 and twice the registers: a blended matrix and what it moves fit
-// into them. The instruction set is switched on for the functions below only, so that one binary has all kernels.
+// The kernels in AVX2 with FMA, eight lanes; with SN_RT_AVX512, twice the registers hold a blended matrix and its operands. The
+// instruction set is enabled for the functions below only, so that one binary has all kernels.
 #if defined(SN_RT_AVX512)
 #define SN_RT_KERNELS sn_rt_avx512_kernels
 #if defined(__clang__)

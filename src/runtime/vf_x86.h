@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What SSE2 and AVX2 share, where V(op) is _mm_op or _mm256_op and VI(op) the same with integers: arithmetic of all lanes, and what
-// AVX2 does with both halves of a vector.
+// Common code of SSE2 and AVX2, where V(op) is _mm_op or _mm256_op and VI(op) the same for integers: arithmetic of all lanes, and
+// operations that AVX2 does in both halves of a vector.
 #include <string.h>
 
 static SN_RT_INLINE vf vf_load(const float *p) { return V(loadu_ps)(p); }

@@ -348,7 +348,8 @@ static void test_cylinder(void **state) {
   sn_context ctx = sn_context_default();
   sn_examples e = generate(&ctx, "cylinder", 50, 2000);
   const char *const specs[] = {"affine:bones=50,stretch=1", "affine:bones=50", "affine:bones=50,poisson=0"};
-  double errors[3] = {0}, met[3] = {0}, kept = 0, last[10]; // kept: the error of the last training frame's cross-sections
+  double errors[3] = {0}, met[3] = {0}, kept = 0,
+         last[10]; // kept: the error of the last training frame's cross-sections
   float(*out)[3] = calloc((size_t)e.rest.vertex_count, sizeof *out), controls[2][3];
   section_areas(&e, sn_frame(&e.frames, 39), last);
   for (int k = 0; k < 3; k++) {

@@ -146,6 +146,7 @@ typedef struct sn_choice_table {
   int count;
   sn_candidate *candidates;
   const sn_candidate *chosen; // NULL: none, and sn_train_chosen failed
+  bool is_fit; // too few poses to hold some out: the candidates' errors are those on the training poses
 } sn_choice_table;
 
 // Cross-validates the methods that the examples allow, and trains the best within table->limits on all frames of `keys`.

@@ -150,8 +150,8 @@ typedef struct sn_choice_table {
 } sn_choice_table;
 
 // Cross-validates the methods that the examples allow, and trains the best within table->limits on all frames of `keys`.
-// report->cross_validated is the larger of its enveloping error on held-out poses and the one its training found. The table is filled
-// as far as it came where this fails.
+// report->cross_validated is the larger of its enveloping error on held-out poses and the one its training found;
+// 0 where is_fit. The table is filled as far as it came where this fails.
 sn_status sn_train_chosen(sn_context *ctx, const sn_examples *examples, const sn_keys *keys, sn_choice_table *table,
                           sn_model *out, sn_train_report *report);
 void sn_choice_table_free(sn_choice_table *table);

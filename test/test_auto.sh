@@ -48,4 +48,21 @@ expect 1 "what drives the skin? Give --skeleton" "$SINEW" train --method auto --
 "$SINEW" train --method auto --controls auto:4 --rest cylinder/rest.obj --frames cylinder/frames.pc2 -o controls.sinew --json controls.json --quiet || fail "control points"
 holds 'r[0].method === "affine"' controls.json
 
+# Few poses, one of them the rest pose: it is never held out, and a correction beats the file's weights on the other frames.
+"$SINEW" train --method dqs:weights=given --keys 0 "${a[@]}" -o given.sinew --json given.json --quiet || fail "the file's weights"
+for keys in 5 0,5 0,5,10 0,3,9,15; do
+  "$SINEW" train --keys $keys "${a[@]}" -o few.sinew --json few.json > few.txt || fail "auto of frames $keys"
+  holds 'r[0].test.rms < 0.9 * r[1].test.rms' few.json given.json
+done
+holds 'r[0].cross_validated > 0 && r[0].candidates.find(c => c.chosen).left_out.frames === 3' few.json
+"$SINEW" train --keys 0,5,10 "${a[@]}" -o few.sinew --json few.json > few.txt || fail "auto of two poses"
+holds 'r[0].candidates.every(c => c.left_out === null) && !r[0].cross_validated && /too few differ from the rest pose/.test(r[0].note)' few.json
+grep -q "^method, on training poses" few.txt || fail "the table does not say that no pose was held out"
+# Shapes of values, each in one frame: none can be held out. The only method's own error where one is missing.
+"$SINEW" gen face --vertices 1500 --frames 9 -o face --quiet || fail "gen face"
+f=(--rest face/rest.obj --frames face/frames.pc2 --values face/values.csv)
+"$SINEW" train --keys 0-6 "${f[@]}" -o face.sinew --json face.json --quiet || fail "each shape once"
+holds 'r[0].method === "psd" && r[0].train.rms_pct_diag < 0.01' face.json
+expect 1 "value 'smile' is 0 at the rest mesh" "$SINEW" train --keys 1 "${f[@]}" -o no.sinew
+
 finish

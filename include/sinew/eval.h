@@ -144,12 +144,13 @@ typedef struct sn_choice_table {
   sn_arena memory;
   int count;
   sn_candidate *candidates;
-  const sn_candidate *chosen; // NULL: none; sn_train_chosen failed
+  const sn_candidate *chosen; // NULL: none, and sn_train_chosen failed
+  bool is_fit; // too few poses to hold some out: the candidates' errors are those on the training poses
 } sn_choice_table;
 
 // Cross-validates the methods that the examples allow, and trains the best within table->limits on all frames of `keys`.
-// report->cross_validated is the larger of its enveloping error on held-out poses and the one its training found. On failure,
-// the table has the candidates evaluated so far.
+// report->cross_validated is the larger of its enveloping error on held-out poses and the one its training found;
+// 0 where is_fit. On failure, the table has the candidates evaluated so far.
 sn_status sn_train_chosen(sn_context *ctx, const sn_examples *examples, const sn_keys *keys, sn_choice_table *table,
                           sn_model *out, sn_train_report *report);
 void sn_choice_table_free(sn_choice_table *table);

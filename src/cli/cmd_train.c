@@ -60,8 +60,8 @@ static void say_candidate(const cli *c, const sn_choice_table *table, const sn_c
 }
 
 static void say_table(const cli *c, const sn_choice_table *table) {
-  sn_cli_say(c, "%-48s %9s %9s %10s %6s %8s\n", "method, on held-out poses", "ee", "rms %", "bytes", "x lbs",
-             "seconds");
+  sn_cli_say(c, "method, on %-37s %9s %9s %10s %6s %8s\n", table->is_fit ? "training poses" : "held-out poses", "ee",
+             "rms %", "bytes", "x lbs", "seconds");
   for (int n = 0; n < table->count; n++) say_candidate(c, table, &table->candidates[n]);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// `--method auto`: cross-validates the methods and trains the best within the limits on all poses.
+// `--method auto`: cross-validates the methods and trains the best within the limits on all poses. Without folds: the best fit.
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,8 +14,6 @@ static const double as_good = 1.02;
 
 // A method whose error on the folds so far exceeds this times the least is not trained on the other folds.
 static const double far_behind = 1.5;
-
-// ---- candidates -----------------------------------------------------------------------------------------------------
 
 // Conditions of a candidate: on_values without a skeleton, on_controls with control points, where_limited with any limit.
 enum { usual = 0, with_skin = 1, with_torques = 2, where_limited = 4, on_values = 8, on_controls = 16 };
@@ -47,7 +45,6 @@ static const struct {
 
 typedef struct chooser {
   sn_context *ctx;
-  sn_arena *memory;
   const sn_examples *examples;
   const sn_keys *keys;
   const sn_limits *limits;
@@ -65,7 +62,7 @@ static sn_status list_candidates(chooser *c) {
             (limits->bytes > 0 || limits->time > 0 || limits->error > 0 ? where_limited : 0);
   if (driven == on_values && e->values.count == 0)
     return sn_fail(c->ctx, SN_BAD_INPUT, "what drives the skin? Give `skeleton`, `values` or `controls`");
-  c->out->candidates = SN_NEW(c->ctx, c->memory, sn_candidate, most_candidates);
+  c->out->candidates = SN_NEW(c->ctx, &c->out->memory, sn_candidate, most_candidates);
   if (!c->out->candidates) return c->ctx->error.status;
   for (size_t k = 0; k < sizeof offers / sizeof *offers; k++) {
     if ((offers[k].needs & ~has) || (offers[k].needs & driven) != driven) continue;
@@ -76,8 +73,6 @@ static sn_status list_candidates(chooser *c) {
   }
   return SN_OK;
 }
-
-// ---- one candidate --------------------------------------------------------------------------------------------------
 
 static sn_status measure_model(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples,
                                const sn_keys *keys, sn_errors *sum) {
@@ -147,12 +142,12 @@ static sn_status try_candidate(chooser *c, int f, int n) {
   return status;
 }
 
-// Least validation error of the candidates that completed `folds` folds.
-static double least_error(const chooser *c, int folds) {
-  double least = INFINITY;
-  for (int n = 0; n < c->out->count; n++) {
-    const sn_candidate *candidate = &c->out->candidates[n];
-    if (!candidate->refused[0] && candidate->folds == folds) least = fmin(least, candidate->held_out.rms_pct_diag);
+// Of the candidates that were tried on `folds` folds; NULL: none.
+static const sn_candidate *least_error(const chooser *c, int folds) {
+  const sn_candidate *least = NULL;
+  for (const sn_candidate *one = c->out->candidates; one < c->out->candidates + c->out->count; one++) {
+    if (one->refused[0] || one->folds != folds) continue;
+    if (!least || one->held_out.rms_pct_diag < least->held_out.rms_pct_diag) least = one;
   }
   return least;
 }
@@ -160,7 +155,8 @@ static double least_error(const chooser *c, int folds) {
 static sn_status try_all(chooser *c) {
   sn_status status = SN_OK;
   for (int f = 0; f < c->folds.fold_count; f++) {
-    double most = f > 0 ? far_behind * fmax(least_error(c, f), c->limits->error) : INFINITY;
+    const sn_candidate *least = f > 0 ? least_error(c, f) : NULL;
+    double most = least ? far_behind * fmax(least->held_out.rms_pct_diag, c->limits->error) : INFINITY;
     for (int n = 0; status == SN_OK && n < c->out->count; n++) {
       const sn_candidate *candidate = &c->out->candidates[n];
       bool behind = candidate->folds < f || candidate->held_out.rms_pct_diag > most;
@@ -170,18 +166,16 @@ static sn_status try_all(chooser *c) {
   return status;
 }
 
-// ---- the choice -----------------------------------------------------------------------------------------------------
-
 // The smallest model within `as_good` of the least error; with limits->error the smallest below it. NULL: none. Considers
 // candidates with fewer folds only if those with more were refused.
 static sn_candidate *best_of(const chooser *c) {
   sn_candidate *best = NULL;
   for (int folds = c->folds.fold_count; !best && folds > 0; folds--) {
-    double most = c->limits->error > 0 ? c->limits->error : least_error(c, folds) * as_good;
-    for (int n = 0; n < c->out->count; n++) {
+    const sn_candidate *least = least_error(c, folds);
+    double most = c->limits->error > 0 ? c->limits->error : least ? least->held_out.rms_pct_diag * as_good : 0;
+    for (int n = 0; least && n < c->out->count; n++) {
       sn_candidate *candidate = &c->out->candidates[n];
-      if (candidate->refused[0] || candidate->folds != folds) continue;
-      if (!(candidate->held_out.rms_pct_diag <= most)) continue;
+      if (candidate->refused[0] || candidate->folds != folds || candidate->held_out.rms_pct_diag > most) continue;
       if (!best || candidate->bytes < best->bytes) best = candidate;
     }
   }
@@ -189,27 +183,29 @@ static sn_candidate *best_of(const chooser *c) {
 }
 
 static sn_status fail_none(const chooser *c) {
-  const sn_candidate *least = NULL;
-  for (int n = 0; n < c->out->count; n++) {
-    const sn_candidate *candidate = &c->out->candidates[n];
-    if (candidate->refused[0]) continue;
-    bool better =
-      !least || candidate->folds > least->folds ||
-      (candidate->folds == least->folds && candidate->held_out.rms_pct_diag < least->held_out.rms_pct_diag);
-    if (better) least = candidate;
-  }
-  if (!least)
+  const sn_candidate *least = NULL, *first = c->out->candidates;
+  for (int folds = c->folds.fold_count; !least && folds > 0; folds--) least = least_error(c, folds);
+  if (!least && (c->limits->bytes > 0 || c->limits->time > 0))
     return sn_fail(c->ctx, SN_BAD_INPUT, "method auto: no method stays within the limits; give larger ones");
-  return sn_fail(c->ctx, SN_BAD_INPUT,
-                 "method auto: no method reaches an error of %g %% on held-out poses; the least is %.3g %% of %s",
-                 c->limits->error, least->held_out.rms_pct_diag, least->spec.text);
+  if (!least)
+    return sn_fail(c->ctx, SN_BAD_INPUT, "method auto: no method suits; %s: %s", first->spec.text, first->refused);
+  return sn_fail(
+    c->ctx, SN_BAD_INPUT, "method auto: no method reaches an error of %g %% on %s poses; the least is %.3g %% of %s",
+    c->limits->error, c->out->is_fit ? "the training" : "held-out", least->held_out.rms_pct_diag, least->spec.text);
 }
+
+static const char fit_note[] =
+  "auto takes what fits the training poses best: too few differ from the rest pose to hold some out. Add poses. ";
 
 // Trains the best on all poses; if it exceeds the limits, the next best.
 static sn_status train_best(const chooser *c, sn_model *out, sn_train_report *report) {
   for (;;) {
     sn_candidate *best = best_of(c);
     sn_rt_model model;
+    if (!best && c->out->count == 1 && !(c->limits->bytes + c->limits->time + c->limits->error > 0)) {
+      best = c->out->candidates; // the only one, and every pose is needed: its own error tells what is wrong
+      best->refused[0] = 0, best->held_out.ee = best->held_out.rms_pct_diag = NAN, c->out->is_fit = true;
+    }
     if (!best) return fail_none(c);
     sn_status status = sn_train(c->ctx, &best->spec, c->examples, c->keys, out, report);
     if (status == SN_OK) status = sn_model_open(c->ctx, best->spec.text, out->bytes, out->size, &model);
@@ -218,7 +214,11 @@ static sn_status train_best(const chooser *c, sn_model *out, sn_train_report *re
     best->bytes = (double)out->size, best->seconds += report->seconds;
     const char *why = too_much(c->limits, best->bytes, best->ratio);
     if (!why) {
-      report->cross_validated = fmax(report->cross_validated, best->held_out.ee > 0 ? best->held_out.ee : 0);
+      size_t used = strlen(report->note);
+      if (c->out->is_fit)
+        snprintf(report->note + used, sizeof report->note - used, "%s%s",
+                 used && report->note[used - 1] != ' ' ? ". " : "", fit_note);
+      report->cross_validated = c->out->is_fit ? 0 : fmax(report->cross_validated, fmax(best->held_out.ee, 0));
       c->out->chosen = best;
       return SN_OK;
     }
@@ -231,11 +231,11 @@ sn_status sn_train_chosen(sn_context *ctx, const sn_examples *examples, const sn
                           sn_model *out, sn_train_report *report) {
   *table = (sn_choice_table){.limits = table->limits, .memory = sn_arena_new(ctx)};
   *out = (sn_model){0}, *report = (sn_train_report){0};
-  chooser c = {
-    .ctx = ctx, .memory = &table->memory, .examples = examples, .keys = keys, .limits = &table->limits, .out = table};
+  chooser c = {.ctx = ctx, .examples = examples, .keys = keys, .limits = &table->limits, .out = table};
   sn_status status = keys->count > 0 ? SN_OK : sn_fail(ctx, SN_BAD_INPUT, "no frames to train on; see `keys`");
   if (status == SN_OK) status = list_candidates(&c);
-  if (status == SN_OK) status = sn_folds_of_keys(c.ctx, c.memory, c.examples, c.keys, &c.folds);
+  if (status == SN_OK) status = sn_folds_of_moved(c.ctx, &table->memory, c.examples, c.keys, &c.folds);
+  table->is_fit = c.folds.fold_count == 1;
   if (status == SN_OK) status = try_all(&c);
   for (int n = 0; n < most_candidates; n++) sn_errors_free(&c.errors[n]);
   return status == SN_OK ? train_best(&c, out, report) : status;

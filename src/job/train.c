@@ -111,10 +111,10 @@ void sn_train_result_free(sn_train_result *result) {
 
 static json_t *describe_candidate(const sn_choice_table *table, const sn_candidate *candidate) {
   json_t *out = json_object();
-  bool refused = candidate->refused[0];
+  bool unknown = candidate->refused[0] || table->is_fit;
   sn_report_add(out, "spec:s left_out:o parts:o bytes:I ratio_lbs:f seconds:f chosen:b refused:s?",
-                candidate->spec.text, refused ? json_null() : sn_report_metrics(&candidate->held_out),
-                json_integer(refused ? 0 : candidate->folds), (json_int_t)candidate->bytes, candidate->ratio,
+                candidate->spec.text, unknown ? json_null() : sn_report_metrics(&candidate->held_out),
+                json_integer(unknown ? 0 : candidate->folds), (json_int_t)candidate->bytes, candidate->ratio,
                 candidate->seconds, candidate == table->chosen, candidate->refused);
   return out;
 }

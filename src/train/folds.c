@@ -140,6 +140,27 @@ sn_status sn_folds_of_keys(sn_context *ctx, sn_arena *memory, const sn_examples 
                          : status;
 }
 
+// A vertex that moves less than sn_least_turn of the diagonal does not move.
+static bool is_rest(const sn_examples *e, int frame) {
+  const float *now = sn_frame(&e->frames, frame)[0], *rest = e->rest.positions[0];
+  double least = sn_least_turn * sn_points_diagonal((const float(*)[3])e->rest.positions, e->rest.vertex_count);
+  int n = 0;
+  while (n < 3 * e->rest.vertex_count && fabs((double)now[n] - rest[n]) <= least) n++;
+  return n == 3 * e->rest.vertex_count;
+}
+
+sn_status sn_folds_of_moved(sn_context *ctx, sn_arena *memory, const sn_examples *examples, const sn_keys *keys,
+                            sn_folds *out) {
+  sn_status status = sn_folds_of_keys(ctx, memory, examples, keys, out);
+  int moved = 0, count = keys->count, *fold_of = out->fold_of;
+  if (status != SN_OK) return status;
+  for (int k = 0; k < count; k++)
+    if (is_rest(examples, keys->frames[k])) fold_of[k] = -1;
+  for (int k = 0; k < count; k++) moved += fold_of[k] >= 0;
+  for (int k = 0; moved - 1 < 2 && k < count; k++) fold_of[k] = 0;
+  return sn_folds_make(ctx, memory, count, fold_of, close_gaps(count, fold_of), out);
+}
+
 typedef struct run_job {
   const sn_context *ctx;
   sn_fold_fn body;

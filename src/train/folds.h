@@ -34,6 +34,10 @@ sn_status sn_folds_of_poses(sn_context *ctx, sn_arena *memory, const sn_fold_pos
 // The same for the frames of `keys`: by the clips of the examples and the local rotations (without joints: vertex positions).
 sn_status sn_folds_of_keys(sn_context *ctx, sn_arena *memory, const sn_examples *examples, const sn_keys *keys,
                            sn_folds *out);
+// The same, but frames at the rest pose are never held out: every method reproduces them. Where fewer than two others would be
+// left to learn from, a single fold has all frames on both sides.
+sn_status sn_folds_of_moved(sn_context *ctx, sn_arena *memory, const sn_examples *examples, const sn_keys *keys,
+                            sn_folds *out);
 
 // Calls `body` for all folds in parallel, each with a separate context and memory. Returns the first error.
 typedef sn_status (*sn_fold_fn)(sn_context *ctx, sn_arena *memory, void *user, int fold);

@@ -189,10 +189,11 @@ static void report_learned(const sn_corrector *c, const rated *w, const sn_rate 
   if (r->undecided)
     snprintf(report->learned + used, sizeof report->learned - (size_t)used,
              "Cross-validation cannot judge them: the training poses are too few or too different.");
-  else if (rate->cross_validated > 0) // models without joints have no enveloping error
-    snprintf(report->learned + used, sizeof report->learned - (size_t)used,
-             "Cross-validated error %.3g (%.3g without corrections, %.3g with all fields).", rate->cross_validated,
-             enveloping_error(c, r->uncorrected), enveloping_error(c, r->score));
+  else if (rate->cross_validated > 0) // without joints there is no enveloping error
+    snprintf(
+      report->learned + used, sizeof report->learned - (size_t)used,
+      "Cross-validated error of the corrections, with the base kept: %.3g (%.3g without them, %.3g with all fields).",
+      rate->cross_validated, enveloping_error(c, r->uncorrected), enveloping_error(c, r->score));
 }
 
 static sn_status regress(sn_corrector *c, sn_plan *plan) {

@@ -88,8 +88,8 @@ enum { SN_DEFAULT_FPS = 30 };
 sn_status sn_frames_read(sn_context *ctx, const char *path, const sn_choice *choice, sn_frames *out);
 // Splits "file.glb#walk" into "file.glb" and clip "walk"; without a clip, the path and NULL. Returns NULL if memory runs out.
 const char *sn_clip_path(sn_context *ctx, sn_arena *memory, const char *path, const char **clip);
-// Number of frames of a clip of `seconds`, its end included. Fails (-1, message prefixed by `name`) above 20,000 frames if there
-// are more than 16 per key: a small file that requests millions of frames is a mistake, or an attack.
+// Number of frames of a clip of `seconds`, its end included. Fails (-1, message prefixed by `name`) above 20,000 frames plus 16
+// per key: a small file that requests millions of frames is a mistake, or an attack.
 int sn_count_frames(sn_context *ctx, const char *name, double seconds, double fps, int key_count);
 // By extension: .pc2, .mdd, .abc, or a folder (a path that ends in '/' or has no extension) of .obj with `mesh`'s triangles.
 sn_status sn_frames_write(sn_context *ctx, const char *path, const sn_frames *frames, const sn_mesh *mesh);

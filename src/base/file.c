@@ -117,7 +117,7 @@ void sn_file_close(sn_file *file) {
 
 // ---- scratch files ------------------------------------------------------------------------------------------------------
 
-// Not /tmp, which is in memory on many machines.
+// /tmp only as a last resort: it is in memory on many machines.
 static const char *scratch_folder(void) {
   const char *folder = getenv("TMPDIR");
   if (folder && *folder) return folder;

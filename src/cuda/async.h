@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Copies from device to shared memory that go on while the threads work (cp.async).
+// Asynchronous copies from device to shared memory (cp.async).
 #ifndef SINEW_CUDA_ASYNC_H
 #define SINEW_CUDA_ASYNC_H
 
@@ -29,7 +29,7 @@ static __device__ __forceinline__ void commit_async() {
 #endif
 }
 
-// Until no more than LEFT groups of this thread are on their way.
+// Waits until at most LEFT copy groups of this thread are pending.
 template <int LEFT> static __device__ __forceinline__ void wait_async() {
 #if __CUDA_ARCH__ >= 800
   asm volatile("cp.async.wait_group %0;" ::"n"(LEFT) : "memory");

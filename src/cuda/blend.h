@@ -8,20 +8,20 @@
 #include "cuda/store.h"
 #include "cuda/vertex.h"
 
-// Rows of a palette entry: what tells the blends apart.
+// Rows of a palette entry, which identify the blend.
 enum { dualquat_rows = 2, linear_rows = 3, centre_rows = 4 };
 
-// Kernels for few influences find the palettes of a tile in shared memory; the others also where they have no room there.
+// Kernels for few influences always have a tile's palettes in shared memory; the others only if they fit.
 template <int K> static constexpr bool always_staged = K < SN_RT_MAX_INFLUENCES;
 
-// What both kernels of the skin know of a crowd.
+// Common data of both skinning kernels.
 struct blend_job {
   sn_cuda_tiles of;
   const float4 *palette;     // [character][palette_count][rows]
   const float4 *stretches;   // not for linear blends
   const uint32_t *stretched; // of each character; not for linear blends
-  bool compare;              // signs of quaternions are found at every vertex
-  bool is_staged;            // palettes come into shared memory
+  bool compare;              // signs of quaternions are compared at every vertex
+  bool is_staged;            // palettes are copied to shared memory
   uint32_t basis_count, palette_count, vertex_count, characters;
   uint32_t rows_of_entry; // float4s
   bool forward, limit_after, turned, normals_too;
@@ -43,8 +43,8 @@ static inline blend_job make_blend_job(const crowd *c) {
   return job;
 }
 
-// How many of `count` pass one block of threads: many, so that the tile's own data are read seldom, but at most `most`, and
-// `enough` blocks for all multiprocessors.
+// How many of `count` characters one block of threads evaluates: many, to read the tile's data rarely, but at most `most`, and
+// leaving `enough` blocks for all multiprocessors.
 static inline uint32_t spread(uint32_t tiles, uint32_t count, uint64_t enough, uint64_t most) {
   uint64_t per = (uint64_t)tiles * count / enough;
   per = per < 1 ? 1 : per > most ? most : per;
@@ -52,11 +52,11 @@ static inline uint32_t spread(uint32_t tiles, uint32_t count, uint64_t enough, u
   return (uint32_t)per;
 }
 
-// A vertex of a tile, as a thread keeps it.
+// A vertex of a tile in a thread's registers.
 template <int K> struct vertex {
   float position[3], normal[3], limit, centre[3], weights[K];
   uint32_t entries
-    [K]; // float4s from the beginning of the tile's palette of a character, or of the character's where it is not staged
+    [K]; // offsets in float4s in the tile's palette of a character, or in the character's palette if it is not staged
   uint32_t place;
   int influences; // of the group
 };
@@ -101,8 +101,8 @@ static __device__ __forceinline__ void blend_matrices(const float *weights, int 
   for (int r = 0; r < 3; r++) b[r] = rows[r].x, b[4 + r] = rows[r].y, b[8 + r] = rows[r].z, b[12 + r] = rows[r].w;
 }
 
-// sum_k w_k s_k q_k, s_k = -1 where q_k lies in the other hemisphere than the pivot, the first joint. About centres only the
-// real part, which is the last row.
+// sum_k w_k s_k q_k, s_k = -1 if q_k is in the opposite hemisphere of the pivot, the first joint. For the blend `centres` only
+// the real part, which is the last row.
 template <int K, int ROWS, bool COMPARE, class V>
 static __device__ __forceinline__ void sum_dualquats(const V &v, const float4 *palette, float b[8]) {
   const int row = ROWS == centre_rows ? 3 : 0;
@@ -128,7 +128,7 @@ static __device__ __forceinline__ void sum_rotations(bool compare, const V &v, c
     sum_dualquats<K, ROWS, false>(v, palette, q);
 }
 
-// Stretches are rare: a character's are read where they are; `joints`: the tile's list where entries are those of the tile.
+// Stretches are rare: they are read from device memory. `joints`: the tile's list, if entries are indices of the tile.
 template <int K, int ROWS, class V>
 static __device__ __forceinline__ void blend_stretches(const V &v, const float4 *stretches, const uint16_t *joints,
                                                        float b[16]) {
@@ -137,7 +137,7 @@ static __device__ __forceinline__ void blend_stretches(const V &v, const float4 
   blend_matrices<K>(v.weights, v.influences, stretches, entries, b);
 }
 
-// A vertex on its way from the rest pose to a character.
+// Position and normal of a vertex during evaluation.
 struct point {
   float position[3], normal[3];
 };
@@ -164,7 +164,7 @@ static __device__ __forceinline__ void move_dualquat(const float q[8], const flo
   sn_rt_apply_dualquat(q, from.normal, 0, p->normal);
 }
 
-// About the vertex's centre of rotation; the blended matrix carries the centre.
+// About the vertex's centre of rotation, which the blended matrix transforms.
 template <int K, class V>
 static __device__ __forceinline__ void move_centre(const V &v, const float4 *palette, const float q[8],
                                                    const float *stretch, bool normals, point *p) {
@@ -192,7 +192,7 @@ static __device__ __forceinline__ void move_turned(const blend_job &job, const v
     move_dualquat(q, STRETCH ? stretch : NULL, normals, p);
 }
 
-// What a correction adds after the blend, where it was not added before.
+// Adds a correction after the blend (order `forward`).
 static __device__ __forceinline__ void add_correction(bool after, bool normals, const point &c, point *p) {
   for (int r = 0; r < 3; r++) p->position[r] += after ? c.position[r] : 0;
   if (!normals) return;
@@ -202,13 +202,13 @@ static __device__ __forceinline__ void add_correction(bool after, bool normals, 
   sn_rt_normalise(p->normal);
 }
 
-// Blended rotations of characters that stretch are a kernel of their own, so that the others need not carry its registers.
+// Characters with stretches have a separate kernel, because it needs more registers.
 template <int ROWS, bool STRETCH, class JOB>
 static __device__ __forceinline__ bool is_mine(const JOB &job, uint32_t character) {
   return character < job.characters && (ROWS == linear_rows || (job.stretched[character] != 0) == STRETCH);
 }
 
-// True where a block of threads has a character of its kind.
+// Whether a block of threads has a character for this kernel (with or without stretch).
 template <int ROWS, bool STRETCH, class JOB>
 static __device__ __forceinline__ bool has_any(const JOB &job, uint32_t first, uint32_t last) {
   bool any = ROWS == linear_rows;
@@ -217,13 +217,13 @@ static __device__ __forceinline__ bool has_any(const JOB &job, uint32_t first, u
   return __syncthreads_or(any);
 }
 
-// A tile's results of some characters, as a block of threads has staged them: of the first of them on, `size` bytes each.
+// A tile's results of some characters in a block's staging memory, `size` bytes each.
 struct staged_tile {
   const char *data;
   uint32_t size, character, count, vertex, vertices;
 };
 
-// To the caller's array: by the copy engine, a lane of this warp for each character, or by all threads.
+// Copies to the caller's array: by the copy engine, one lane of this warp per character, or by all threads.
 template <int ROWS, bool STRETCH>
 static __device__ __forceinline__ void store_tile(const blend_job &job, const target &t, uint32_t warp, uint32_t from,
                                                   const staged_tile &s) {

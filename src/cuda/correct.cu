@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The values of the displacement fields for a crowd: a block of threads per character, a warp per pose space: axes, then the
-// kernels of the centres, then what the bases make of them (Murtagh 2008, 2.3.2 and 4.2).
+// Coefficients of the displacement fields for a crowd: a block of threads per character, a warp per pose space: axes, then the
+// kernels of the centres, then the bases (Murtagh 2008, 2.3.2 and 4.2).
 #include "cuda/device.h"
 #include "runtime/pose_space.h"
 

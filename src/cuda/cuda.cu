@@ -20,7 +20,7 @@ static sn_cuda_status fail(sn_cuda_error *error, sn_cuda_status status, const ch
   return status;
 }
 
-// What CUDA said becomes a status and does not stay behind.
+// Converts a CUDA error to a status and clears it.
 static sn_cuda_status fail_cuda(sn_cuda_error *error, const char *what, cudaError_t said) {
   cudaGetLastError();
   sn_cuda_status status = said == cudaErrorMemoryAllocation                                       ? SN_CUDA_NO_MEMORY
@@ -37,7 +37,7 @@ struct parcel {
   size_t used;
 };
 
-// Room for `size` bytes, 256-byte aligned, filled from `from`; returns where they will be on the device.
+// Reserves `size` bytes, 256-byte aligned, filled from `from`; returns their device address.
 static void *put(parcel *p, const void *from, size_t size) {
   size_t at = p->used;
   p->used += (size + 255) / 256 * 256;
@@ -82,7 +82,7 @@ static void put_sums(parcel *p, const sn_cuda_sums *from, sn_cuda_sums *to) {
   put_array(p, to->mix, from->quad_count);
 }
 
-// Sections that the palette stage reads as they are.
+// Sections that the palette stage reads unchanged.
 static const sn_rt_section_id palette_sections[] = {
   SN_SECTION_JOINT_REFERENCE, SN_SECTION_JOINT_REST,    SN_SECTION_DRIVE_EXTRA,     SN_SECTION_DRIVE_JOINTS,
   SN_SECTION_DRIVE_KEYS,      SN_SECTION_DRIVE_SOLVE,   SN_SECTION_DRIVE_TORQUES,   SN_SECTION_DRIVE_PAIRS, SN_SECTION_DRIVE_CENTRE,
@@ -122,7 +122,7 @@ static sn_cuda_status send(const sn_rt_model *model, const layouts *from, sn_cud
   return said == cudaSuccess ? SN_CUDA_OK : fail_cuda(error, "the model cannot be copied to the device", said);
 }
 
-// What the stages need to know of the model's heads.
+// Reads the section heads that the stages need.
 static void read_heads(const sn_rt_model *model, sn_cuda_model *out) {
   out->info = model->info;
   const sn_rt_control *control = (const sn_rt_control *)sn_rt_data(model, SN_SECTION_CONTROL_HEAD);
@@ -142,7 +142,7 @@ static void read_heads(const sn_rt_model *model, sn_cuda_model *out) {
   }
 }
 
-// What has no kernel here; NULL where everything has.
+// Name of an unsupported feature; NULL: all are supported.
 static const char *find_unsupported(const sn_rt_model *model, const sn_cuda_model *uploaded) {
   if (sn_cuda_correct_shared(uploaded) > uploaded->most_shared) return "a pose space of so many poses";
   if (model->info.drive == SN_RT_DRIVE_CONTROLS &&
@@ -151,7 +151,7 @@ static const char *find_unsupported(const sn_rt_model *model, const sn_cuda_mode
   return NULL;
 }
 
-// The solve of a packed model goes to the device as floats.
+// The solve of a packed model is uploaded as floats.
 static bool unpack_solve(const sn_rt_model *model, layouts *out) {
   if (!sn_rt_data(model, SN_SECTION_PACK_SOLVE)) return true;
   const sn_rt_info *info = &model->info;
@@ -217,7 +217,7 @@ static bool makes_palette(const sn_cuda_model *m) {
 
 static bool recomputes(const crowd *c) { return c->model->info.shade == SN_RT_SHADE_RECOMPUTE && c->output.normals.data; }
 
-// Positions of which normals are made: as many passes at a time as have room in this.
+// Memory for positions of recomputed normals: limits the number of passes at a time.
 static const size_t row_bytes = (size_t)256 << 20;
 
 static size_t lay_out(crowd *c, scratch *s) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The drives for a crowd: joints, torques or control points -> palettes; for dual quaternions, the palettes split into
-// rigid motions and stretches. The arithmetic of a joint or a bone is the runtime's own, and so is its rounding: this file is
-// compiled without fused products but those that it asks for, because kernels of control points cancel to many digits.
+// rigid motions and stretches. Joints and bones use the runtime's functions with the same rounding: this file is compiled without
+// implicit fused multiply-adds, because kernels of control points cancel to many digits.
 #include <string.h>
 
 #include "cuda/device.h"
@@ -36,14 +36,14 @@ static __global__ void local_rotation_kernel(uint32_t characters, uint32_t joint
 static cudaError_t make_local_rotations(const crowd *c) {
   const sn_cuda_model *m = c->model;
   if (!m->sections[SN_SECTION_JOINT_REFERENCE] || !m->info.joint_count) return cudaSuccess;
-  // Few characters to a block: their chains are long, and there are many multiprocessors.
+  // Few characters per block: their dependency chains are long, and there are many multiprocessors.
   local_rotation_kernel<<<sn_cuda_blocks(c->count, 32), 32, 0, c->stream>>>(
     c->count, m->info.joint_count, c->input.joints, section<sn_rt_reference>(m, SN_SECTION_JOINT_REFERENCE),
     sn_cuda_rotation_floats(m), c->rotations);
   return cudaGetLastError();
 }
 
-// Named values behind a character's rotations.
+// Named values, stored after a character's rotations.
 static __global__ void load_values_kernel(size_t count, uint32_t value_count, const float *values, const float (*ranges)[2],
                                           size_t rotation_floats, float *rotations) {
   size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
@@ -81,14 +81,14 @@ static cudaError_t copy_joints(const crowd *c) {
   return cudaGetLastError();
 }
 
-// Without joints there is one matrix, the identity: only displacements move the rest mesh.
+// Without joints the palette is one identity matrix: only displacements deform the rest mesh.
 static __global__ void still_kernel(uint32_t characters, float4 *palette) {
   uint32_t n = blockIdx.x * blockDim.x + threadIdx.x;
   if (n >= characters) return;
   for (int r = 0; r < 3; r++) palette[3 * (size_t)n + r] = make_float4(r == 0, r == 1, r == 2, 0);
 }
 
-// One thread per character: an extra joint may be made from those before it.
+// One thread per character: an extra joint may depend on earlier ones.
 static __global__ void extra_kernel(uint32_t characters, uint32_t joint_count, uint32_t palette_count, const sn_rt_extra *extra,
                                     float4 *palette) {
   uint32_t n = blockIdx.x * blockDim.x + threadIdx.x;
@@ -144,7 +144,7 @@ static __device__ __forceinline__ void vf_scatter4(const vf *v, char *base, cons
 }
 #include "runtime/rotreg_predict.h"
 
-// What the drive works on, character after character.
+// Memory of the drive, by character.
 struct rotreg_memory {
   float *rotations;   // [character][joint][8]: quaternion, logarithm
   float *blends;  // [character][joint + 1][2]: f_r, f_s
@@ -165,7 +165,7 @@ static rotreg_memory lay_out_rotreg(const crowd *c) {
   return m;
 }
 
-// Where a character's first joint takes the centre that its bones were learned about.
+// Image of drive.centre under a character's first joint.
 static __device__ __forceinline__ void find_there(const float *joints, const float *centre, double there[3]) {
   float first[16];
   load_columns(joints, first);
@@ -190,13 +190,13 @@ static __global__ void rotation_kernel(size_t count, uint32_t joint_count, uint3
   for (int c = 0; c < 4; c++) out[c] = make_float4(m[4 * c], m[4 * c + 1], m[4 * c + 2], 0);
 }
 
-// What torques blend by; `joints` NULL: nothing.
+// Input of the torque functions; `joints` NULL: no torques.
 struct torque_input {
   const sn_rt_torque *joints;
   const float *offsets, *torques; // torques: [character][joint]
 };
 
-// Logarithms, and what the torques say; joint_count of the latter and one more for bones without a torque.
+// Logarithms, and f_r and f_s of the torques: joint_count pairs, and one more for bones without a torque.
 static __global__ void logarithm_kernel(size_t count, uint32_t joint_count, const sn_rt_rotreg_joint *joint, torque_input by,
                                         rotreg_memory to) {
   size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
@@ -235,8 +235,8 @@ static __global__ void predict_kernel(size_t count, uint32_t joint_count, uint32
 
 // ---- the reduced solve for all characters at once: T' = C X (4.3, 5) ----------------------------------------------------------
 
-// A warp makes 32 rows of T' (eight bones) for 16 characters, on tensor cores: D = X C^t with characters as rows, for each
-// coordinate. C is in strips of 32 rows, column after column. A block of threads takes some strips of the same characters.
+// A warp computes 32 rows of T' (eight bones) for 16 characters on tensor cores: D = X C^t with characters as rows, for each
+// coordinate. C is in strips of 32 rows, column by column. A block of threads computes some strips of the same characters.
 enum { solve_characters = 16, solve_warps = 4, solve_rows = 32, solve_depth = 8 };
 
 struct solve_job {
@@ -346,8 +346,8 @@ struct control_job {
   float4 *palette;
 };
 
-// Row `row` of a matrix in strips of eight rows, times x with `stride` floats between its numbers. Columns go to SUMS sums in
-// turn, as in the runtime: the kernel's columns cancel to many digits, and another order would end in other digits.
+// Row `row` of a matrix in strips of eight rows, times x with stride `stride`. Columns are added to SUMS sums in turn, in the
+// runtime's order: the kernel's columns cancel to many digits, so that another order would change the result.
 template <int SUMS>
 static __device__ float strip_product(const float *matrix, uint32_t rows, uint32_t columns, uint32_t row, const float *x,
                                       uint32_t stride) {
@@ -425,10 +425,10 @@ struct split_job {
   const sn_rt_extra *extra;
   float4 *dualquats, *stretches;
   uint32_t *stretched;
-  bool about; // centres: the matrices are kept before the quaternions
+  bool about; // blend `centres`: the matrices are stored before the quaternions
 };
 
-// One entry: where its stretch stays put, its two parts, the hemisphere of its joint. True where it is a rigid motion.
+// One entry: the fixed point of its stretch, its two parts, the hemisphere of its joint. True if it is rigid.
 static __device__ __forceinline__ bool split_entry(const split_job &job, size_t character, uint32_t e, float common) {
   size_t at = character * job.palette_count + e;
   uint32_t joint = e < job.joint_count ? e : job.extra[e - job.joint_count].child;
@@ -460,7 +460,7 @@ static __global__ void split_kernel(const split_job job) {
   if (!split_entry(job, character, (uint32_t)(at % job.palette_count), 1)) job.stretched[character] = 1;
 }
 
-// A block per character: where most of its joints share a scale, they are split anew about it.
+// A block per character: if most of its joints have a common scale, splits them again relative to it.
 static __global__ void rescale_kernel(const split_job job) {
   __shared__ float common;
   size_t character = blockIdx.x;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Neighbours, vertex after vertex, from the model's rows of eight vertices.
+// Neighbours in vertex order, from the model's blocks of eight vertices.
 #include "cuda/fans.h"
 
 #include <stdlib.h>
@@ -19,7 +19,7 @@ static uint32_t neighbour(const fan *f, uint32_t n) {
   return f->index_bytes == 2 ? ((const uint16_t *)f->indices)[at] : ((const uint32_t *)f->indices)[at];
 }
 
-// Without the last one's repetitions, up to the longest fan of the eight; a vertex that has only itself has none.
+// Without padding; a vertex without triangles has an empty fan.
 static fan read_fan(const sn_rt_model *model, uint32_t vertex) {
   const uint32_t *start = (const uint32_t *)sn_rt_data(model, SN_SECTION_SHADE_START) + vertex / SN_RT_LANES;
   fan f = {sn_rt_data(model, SN_SECTION_SHADE_FANS), (size_t)start[0] * SN_RT_LANES + vertex % SN_RT_LANES,
@@ -34,7 +34,7 @@ static int compare_vertices(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-// Counts a tile's halo, or writes it in ascending order where it is to go; mark[vertex]: the tile that last touched it, plus 1.
+// Counts a tile's halo (out NULL), or writes it in ascending order; mark[vertex]: the last tile that visited it, plus 1.
 static uint32_t find_halo(const sn_rt_model *model, uint32_t tile, uint32_t *mark, uint32_t *out) {
   uint32_t first = tile * SN_CUDA_FAN_TILE, count = 0, vertices = model->info.vertex_count;
   for (uint32_t i = first; i < first + SN_CUDA_FAN_TILE && i < vertices; i++) {

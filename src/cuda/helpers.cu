@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The drive `helpers` for a crowd: a thread per character and helper joint. The arithmetic is the runtime's own; without fused
-// multiply-adds, so is its rounding.
+// The drive `helpers` for a crowd: a thread per character and helper joint. It uses the runtime's functions; without fused
+// multiply-adds, the rounding is the same.
 #include "cuda/device.h"
 #include "runtime/helper.h"
 
@@ -16,7 +16,7 @@ struct helpers_job {
   float4 *palette;    // [character][joint, then helper][3]: rows
 };
 
-// The first number of drive.linear, which is in the order of helpers, that is helper n's or a later one's.
+// The first number of drive.linear (sorted by helper) that belongs to helper n or a later one.
 static __device__ __forceinline__ const sn_rt_linear *first_linear(const helpers_job &job, uint32_t n) {
   uint32_t low = 0;
   for (uint32_t high = job.linear_count; low < high;) {

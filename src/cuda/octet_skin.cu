@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
-// The blend and correct slots for a crowd (tiles.h). A warp takes eight vertices of 16 characters: tensor cores make the sums of
-// displacements, whose parts then lie where they are used. A lane has vertex lane / 4 and characters 8 t + 2 (lane % 4) and one
-// more, t from 0 to 1.
+// The blend and correct slots for a crowd (tiles.h). A warp evaluates eight vertices of 16 characters: tensor cores sum the
+// displacements, and leave them in the lanes that use them. A lane has vertex lane / 4 and characters 8 t + 2 (lane % 4) and
+// the next, t from 0 to 1.
 #include "cuda/async.h"
 #include "cuda/blend.h"
 #include "cuda/product.h"
 
 enum { most = SN_RT_MAX_INFLUENCES, threads = SN_CUDA_TILE_GROUPS * 32, characters = SN_CUDA_PASS / 2, eights = characters / 8 };
 
-// Bytes of a character's part of the staging memory: 16 more than it needs, so that characters lie in other banks.
+// Bytes of a character in the staging memory: padded by 16 to avoid bank conflicts between characters.
 enum { staged_size = SN_CUDA_OCTET_TILE * 3 * (int)sizeof(float) + 16 };
 
 struct octet_job : blend_job {
@@ -18,8 +18,8 @@ struct octet_job : blend_job {
   bool limited;
 };
 
-// What a kernel knows of its job when it is compiled, where the job is a frequent one: corrections before the blend, and either
-// positions and normals as floats to the caller's arrays, or positions to rows.
+// Specialised kernels for frequent jobs: corrections before the blend, and either positions and normals as floats to the caller's
+// arrays, or positions to rows.
 enum { any_job, arrays_job, rows_job };
 
 struct choices {
@@ -95,12 +95,12 @@ static __device__ __forceinline__ point move_vertex(const octet_job &job, const 
 
 // ---- the kernel ------------------------------------------------------------------------------------------------------
 
-// Float4s from one character's palette to the next: odd, so that characters lie in other banks.
+// Float4s from one character's palette to the next: odd, to avoid bank conflicts between characters.
 static __host__ __device__ __forceinline__ uint32_t palette_stride(uint32_t rows, uint32_t joint_count) {
   return rows * joint_count | 1;
 }
 
-// The tile's entries of the characters of a step, a warp per character; those beyond the crowd are the last one's.
+// Fetches the tile's palette entries of a step's characters, a warp per character; past the crowd, repeats the last character.
 template <int ROWS>
 static __device__ __forceinline__ void fetch_palettes(const octet_job &job, const uint16_t *joints, uint32_t joint_count,
                                                       uint32_t step, float4 *to) {
@@ -114,7 +114,7 @@ static __device__ __forceinline__ void fetch_palettes(const octet_job &job, cons
   commit_async();
 }
 
-// Positions of the lane's two characters of eight t, as neighbours are read: a sector of eight characters for every vertex.
+// Stores positions of the lane's two characters of eight t to rows: a sector of eight characters per vertex.
 static __device__ __forceinline__ void store_pair(const octet_job &job, uint32_t vertex, uint32_t step, int t, const point p[2],
                                                   const bool mine[2]) {
   const size_t at = ((size_t)((step - job.first_step) / 2) * job.vertex_count + vertex) * 3;
@@ -150,7 +150,7 @@ static __global__ void __launch_bounds__(threads, 4) octet_kernel(const __grid_c
     if (staged) fetch_palettes<ROWS>(job, joints, joint_count, step, palettes);
     float d[3][eights][4];
     sum_displacements(job, octet, step, d);
-    // Again in every step: registers are dearer than the cache.
+    // Reloaded in every step: registers are scarcer than cache bandwidth.
     const vertex<K> v = load_vertex<K, ROWS>(job.of, octet, lane / 4, staged, joints);
     wait_async<0>();
     wait_for_copies();
@@ -195,7 +195,7 @@ template <int K> static auto choose_kernel(uint32_t rows, bool stretch) {
   return octet_kernel<K, linear_rows, false, any_job>;
 }
 
-// Kernels made for frequent jobs; NULL: this is none.
+// Specialised kernels for frequent jobs; NULL: none for this job.
 static auto choose_frequent(const octet_job &job, bool stretch) -> void (*)(octet_job) {
   const uint32_t rows = job.rows_of_entry;
   if (job.forward || stretch) return NULL;

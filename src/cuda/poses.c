@@ -7,7 +7,7 @@
 
 #include "runtime/format.h"
 
-// A number in [-1, 1) that depends on the two indices alone.
+// A number in [-1, 1): a hash of the two indices.
 static float noise(uint32_t a, uint32_t b) {
   uint32_t x = a * 0x9e3779b9u ^ (b + 0x7f4a7c15u) * 0x85ebca6bu;
   x ^= x >> 16, x *= 0x7feb352du, x ^= x >> 15, x *= 0x846ca68bu, x ^= x >> 16;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Poses of a crowd for measurements and tests: every joint rotated about its place in the rest pose by some angle of up to
-// 60 degrees, parents carrying children; torques and named values between and around the trained ones; control points moved a
-// little. Deterministic.
+// Deterministic poses of a crowd for measurements and tests: every joint is rotated about its rest position by up to 60 degrees
+// relative to its parent; torques and named values are within and slightly outside their training ranges; control points are
+// displaced a little.
 #ifndef SINEW_CUDA_POSES_H
 #define SINEW_CUDA_POSES_H
 

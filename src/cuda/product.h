@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Matrix products on tensor cores, whose factors have 11 bits: a float is two of them, and a product three.
+// Matrix products on tensor cores, whose factors have 11 bits (TF32): a float is split in two, a product into three.
 #ifndef SINEW_CUDA_PRODUCT_H
 #define SINEW_CUDA_PRODUCT_H
 
 #include <stdint.h>
 
-// A float as two numbers of 11 bits: what the tensor cores see of it, and what they would not.
+// Splits a float into two numbers of 11 bits: the rounded value and the remainder.
 static __device__ __forceinline__ void split(float x, uint32_t *high, uint32_t *low) {
   *high = __float_as_uint(x) & 0xffffe000u;
   *low = __float_as_uint(x - __uint_as_float(*high));

@@ -14,11 +14,11 @@ void sn_cuda_find_homes(const sn_rt_model *model, sn_cuda_home *homes) {
         (sn_cuda_home){(uint32_t)b.block, b.group, l, (uint32_t)b.weight_row, (uint32_t)b.tuple_row};
 }
 
-// A weight of the file below this is nothing: what the others leave of 1 may be a rounding error.
+// Smaller weights are treated as zero: 1 minus the other weights may be a rounding error.
 static const float least_weight = 1e-7f;
 
-// A group's vertices share a list of joints that not all of them need: those without weight are left out, but not the pivot
-// of dual quaternions, with which the others' signs are compared.
+// Drops joints of a group's common list that have no weight at this vertex, except the pivot of dual quaternions, with which
+// the others' signs are compared.
 sn_cuda_row sn_cuda_read_row(const sn_rt_model *model, sn_cuda_home at) {
   sn_rt_stored skin = sn_rt_stored_of(model);
   const sn_rt_group *g = skin.groups + at.group;

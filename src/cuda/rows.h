@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// A model in vertex order, as the GPU's layouts are made from it: where a vertex is, its joints and weights, its displacements and
-// its neighbours.
+// A model in vertex order, for building the GPU's layouts: the block of a vertex, its joints and weights, its displacements and its
+// neighbours.
 #ifndef SINEW_CUDA_ROWS_H
 #define SINEW_CUDA_ROWS_H
 
 #include "runtime/packed.h"
 
-// Where vertex i is in the model: its block of eight, its lane, and the block's first rows of weights and of joints.
+// Location of a vertex in the model: its block of eight, its lane, and the block's first rows of weights and of joints.
 typedef struct sn_cuda_home {
   uint32_t block, group, lane, weight_row, tuple_row;
 } sn_cuda_home;
@@ -20,16 +20,16 @@ typedef struct sn_cuda_row {
 void sn_cuda_find_homes(const sn_rt_model *model, sn_cuda_home *homes);
 sn_cuda_row sn_cuda_read_row(const sn_rt_model *model, sn_cuda_home at);
 uint32_t sn_cuda_most_influences(const sn_rt_model *model, const sn_cuda_home *homes); // of any row; at least 1
-// The rest position, the normal of unit length (where the model has one) and the limit of displacements (0: none).
+// The rest position, the unit normal (if the model has normals) and the limit of displacements (0: none).
 void sn_cuda_read_rest(const sn_rt_model *model, sn_cuda_home at, float position[3], float normal[3], float *limit);
-// Numbers the row's joints that have none yet in local_of, and writes them to `joints` from *used on.
+// Assigns local indices (local_of) to joints of the row that have none, and appends them to `joints` at *used.
 void sn_cuda_number_joints(const sn_cuda_row *row, uint16_t *local_of, uint16_t *joints, uint32_t *used);
 
 // Adds the deltas of one vertex to those of its group, in floats: [basis][6][lanes].
 void sn_cuda_gather_deltas(const sn_rt_stored_corrections *c, sn_cuda_home at, uint32_t lane, uint32_t lanes,
                            float *all, uint8_t *touched);
 
-// The packed solve of `rotreg` and `torque` as floats, as drive.solve has it: sn_rt_rotreg_solve_count numbers.
+// The packed solve of `rotreg` and `torque` as floats in the layout of drive.solve: sn_rt_rotreg_solve_count numbers.
 static inline void sn_cuda_unpack_solve(const sn_rt_model *model, float *out) {
   sn_rt_packed_solve s = sn_rt_packed_solve_of(model);
   uint32_t joint_count = model->info.joint_count, bones = model->info.palette_count - joint_count;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Normals from the deformed triangles around a vertex (Wang 2007, section 6) for a crowd. A lane is a character: the skin has
-// written positions as rows of 32 characters. A tile and its halo (fans.h) come into shared memory, a warp walks round one vertex
-// after the other, and positions and normals go to the caller's arrays.
+// Normals from the deformed triangles around a vertex (Wang 2007, section 6) for a crowd. A lane is a character: the skinning
+// kernel has written positions as rows of 32 characters. A tile and its halo (fans.h) are copied to shared memory, a warp
+// computes one vertex after the other, and positions and normals are written to the caller's arrays.
 #include "cuda/async.h"
 #include "cuda/store.h"
 #include "cuda/vertex.h"
@@ -24,7 +24,7 @@ struct point {
 
 static __device__ __forceinline__ point minus(point a, point b) { return point{a.x - b.x, a.y - b.y, a.z - b.z}; }
 
-// Where a tile's vertices and their neighbours are: in shared memory, or where the skin has written them.
+// Location of a tile's vertices and their neighbours: shared memory, or the rows in device memory.
 template <bool TILED> struct neighbourhood {
   const float *rows; // the lane's
   const uint32_t *halo;
@@ -38,7 +38,7 @@ template <bool TILED> struct neighbourhood {
   }
 };
 
-// The tile and its halo, a warp per vertex.
+// Fetches the tile and its halo, a warp per vertex.
 static __device__ __forceinline__ void fetch_rows(const float *from, uint32_t first, uint32_t vertices, const uint32_t *halo,
                                                   uint32_t halo_count, float *to) {
   const uint32_t warp = threadIdx.x / 32, lane = threadIdx.x % 32;
@@ -57,8 +57,8 @@ static __device__ __forceinline__ void fetch_rows(const float *from, uint32_t fi
 }
 
 // The sum of (v_m - p) x (v_m+1 - p) over the closed row of neighbours v, two triangles at a time:
-// (u - p) x (v - p) + (v - p) x (w - p) = (v - p) x (w - u). Then unit length; (0, 0, 1) where there is no area.
-// Last the rest file's own normal in place of the computed one.
+// (u - p) x (v - p) + (v - p) x (w - p) = (v - p) x (w - u). Normalised; (0, 0, 1) if there is no area.
+// Finally converts the computed normal to the rest file's.
 template <bool TILED>
 static __device__ __forceinline__ void make_normal(const shade_job &job, const neighbourhood<TILED> &of, uint32_t vertex,
                                                    float n[3]) {
@@ -83,7 +83,7 @@ static __device__ __forceinline__ void make_normal(const shade_job &job, const n
   sn_rt_bend(own, edge, n);
 }
 
-// The tile's rows to the caller's array: a lane has four characters of one number.
+// Copies the tile's rows to the caller's array: a lane has four characters of one number.
 template <bool TIGHT>
 static __device__ __forceinline__ void store_rows(const target &t, const float *rows, uint32_t first_character, uint32_t characters,
                                                   uint32_t first_vertex, uint32_t vertices) {
@@ -138,7 +138,7 @@ static __global__ void __launch_bounds__(threads, 2) shade_kernel(const __grid_c
   store_any(job.normals, rows, first_character, job.characters, first, vertices);
 }
 
-// Skin and normals of some passes at a time, which share the memory of their rows.
+// Skin and normals, some passes at a time, which reuse the memory of the rows.
 cudaError_t sn_cuda_shade(const crowd *c) {
   const sn_cuda_model *m = c->model;
   const uint32_t vertices = m->info.vertex_count, passes = sn_cuda_blocks(c->count, SN_CUDA_PASS);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The blend slot for a crowd without corrections (tiles.h, groups of a warp). A block of threads takes one tile of vertices and
-// keeps what the rest pose knows of it in registers, while characters pass by, a few at a time: their palette entries come into
-// shared memory, their vertices leave it as whole stretches of the output. So every byte of the output is written once, and of the
-// input only palettes are read again for every tile.
+// The blend slot for a crowd without corrections (tiles.h, groups of a warp). A block of threads holds one tile of vertices in
+// registers and iterates over characters, a few at a time: their palette entries are copied to shared memory, their results are
+// written from there as contiguous parts of the output. Every byte of the output is written once; of the input, only palettes
+// are read again for every tile.
 #include "cuda/async.h"
 #include "cuda/blend.h"
 
@@ -14,7 +14,7 @@ struct skin_job : blend_job {
 
 // ---- palettes: from device memory into shared memory ----------------------------------------------------------------------
 
-// What a thread fetches of a batch of characters: its first float4, found once (divisions are slow), and the others.
+// A thread's part of fetching a batch of characters: its first float4, computed once because divisions are slow.
 struct errand {
   uint32_t m, offset; // character of the batch; float4s from the beginning of its palette
 };
@@ -30,7 +30,7 @@ template <int ROWS> static __device__ __forceinline__ errand plan_errand(const t
   return errand{n / each, (uint32_t)of.joints[row / ROWS] * ROWS + row % ROWS};
 }
 
-// The tile's entries of the characters from `first` on; those beyond the crowd are the last one's.
+// Fetches the tile's palette entries of the characters from `first` on; past the crowd, repeats the last character.
 template <int ROWS>
 static __device__ __forceinline__ void fetch_palettes(const skin_job &job, const tile_joints &of, uint32_t first, errand e,
                                                       float4 *to) {
@@ -44,7 +44,7 @@ static __device__ __forceinline__ void fetch_palettes(const skin_job &job, const
 
 // ---- the kernel ------------------------------------------------------------------------------------------------------------
 
-// FLOATS: positions and normals, as floats, which is what most callers want.
+// FLOATS: positions and normals as floats, the most frequent case.
 template <int K, int ROWS, bool STRETCH, bool FLOATS>
 static __global__ void __launch_bounds__(threads) skin_kernel(const __grid_constant__ skin_job job) {
   extern __shared__ __align__(128) char shared[];
@@ -107,7 +107,7 @@ template <int K> static auto choose_kernel(uint32_t rows, bool stretch) {
   return skin_kernel<K, linear_rows, false, false>;
 }
 
-// Kernels made for frequent jobs; NULL: this is none.
+// Specialised kernels for frequent jobs; NULL: none for this job.
 static auto choose_frequent(const skin_job &job, bool stretch) -> void (*)(skin_job) {
   if (stretch || !job.normals_too || job.positions.size != 4 || job.normals.size != 4) return NULL;
   if (job.rows_of_entry == dualquat_rows) return skin_kernel<4, dualquat_rows, false, true>;

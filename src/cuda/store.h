@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// From shared memory to the caller's arrays. A tile's results are one stretch of the output where that is tight: then the
-// copy engine takes them (cp.async.bulk), 16 bytes aligned; otherwise threads write them number by number.
+// Copies results from shared memory to the caller's arrays. If the output has no gaps and is 16-byte aligned, a tile's results are
+// contiguous and the copy engine writes them (cp.async.bulk); otherwise threads write single numbers.
 #ifndef SINEW_CUDA_STORE_H
 #define SINEW_CUDA_STORE_H
 
@@ -12,7 +12,7 @@ struct target {
   char *data;
   size_t stride, pitch;
   uint32_t size; // of a number: 4 or 2 bytes
-  bool bulk;     // tight and aligned, from character to character too
+  bool bulk;     // no gaps, and every character aligned
 };
 
 static inline target make_target(const sn_cuda_array *a, uint32_t vertex_count) {
@@ -36,14 +36,14 @@ static __device__ __forceinline__ void stage(const target &t, char *staged, uint
   }
 }
 
-// Before the staging memory is written again: what this thread handed to the copy engine has been read.
+// Waits until the copy engine has read this thread's staging memory, before it is written again.
 static __device__ __forceinline__ void wait_for_copies() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
 #endif
 }
 
-// By every thread that staged, before the barrier after which copies start.
+// Called by every thread that staged, before the barrier that precedes the copies.
 static __device__ __forceinline__ void publish_staged() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
@@ -58,7 +58,7 @@ static __device__ __forceinline__ bool copies_in_bulk(const target &t, uint32_t 
 #endif
 }
 
-// By one thread per character and array, after the barrier.
+// Called by one thread per character and array, after the barrier.
 static __device__ __forceinline__ void copy_in_bulk(const target &t, const char *staged, size_t character,
                                                     uint32_t first, uint32_t count) {
 #if __CUDA_ARCH__ >= 900
@@ -70,7 +70,7 @@ static __device__ __forceinline__ void copy_in_bulk(const target &t, const char 
 #endif
 }
 
-// By all threads of the block, where the copy engine cannot.
+// Called by all threads of the block if the copy engine cannot be used.
 static __device__ __forceinline__ void copy_by_threads(const target &t, const char *staged, size_t character,
                                                        uint32_t first, uint32_t count) {
   char *to = t.data + character * t.pitch + (size_t)first * t.stride;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Pose spaces that are sums of terms (runtime/terms.h) as the GPU reads them: the terms of each by their places, and its mix term
-// by term with bases side by side, four to a float4.
+// Pose spaces that are sums of terms (runtime/terms.h), laid out for the GPU: the indices of their terms, and their mix term by
+// term, with four bases per float4.
 #ifndef SINEW_CUDA_SUMS_H
 #define SINEW_CUDA_SUMS_H
 
@@ -26,7 +26,7 @@ typedef struct sn_cuda_sums {
   float (*mix)[4];
 } sn_cuda_sums;
 
-// False without memory.
+// False if memory runs out.
 int sn_cuda_sums_make(const sn_rt_model *model, sn_cuda_sums *out);
 void sn_cuda_sums_free(sn_cuda_sums *sums);
 

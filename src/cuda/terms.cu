@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Pose spaces that are sums of terms, for a crowd (sums.h). A lane is a character: first a warp per entry of correct.terms writes
-// its terms, those of functions after the others; then a warp per pose space makes eight partial sums of four bases at a
-// time, as the runtime does. Compiled without fused multiply-adds, for the same bits.
+// Pose spaces that are sums of terms, for a crowd (sums.h). A lane is a character: first a warp per entry of correct.terms
+// computes its terms, functions after the others; then a warp per pose space computes eight partial sums of four bases at a time,
+// like the runtime. Compiled without fused multiply-adds, for the same bits.
 #include "cuda/device.h"
 #include "runtime/terms.h"
 
@@ -27,7 +27,7 @@ static __global__ void __launch_bounds__(warps *lanes) terms_kernel(const __grid
   const uint32_t n = blockIdx.x * lanes + threadIdx.x % lanes, g = blockIdx.y * warps + threadIdx.x / lanes;
   if (n >= job.characters || g >= job.sums.group_count) return;
   const sn_rt_terms *t = job.spaces.terms + g;
-  if (t->kind == SN_RT_TERMS_FUNCTIONS) return; // sums of what is made here
+  if (t->kind == SN_RT_TERMS_FUNCTIONS) return; // functions_kernel computes them
   const float *rotations = job.rotations + n * job.rotation_floats;
   float *out = job.terms + ((size_t)blockIdx.x * job.sums.term_count + job.sums.first_term[g]) * lanes + threadIdx.x % lanes;
   float p[3], q[3], made[SN_RT_QUADRATIC];
@@ -71,7 +71,7 @@ static __global__ void __launch_bounds__(warps *lanes) functions_kernel(const __
   }
 }
 
-// Four bases of a sum from `first` on, as far as there are that many, of the lane's character.
+// Up to four bases of a sum from `first` on, for the lane's character.
 static __device__ __forceinline__ void sum_bases(const terms_job &job, const sn_cuda_sum &s, const float *terms, uint32_t first,
                                                  float *values) {
   float parts[4][SN_RT_PARTS] = {};

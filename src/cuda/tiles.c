@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Tiles of a model's vertices, their groups and what corrections add to octets.
+// Tiles of a model's vertices, their groups and the displacements of octets.
 #include "cuda/tiles.h"
 
 #include <stdbool.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// A model's vertices as the GPU reads them: tiles of consecutive vertices of the rest mesh, so that the results of a tile are one
-// stretch of the output. Within a tile vertices are sorted into groups by their joints. Plain C, tested without a GPU.
+// A model's vertices, laid out for the GPU: tiles of consecutive vertices of the rest mesh, so that a tile's results are contiguous
+// in the output. Within a tile vertices are sorted into groups by their joints. Plain C, tested without a GPU.
 //
-// Where displacements are added or positions go to neighbours first, a group is an octet and a warp moves it for many characters:
-// the displacements of an octet are a matrix of 48 numbers by its bases, which tensor cores multiply with the bases' values.
+// For models with corrections or recomputed normals, a group is an octet, which a warp evaluates for many characters: the
+// displacements of an octet are a matrix of 48 numbers by its bases, which tensor cores multiply by the bases' coefficients.
 // Otherwise a group is a warp of vertices, which read the same palette entries at once.
 #ifndef SINEW_CUDA_TILES_H
 #define SINEW_CUDA_TILES_H
@@ -20,15 +20,15 @@ enum {
   SN_CUDA_WARP = 32,
   SN_CUDA_WARP_TILE = 256,
   SN_CUDA_TILE_GROUPS = 8, // of either kind
-  SN_CUDA_PASS = 32        // characters whose values, and positions, lie side by side
+  SN_CUDA_PASS = 32        // characters whose coefficients and positions are interleaved
 };
 
-// Eight bases of an octet and what they add: for coordinate c the matrix of rows position 0..7, normal 0..7 and eight columns, in
-// the order in which the lanes of a warp hold it (PTX ISA, mma.m16n8k8, operand A): number r of lane l is row l / 4 + 8 (r % 2),
+// Eight bases of an octet and their displacements: for coordinate c the matrix of rows position 0..7, normal 0..7 and eight
+// columns, in the layout of a warp's lanes (PTX ISA, mma.m16n8k8, operand A): number r of lane l is row l / 4 + 8 (r % 2),
 // column l % 4 + 4 (r / 2).
 typedef struct sn_cuda_bases {
   float deltas[3][32][4];
-  uint32_t bases[8]; // of a list that ends before, the last is repeated, and adds nothing
+  uint32_t bases[8]; // padded by repeating the last basis, with zero displacements
 } sn_cuda_bases;
 
 typedef struct sn_cuda_tiles {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Time of a crowd, beside that of a copy in the same run.
+// Evaluation time of a crowd, compared with a copy in the same run.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a blended matrix, dual quaternion or rotation about a centre does to a vertex on the GPU, and in its test on the CPU.
+// Transforms a vertex by a blended matrix, dual quaternion or rotation about a centre: on the GPU, and in its test on the CPU.
 #ifndef SINEW_CUDA_VERTEX_H
 #define SINEW_CUDA_VERTEX_H
 
@@ -15,14 +15,14 @@ SN_RT_BOTH void sn_rt_cross(const float a[3], const float b[3], float out[3]) {
 }
 
 // The cofactor matrix times n: for columns x y z, (y z') nx + (z x') ny + (x y') nz with ' the cross product. It is the
-// inverse transpose times the determinant, so it needs no division and follows the triangles where a blend mirrors.
+// inverse transpose times the determinant, so it needs no division and keeps the triangles' orientation if a blend mirrors.
 SN_RT_BOTH void sn_rt_transform_normal(const float b[16], const float n[3], float out[3]) {
   float yz[3], zx[3], xy[3];
   sn_rt_cross(b + 4, b + 8, yz), sn_rt_cross(b + 8, b, zx), sn_rt_cross(b, b + 4, xy);
   for (int r = 0; r < 3; r++) out[r] = yz[r] * n[0] + zx[r] * n[1] + xy[r] * n[2];
 }
 
-// On the GPU NaN for 0, which no comparison takes for large.
+// On the GPU, 0 gives NaN, for which comparisons are false.
 SN_RT_BOTH float sn_rt_root(float x) {
 #if defined(__CUDA_ARCH__)
   return x * rsqrtf(x);
@@ -39,7 +39,7 @@ SN_RT_BOTH float sn_rt_divide(float a, float b) {
 #endif
 }
 
-// What the rest file's normals make of a computed one n (SN_RT_OWN_UNIT), with `edge` towards the first neighbour.
+// Converts the computed normal n to the rest file's (SN_RT_OWN_UNIT), with `edge` towards the first neighbour.
 SN_RT_BOTH void sn_rt_bend(const float own[3], const float edge[3], float n[3]) {
   float along = n[0] * edge[0] + n[1] * edge[1] + n[2] * edge[2], t[3], across[3];
   for (int r = 0; r < 3; r++) t[r] = edge[r] - along * n[r];
@@ -49,7 +49,7 @@ SN_RT_BOTH void sn_rt_bend(const float own[3], const float edge[3], float n[3]) 
   sn_rt_normalise(n);
 }
 
-// What a displacement of squared length `squared` is multiplied with (SN_RT_FREE_PART).
+// The factor that limits a displacement of squared length `squared` (SN_RT_FREE_PART).
 SN_RT_BOTH float sn_rt_limit(float squared, float limit) {
   float length = sn_rt_root(squared), free_part = SN_RT_FREE_PART * limit;
   if (!(length > free_part)) return 1;
@@ -57,7 +57,7 @@ SN_RT_BOTH float sn_rt_limit(float squared, float limit) {
   return sn_rt_divide(free_part + sn_rt_divide(room * beyond, room + beyond), length);
 }
 
-// Adds to `out` what the linear part of b makes of the displacement d, no longer than `limit`.
+// Adds to `out` the displacement d transformed by the linear part of b, limited to length `limit`.
 SN_RT_BOTH void sn_rt_move_limited(const float b[16], const float d[3], float limit, float out[3]) {
   float move[3];
   sn_rt_transform_vector(b, d, move);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The driver table as a behaviour graph of the glTF extension KHR_interactivity: nodes that compute, then a tick whose steps store
-// what several others need in variables and set the helpers' nodes. Every step computes anew whatever it reads but variables.
+// The driver table as a behaviour graph of the glTF extension KHR_interactivity: computing nodes, then a tick whose steps store
+// common results in variables and set the helpers' nodes. Every step recomputes its inputs, except variables.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@ enum { type_float, type_float3, type_float4, type_matrix };
 static const char *const types[] = {"float", "float3", "float4", "float4x4", NULL};
 static const int widths[] = {1, 3, 4, 16};
 
-// The inputs of those below store_variable have the names a, b, c, d.
+// The inputs of operations after store_variable are named a, b, c, d.
 // clang-format off
 enum { get_pointer, set_pointer, tick, sequence, read_variable, store_variable, multiply_quats, multiply, add, sub, divide,
        absolute, largest, sign, arc, size, normalise, clamp, transform, combine3, combine4, dot, exponential };
@@ -79,7 +79,7 @@ static int compute2(graph *g, int operation, socket a, socket b) {
   return compute(g, operation, 2, (socket[]){a, b});
 }
 
-// Component k of a float3 or float4. Babylon.js takes math/extract4 of floats only, hence a dot product.
+// Component k of a float3 or float4, by a dot product: Babylon.js supports math/extract4 for floats only.
 static socket part(graph *g, int node, int type, int k) {
   double unit[4] = {0};
   unit[k] = 1;
@@ -120,7 +120,7 @@ static void add_driver(graph *g, const sn_table_driver *d, int terms[3]) {
   int vector = compute(g, combine3, 3, v);
   int sine = compute2(g, largest, from(compute1(g, size, from(vector))), number(1e-9));
   int angle = compute2(g, arc, from(sine), from(compute1(g, absolute, v[3])));
-  int side = compute1(g, sign, from(compute2(g, add, v[3], number(1e-20)))); // of a half turn: 1
+  int side = compute1(g, sign, from(compute2(g, add, v[3], number(1e-20)))); // for 180 degrees: 1
   int factor = compute2(g, divide, from(compute2(g, multiply, from(angle), from(side))), from(sine));
   socket twice = from(compute2(g, multiply, from(factor), number(2)));
   int factors = compute(g, combine3, 3, (socket[]){twice, twice, twice});
@@ -143,7 +143,7 @@ static void add_product(graph *g, int block, const double matrix[16], socket *su
 
 static socket zero(void) { return constant(type_float4, (double[4]){0}); }
 
-// The sum over a helper's functions of four of the channels (-1: zero), times `factor`, within their limits.
+// The sum over a helper's functions of four channels (-1: zero), times `factor`, clamped to their limits.
 static int add_sum(graph *g, const sn_table_helper *h, const int channels[4], double factor) {
   socket sum = zero();
   double low[4] = {0}, high[4] = {0};
@@ -188,7 +188,7 @@ static void add_helper(graph *g, int n) {
 
 // ---- morph targets --------------------------------------------------------------------------------
 
-// The nodes that hold the terms of group n, four each. Numbers of terms rounded up to fours never reach the next group's.
+// The nodes with the terms of group n, four each. Term counts rounded up to fours do not overlap the next group.
 static int *blocks_of(const graph *g, int n) { return g->blocks + g->table->groups[n].first / 4 + n; }
 static int block_count(const sn_table_terms *t) { return (t->count + 3) / 4; }
 
@@ -243,7 +243,7 @@ static int add_weights(graph *g, int first) {
   return compute2(g, add, sum, zero());
 }
 
-// Number of the morph target `name` of a node's mesh; -1: it has none.
+// Index of the morph target `name` of a node's mesh; -1: none.
 static int find_target(const json_t *root, const json_t *node, const char *name) {
   const json_t *index = json_object_get(node, "mesh");
   const json_t *mesh = json_array_get(json_object_get(root, "meshes"), (size_t)json_integer_value(index)), *found;

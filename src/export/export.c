@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// sn_export: the character with its helpers as plain joints, the table, and the scripts that carry it.
+// sn_export: the character with its helpers as plain joints, the driver table, and the scripts that contain it.
 #include "export/export.h"
 
 #include <stdlib.h>
@@ -7,12 +7,12 @@
 
 const char *const sn_export_tools = "json, three, blender, godot or babylon";
 
-// Texts that the build makes of files (cmake/export.cmake).
+// Files embedded by the build (cmake/export.cmake).
 extern const char sn_export_helpers_py[], sn_export_blender_py[], sn_export_godot_gd[];
 
 // ---- text files --------------------------------------------------------------------------------
 
-// NULL after a failure; to be freed.
+// NULL on failure; the caller frees it.
 static char *table_text(sn_context *ctx, const sn_table *table, bool quoted) {
   json_t *json = sn_table_json(table), *string = NULL;
   const size_t plain = JSON_COMPACT | JSON_ENSURE_ASCII | JSON_REAL_PRECISION(9);
@@ -39,10 +39,10 @@ static sn_status write_text(sn_context *ctx, const char *path, const char *const
 
 typedef struct addition {
   const sn_table *table;
-  bool graph; // else the table itself
+  bool graph; // else the table
 } addition;
 
-// The last targets of every mesh that has them are the shapes: under their names, in extras.targetNames.
+// The shapes are the last morph targets of every mesh with targets: adds their names to extras.targetNames.
 static void name_targets(const sn_table *table, json_t *root) {
   size_t index, shapes = (size_t)table->shape_count;
   json_t *mesh;
@@ -63,7 +63,7 @@ static void name_targets(const sn_table *table, json_t *root) {
   }
 }
 
-// The table as extras of the document, where loaders give it to programs; or the graph.
+// Adds the table to the document's extras, which loaders pass to programs; or the graph.
 static bool add_to_document(void *user, json_t *root, const int *nodes) {
   const addition *a = user;
   if (a->table->shape_count > 0) name_targets(a->table, root);
@@ -103,7 +103,7 @@ static sn_status write_character(sn_context *ctx, const sn_rt_model *model, cons
   return status;
 }
 
-// Whether the document's own mesh is the model's, so that its materials and clips can be kept.
+// Whether the document's mesh is the model's, so that its materials and clips can be kept.
 static sn_status is_same_mesh(sn_context *ctx, const sn_rt_model *model, const sn_gltf *base, bool *same) {
   sn_mesh ours = {0}, theirs = {0};
   *same = false;

@@ -9,7 +9,7 @@
 #include "runtime/format.h"
 #include "sinew/model.h"
 
-// The rotation vector of before * q * after, minus `rest`, is what functions take; q is the local rotation of the joint's node.
+// Functions take the rotation vector of before * q * after, minus `rest`; q is the local rotation of the joint's node.
 typedef struct sn_table_driver {
   int joint, parent; // parent: the joint above it, -1 for none
   sn_quat before, after;
@@ -22,7 +22,7 @@ typedef struct sn_table_function {
   float mix[SN_RT_QUADRATIC][SN_RT_HELPER_CHANNELS];
 } sn_table_function;
 
-// The node, a child of its parent joint's, is rest * (what the channels say); `rest` has no scale.
+// The helper's node, a child of its parent joint's node, is rest * (transform of the channels); `rest` has no scale.
 typedef struct sn_table_helper {
   int parent, first_function, function_count;
   sn_vec3 translation;
@@ -30,14 +30,14 @@ typedef struct sn_table_helper {
   float low[SN_RT_HELPER_CHANNELS], high[SN_RT_HELPER_CHANNELS];
 } sn_table_helper;
 
-// Terms that shapes share: the nine of one driver, the nine products of two, or Gaussians of one around centres.
+// Terms of the shapes: the nine of one driver, the nine products of two, or Gaussians of one around centres.
 typedef struct sn_table_terms {
   int driver_count, drivers[2], count, first; // first: number of its first term among all
   const float (*centres)[3];                  // NULL: no Gaussians
   float width;
 } sn_table_terms;
 
-enum { SN_TABLE_SHAPES = 32 }; // at most: displacement fields as morph targets, each weight a sum of terms
+enum { SN_TABLE_SHAPES = 32 }; // maximum displacement fields as morph targets; each weight is a sum of terms
 
 typedef struct sn_table {
   int joint_count, driver_count, function_count, helper_count, group_count, shape_count;
@@ -48,17 +48,17 @@ typedef struct sn_table {
   const char **shape_names;
   double *mix; // shape_count * term_count
   int term_count;
-  sn_skeleton skeleton; // the joints, where the skeleton file has them, then the helpers
+  sn_skeleton skeleton; // the joints with the skeleton file's transforms, then the helpers
   sn_arena memory;
 } sn_table;
 
-// `base`: the document of the skeleton; `kept`: nodes are its own, else new ones that stand in each other as the joints do.
+// `base`: the document of the skeleton; `kept`: uses its nodes, else new ones in the hierarchy of the joints.
 sn_status sn_table_read(sn_context *ctx, const sn_rt_model *model, const sn_gltf *base, bool kept, sn_table *out);
 void sn_table_free(sn_table *table);
-// The driver of joint.reference's entry `reference`, whose pose vector is `rest` in the rest pose; -1 after a failure.
+// The driver of joint.reference's entry `reference`, whose pose vector is `rest` in the rest pose; -1 on failure.
 typedef struct sn_table_nodes sn_table_nodes;
 int sn_table_find_driver(sn_context *ctx, sn_table *t, const sn_table_nodes *nodes, int reference, const float *rest);
-// The displacement fields of a correction as shapes; and what is added to the table's JSON for them.
+// The displacement fields of a correction as shapes; and their part of the table's JSON.
 sn_status sn_table_read_shapes(sn_context *ctx, const sn_rt_model *model, const sn_table_nodes *nodes, sn_table *t);
 bool sn_table_add_shapes(const sn_table *t, json_t *out);
 json_t *sn_table_json(const sn_table *table); // NULL: no memory
@@ -77,9 +77,9 @@ typedef struct sn_export_job {
 
 typedef struct sn_export_result {
   int helpers, shapes, drivers;
-  bool limited;        // the model limits displacements, and morph targets do not
+  bool limited;        // the model limits displacements; the morph targets do not
   bool has_materials;  // the character is the skeleton's file with the new skin
-  const char *also[2]; // other files that were written; NULL: none
+  const char *also[2]; // further output files; NULL: none
   char names[2][4096];
 } sn_export_result;
 

@@ -16,7 +16,7 @@ static sn_status read_group(sn_context *ctx, const sums *s, int g, const sn_tabl
   *to = (sn_table_terms){.first = t->term_count};
   if (from->kind == SN_RT_TERMS_VALUE)
     return sn_fail(ctx, SN_UNSUPPORTED, "shapes that named values drive are not exported: use `eval` -o FILE.glb");
-  if (from->kind == SN_RT_TERMS_FUNCTIONS) return SN_OK; // sums of terms before: they are written as these
+  if (from->kind == SN_RT_TERMS_FUNCTIONS) return SN_OK; // expanded to the terms that they sum
   to->driver_count = pair ? 2 : 1, to->count = from->count;
   for (int d = 0; d < to->driver_count; d++) {
     to->drivers[d] = sn_table_find_driver(ctx, t, nodes, d ? from->b : from->a, from->rest[d]);

@@ -16,7 +16,7 @@ static int find_name(const sn_skeleton *skeleton, int count, const char *name) {
   return j < count ? j : -1;
 }
 
-// The joints' rest transforms as the file has them: their axes may be others than in training, their places may not.
+// Takes the joints' rest transforms from the file: their axes may differ from training, their positions may not.
 static sn_status place_joints(sn_context *ctx, const sn_gltf *base, double diagonal, int count, sn_skeleton *ours) {
   sn_skeleton theirs;
   sn_status status = sn_gltf_skeleton(ctx, base, &theirs, NULL);
@@ -87,7 +87,7 @@ static sn_status make_skeleton(sn_context *ctx, const sn_rt_model *model, const 
 
 // ---- drivers --------------------------------------------------------------------------------
 
-// What stands between nodes: the parent joint of every joint in the file, and the rotation from it to the node's parent.
+// Per joint of the file: its parent joint, and the rotation from that to the node's parent.
 struct sn_table_nodes {
   gltf_rig rig;
   const sn_rt_reference *references;

@@ -42,14 +42,14 @@ double sn_affine_to_trs(sn_affine a, sn_vec3 *t, sn_quat *r, sn_vec3 *s) {
   sn_mat3 linear = sn_affine_linear(a), rotation, stretch;
   sn_mat3_polar(linear, &rotation, &stretch);
   *t = sn_affine_translation(a);
-  // A = R diag(s) has orthogonal columns; a mirrored one takes its sign into the last axis.
+  // A = R diag(s) has orthogonal columns; the last axis takes the sign of a mirrored A.
   double length[3];
   for (int c = 0; c < 3; c++) length[c] = sn_vec3_length(sn_mat3_column(linear, c));
   *s = (sn_vec3){stretch.m[0][0], stretch.m[1][1], stretch.m[2][2]};
   double norm = sn_mat3_norm(linear);
   double shear = sn_mat3_norm(sn_mat3_sub(linear, sn_mat3_mul(rotation, sn_mat3_diagonal(s->x, s->y, s->z))));
   if (shear > 1e-9 * norm) {
-    // The polar factor is not diagonal: try the columns' own directions (right for mirrored and flattened TRS).
+    // The polar factor is not diagonal: try the directions of the columns (right for mirrored and flattened TRS).
     sn_vec3 x = sn_vec3_normalize(sn_mat3_column(linear, 0), sn_vec3_make(1, 0, 0));
     sn_vec3 y = sn_mat3_column(linear, 1);
     y = sn_vec3_normalize(sn_vec3_mad(y, x, -sn_vec3_dot(x, y)), sn_vec3_perpendicular(x));

@@ -63,7 +63,7 @@ double sn_mat3_norm(sn_mat3 a) {
 
 bool sn_mat3_invert(sn_mat3 a, sn_mat3 *out) {
   *out = (sn_mat3){0};
-  // Columns scaled by powers of two to entries near 1: nothing overflows, and the determinant alone tells how near to
+  // Scales columns by powers of two to entries near 1: nothing overflows, and the determinant measures how close to
   // singular their directions are.
   int exponent[3];
   for (int c = 0; c < 3; c++) {

@@ -77,7 +77,7 @@ sn_vec3 sn_rotation_log(sn_mat3 r) {
 
 sn_vec3 sn_rotation_unwrap(sn_vec3 r, sn_vec3 reference) {
   double angle = sn_vec3_length(r), distance = sn_vec3_length(reference);
-  // At the identity (whole cycles) every axis serves: take the cycles along the reference.
+  // At the identity (multiples of 2 pi) any axis is valid: use that of the reference.
   if (fabs(remainder(angle, 2 * SN_PI)) < 1e-12)
     return distance > 0 ? sn_vec3_scale(reference, 2 * SN_PI * round(distance / (2 * SN_PI)) / distance) : reference;
   sn_vec3 axis = sn_vec3_scale(r, 1 / angle);

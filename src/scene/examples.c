@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Sets of examples: whether their parts fit together, notes, freeing.
+// Examples: consistency checks, notes, vertex orders, freeing.
 #include "sinew/scene.h"
 
 #include <math.h>
@@ -12,7 +12,7 @@ void sn_torques_free(sn_torques *torques) {
   *torques = (sn_torques){0};
 }
 
-// How many frames there are: of the meshes, or of the poses where there are no meshes (what `eval` is given).
+// Number of frames: of the meshes, or of the poses if there are no meshes (input of `eval`).
 static int frame_count(const sn_examples *examples) {
   return examples->frames.frame_count > 0 ? examples->frames.frame_count : examples->poses.frame_count;
 }
@@ -24,7 +24,7 @@ static sn_status check_size(sn_context *ctx, const sn_examples *examples, const 
                  frames, joint_count, frame_count(examples), examples->skeleton.joint_count);
 }
 
-// Models keep numbers as floats.
+// Models store numbers as floats: values must be in their range.
 static sn_status check_number(sn_context *ctx, double value, int f, const char *kind, const char *name,
                               const char *what) {
   if (fabs(value) <= 1e30) return SN_OK;

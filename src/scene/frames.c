@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Frames: vertices over time, perhaps larger than memory.
+// Frames: vertices over time, possibly larger than memory.
 #include "sinew/scene.h"
 
 #include <math.h>
@@ -25,7 +25,7 @@ float (*sn_frame_mutable(sn_frames *frames, int f))[3] { return (float(*)[3])(ui
 
 bool sn_frame_is_finite(const sn_frames *frames, int f) {
   const float(*positions)[3] = sn_frame(frames, f);
-  // x - x is 0 for a finite x and not otherwise; one test per frame instead of three per vertex.
+  // x - x is 0 for finite x only: one test per frame instead of three per vertex.
   float sum = 0;
   for (int i = 0; i < frames->vertex_count; i++) {
     sum +=
@@ -47,7 +47,7 @@ sn_status sn_frames_check(sn_context *ctx, const sn_frames *frames) {
 }
 
 sn_status sn_frames_check_file(sn_context *ctx, const char *path, const sn_frames *frames) {
-  bool parts = frames->file.map && ctx->team; // each process looks at its part
+  bool parts = frames->file.map && ctx->team; // each process checks its part
   int first = parts ? (int)sn_team_first(ctx, frames->frame_count, sn_team_rank(ctx)) : 0;
   int last = parts ? (int)sn_team_first(ctx, frames->frame_count, sn_team_rank(ctx) + 1) : frames->frame_count;
   for (int f = first; f < last && !frames->finite; f++) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Which joint of one skeleton is which of another: by name, by what common programs call the parts of a human body, or by a
-// list of pairs.
+// Maps the joints of one skeleton to another: by name, by the naming conventions of common programs for human bodies, or by a list
+// of pairs.
 #include "sinew/scene.h"
 
 #include <string.h>
@@ -8,7 +8,7 @@
 
 enum { table_count = 5 };
 
-// Names as Mixamo, Unreal, Rigify, VRM and VRoid have them; # stands for the side. A skeleton uses one column.
+// Names of Mixamo, Unreal, Rigify, VRM and VRoid; # is the side. A skeleton uses one column.
 static const char *const sides[table_count][2] = {
   {"Left", "Right"}, {"l", "r"}, {"L", "R"}, {"left", "right"}, {"L", "R"}};
 static const char *const table[][table_count] = {
@@ -44,7 +44,7 @@ static const char *const table[][table_count] = {
 };
 enum { row_count = sizeof table / sizeof *table };
 
-// Without what a program or a scene puts in front: "mixamorig:", "DEF-".
+// The name without prefixes of programs or scenes: "mixamorig:", "DEF-".
 static const char *bare_name(const char *name) {
   const char *colon = strrchr(name, ':');
   if (colon) name = colon + 1;
@@ -60,7 +60,7 @@ static bool is_named(const char *name, const char *pattern, const char *side) {
          strcasecmp(name + before + length, mark + 1) == 0;
 }
 
-// What part of a body the name is in one column: a number, or -1.
+// Index of the body part with this name in one column, or -1.
 static int part_of(const char *name, int column) {
   name = bare_name(name);
   for (int row = 0; row < row_count; row++)
@@ -80,7 +80,7 @@ static int best_column(const sn_skeleton *skeleton) {
   return best;
 }
 
-// The next name on a line, up to `end`; its length, or `room` where it is too long.
+// The next name on a line, up to `end`; returns its length, or `room` if it is too long.
 static size_t take_name(const char **p, const char *end, char *out, size_t room) {
   static const char separators[] = " \t,";
   while (*p < end && strchr(separators, **p)) ++*p;
@@ -91,7 +91,7 @@ static size_t take_name(const char **p, const char *end, char *out, size_t room)
   return size;
 }
 
-// The partner that the list of pairs names, -1 for none: "ours theirs" on every line, # begins a comment.
+// Sets the partners of a list of pairs: "ours theirs" on every line, # begins a comment.
 static sn_status listed(sn_context *ctx, const char *map_name, const char *map, const sn_skeleton *ours,
                         const sn_skeleton *theirs, int *partners) {
   int line = 1;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// --keys: which frames are for training.
+// --keys: the training frames.
 #include "sinew/scene.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-// A non-negative whole number at *text; moves *text behind it. -1 where there is none.
+// A non-negative integer at *text; advances *text past it. -1 if there is none.
 static long read_number(const char **text) {
   if (**text < '0' || **text > '9') return -1;
   char *end;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The mirror image of every frame as one more example: vertices by mirrored rest positions, joints and values by the names of
-// sides.
+// Adds the mirror image of every frame: pairs vertices by mirrored rest positions, joints and values by left and right in their
+// names.
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 
 #include "sinew/scene.h"
 
-// How far a vertex may be from the mirror image of another, and a joint, in parts of the diagonal.
+// Maximum distance of a vertex, and of a joint, from the mirror image of its partner, relative to the diagonal.
 static const double vertex_tolerance = 1e-3, joint_tolerance = 0.01;
 
 // ---- names -------------------------------------------------------------------------------------------------------------
@@ -17,12 +17,12 @@ static const char *const words[][2] = {{"Left", "Right"}, {"left", "right"}, {"L
 
 static bool is_break(char c) { return c == '\0' || c == '.' || c == '_' || c == '-' || c == ' ' || c == ':'; }
 
-// `size` bytes of `name` from `at` on become `text`.
+// Replaces `size` bytes of `name` from `at` on by `text`.
 static bool put(const char *name, size_t at, size_t size, const char *text, char *out, size_t room) {
   return (size_t)snprintf(out, room, "%.*s%s%s", (int)at, name, text, name + at + size) < room;
 }
 
-// "arm.R" of "arm.L", "RightArm" of "LeftArm"; false for a name without a side.
+// "arm.R" for "arm.L", "RightArm" for "LeftArm"; false for a name without a side.
 static bool other_side(const char *name, char *out, size_t room) {
   for (size_t w = 0; w < sizeof words / sizeof *words; w++)
     for (int s = 0; s < 2; s++) {
@@ -163,7 +163,7 @@ static sn_status mirror_poses(sn_context *ctx, const mirror *m, sn_poses *poses)
   return SN_OK;
 }
 
-// Rows of `width` numbers, each again with its columns' partners.
+// Appends a mirrored copy of every row of `width` numbers: columns are exchanged with their partners.
 static double *mirror_rows(sn_context *ctx, sn_arena *memory, const double *rows, int count, int width,
                            const int *partners) {
   double *both = SN_NEW(ctx, memory, double, 2 * (size_t)count * (size_t)width);

@@ -22,7 +22,7 @@ static int widest_axis(const kd_tree *tree, int begin, int end) {
   return x >= y && x >= z ? 0 : y >= z ? 1 : 2;
 }
 
-// Partitions [begin, end) so that `middle` is where sorting by `axis` would put it (Hoare's selection).
+// Quickselect by `axis`: puts the element of rank `middle` of [begin, end) in its place.
 static void select_middle(const kd_tree *tree, int begin, int end, int middle, int axis) {
   int *order = tree->order;
   while (end - begin > 1) {

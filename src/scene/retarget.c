@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Motion of one skeleton on another: every joint rotates from its bind pose as its partner does, whatever the local
-// axes of the two and whichever way they face; lengths stay those of the skeleton that is moved.
+// Retargeting: every joint gets the rotation from the bind pose of its partner, in world space, independent of local axes and of
+// the directions that the characters face. Bone lengths are kept.
 #include "sinew/scene.h"
 
 #include <math.h>
@@ -31,12 +31,12 @@ bool sn_skeletons_alike(const sn_skeleton *a, const sn_skeleton *b) {
 typedef struct fitting {
   const sn_skeleton *ours, *theirs;
   const int *partners;
-  double scale; // of their translations to ours
-  sn_mat3 axes; // quarter turns from our rest pose to theirs, where the characters face different ways
+  double scale; // from their translations to ours
+  sn_mat3 axes; // rotation by multiples of 90 degrees from our rest pose to theirs
 } fitting;
 
 static sn_status fit(sn_context *ctx, fitting *f) {
-  static const double clearly = 1.01; // straight chains fit as well when turned about themselves
+  static const double clearly = 1.01; // a rotation must fit clearly better: straight chains fit at any twist
   const sn_skeleton *ours = f->ours, *theirs = f->theirs;
   sn_arena scratch = sn_arena_new(ctx);
   sn_vec3 *x = SN_NEW(ctx, &scratch, sn_vec3, ours->joint_count),
@@ -75,7 +75,7 @@ static void retarget_pose(const fitting *fit, const sn_affine *pose, sn_affine *
     }
     if (p >= 0) {
       at = sn_affine_apply(out[p], rest);
-    } else if (k >= 0) { // a root goes where its partner goes, in proportion
+    } else if (k >= 0) { // scaled translation of the partner root
       sn_vec3 from = place(fit->theirs, k), to = sn_affine_apply(pose[k], from);
       at = sn_vec3_mad(rest, sn_mat3_apply(back, sn_vec3_sub(to, from)), fit->scale);
     }

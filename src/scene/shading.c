@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
-// Normals as the rest file has them: its smoothing groups and its own normals, carried along by the surface.
+// Smoothing groups and normals of the rest file, transferred to deformed positions.
 #include "sinew/scene.h"
 
 #include <math.h>
 #include <string.h>
 
-// File normals at one place that are nearer than this belong to one smoothing group: exporters round them to bytes.
+// File normals at the same position closer than this are one smoothing group: exporters round them to bytes.
 static const double same_group = 1 - 1e-3; // cosine of 2.6 degrees
 
 static int vertex_of(const sn_examples *e, int s) { return e->source ? e->source[s] : s; }
 
-// A unit vector at right angles to r, from p towards `to`; false where there is none.
+// The unit vector perpendicular to r, from p towards `to`; false if it is undefined.
 static bool direction(sn_vec3 r, sn_vec3 p, sn_vec3 to, sn_vec3 *out) {
   sn_vec3 edge = sn_vec3_sub(to, p), flat = sn_vec3_mad(edge, r, -sn_vec3_dot(edge, r));
   double length = sn_vec3_length(flat);
@@ -20,7 +20,7 @@ static bool direction(sn_vec3 r, sn_vec3 p, sn_vec3 to, sn_vec3 *out) {
 
 // ---- groups ----------------------------------------------------------------------------------------------------------
 
-// The first file vertex at the same place with the same normal; `next` links those that are first in their group.
+// The first file vertex at the same position with the same normal; `next` links the first vertices of groups.
 static int find_group(const float (*normals)[3], const int *next, int first, int s) {
   for (int k = first; k >= 0; k = next[k]) {
     if (!normals) return k;
@@ -96,7 +96,7 @@ void sn_examples_normals(const sn_examples *e, const float (*positions)[3], floa
   }
   memset(out, 0, (size_t)e->source_count * sizeof *out);
   sn_mesh_sum_normals(&e->rest, positions, (const int(*)[3])e->source_triangles, e->shading.class_of, out);
-  for (int s = e->source_count - 1; s >= 0; s--) { // the sum of a group is with its first vertex: that one comes last
+  for (int s = e->source_count - 1; s >= 0; s--) { // backwards: the first vertex of a group holds its sum
     sn_vec3 r = sn_vec3_normalize(sn_vec3_from(out[e->shading.class_of[s]]), sn_vec3_make(0, 0, 1));
     sn_vec3_store(e->shading.own ? bend(e, positions, s, r) : r, out[s]);
   }

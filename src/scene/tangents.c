@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
-// Tangents from texture coordinates: those of the triangles around a vertex, in the plane at right angles to its normal, by the
-// angles they have there. As MikkTSpace has them (Mikkelsen 2008), which normal maps are made for: vertices that differ in place,
-// normal, texture coordinates or handedness have tangents of their own.
+// Tangents from texture coordinates, as in MikkTSpace (Mikkelsen 2008), for which normal maps are baked: the angle-weighted sum of
+// the triangles' tangents, projected to the plane of the normal. Vertices that differ in position, normal, texture coordinates or
+// handedness have separate tangents.
 #include "sinew/scene.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-// What vertices that share a tangent have in common.
+// Vertices with equal keys have one tangent.
 typedef struct tangent_key {
   float place[3], normal[3], uv[2];
   int left; // handed
@@ -22,7 +22,7 @@ static int compare_keys(const void *a, const void *b) {
   return order ? order : (x->vertex > y->vertex) - (x->vertex < y->vertex);
 }
 
-// A triangle's tangent, not of unit length, and whether its texture is mirrored; false where the texture has no area.
+// A triangle's tangent, not normalised, and whether its texture is mirrored; false if its texture coordinates have no area.
 static bool triangle_tangent(const sn_mesh *mesh, const float (*uvs)[2], int t, sn_vec3 *tangent, bool *left) {
   const int *v = mesh->triangles[t];
   const float(*uv)[2] = uvs + 3 * (size_t)t;
@@ -40,7 +40,7 @@ static sn_vec3 in_plane(sn_vec3 v, sn_vec3 n) {
   return sn_vec3_normalize(sn_vec3_mad(v, n, -sn_vec3_dot(v, n)), sn_vec3_make(0, 0, 0));
 }
 
-// The angle of corner c of triangle t in the plane at right angles to n.
+// The angle of corner c of triangle t, projected to the plane of normal n.
 static double corner_angle(const sn_mesh *mesh, int t, int c, sn_vec3 n) {
   const int *v = mesh->triangles[t];
   sn_vec3 p = sn_vec3_from(mesh->positions[v[c]]);
@@ -53,9 +53,9 @@ static double corner_angle(const sn_mesh *mesh, int t, int c, sn_vec3 n) {
 typedef struct tangent_job {
   const sn_mesh *mesh;
   const float (*normals)[3], (*uvs)[2];
-  double (*hands)[2]; // of every vertex: its angles right- and left-handed
+  double (*hands)[2]; // per vertex: sums of right- and left-handed angles
   tangent_key *keys;
-  int *class_of; // the first vertex of those that share a tangent
+  int *class_of; // the first vertex with the same tangent
   sn_vec3 *sums; // of the classes
 } tangent_job;
 
@@ -87,7 +87,7 @@ static void find_classes(tangent_job *j) {
   int count = j->mesh->vertex_count;
   for (int i = 0; i < count; i++) {
     tangent_key *k = j->keys + i;
-    for (int c = 0; c < 3; c++) // zeros of either sign are one
+    for (int c = 0; c < 3; c++) // -0 becomes 0
       k->place[c] = j->mesh->positions[i][c] + 0.0f, k->normal[c] = j->normals[i][c] + 0.0f;
     k->left = j->hands[i][1] > j->hands[i][0], k->vertex = i;
   }
@@ -99,16 +99,16 @@ static void find_classes(tangent_job *j) {
   }
 }
 
-// Where the texture says nothing: any direction at right angles to the normal.
+// An arbitrary tangent perpendicular to the normal, for vertices without usable texture coordinates.
 static sn_vec3 any_tangent(sn_vec3 n) {
   sn_vec3 axis = fabs(n.x) < 0.7 ? sn_vec3_make(1, 0, 0) : sn_vec3_make(0, 1, 0);
   return sn_vec3_normalize(in_plane(axis, n), sn_vec3_make(1, 0, 0));
 }
 
-// A unit tangent this close to the normal (1.1 degrees) has no direction at right angles to it that could be meant.
+// Minimum length of a unit tangent's projection to the plane of the normal (1.1 degrees): shorter ones are ignored.
 static const double least_along = 0.02;
 
-// What a file says of its tangents counts, where it is a direction along the surface.
+// The file's tangents override computed ones, unless they are (nearly) parallel to the normal.
 static void take_given(int count, const float (*normals)[3], const float (*given)[4], float (*out)[4]) {
   for (int i = 0; i < count; i++) {
     sn_vec3 n = sn_vec3_from(normals[i]), t = sn_vec3_from(given[i]);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Edges, 1-rings, triangle lists, components and boundary of any heap of triangles.
+// Edges, 1-rings, triangle lists, components and boundary of a triangle soup.
 #include "sinew/scene.h"
 
 #include <stdlib.h>
@@ -36,8 +36,8 @@ static void rewind_rows(int *start, int n) {
 
 static void append(const sn_topology *t, int of, int at) { t->ring[t->ring_start[of]++] = at; }
 
-// A row of neighbours for every vertex, each as often as triangles meet at the edge. A triangle that names a vertex twice has no
-// edges: its neighbours meet directly.
+// A row of neighbours for every vertex, each repeated once per triangle at the edge. Degenerate triangles (a vertex twice) are
+// skipped.
 static void fill_rows(const sn_topology *t, const sn_mesh *mesh) {
   for (int fill = 0; fill < 2; fill++) {
     for (int k = 0; k < mesh->triangle_count; k++) {
@@ -54,7 +54,7 @@ static void fill_rows(const sn_topology *t, const sn_mesh *mesh) {
   rewind_rows(t->ring_start, t->vertex_count);
 }
 
-// Rows become ascending rings; every neighbour with a higher number is an edge.
+// Sorts rows to ascending rings without repetitions; every neighbour with a higher index is an edge.
 static void build_edges(sn_topology *t) {
   int begin = 0, kept = 0;
   for (int i = 0; i < t->vertex_count; i++) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Vertices that an exporter split at seams become one again; what only meets in the rest pose stays apart.
+// Welds vertices that an exporter split at seams, but not vertices that only touch in the rest pose.
 #include "sinew/scene.h"
 
 #include <string.h>
@@ -18,7 +18,7 @@ static bool same_row(const sn_skin *skin, int a, int b) {
          memcmp(skin->weights + (size_t)a * k, skin->weights + (size_t)b * k, k * sizeof *skin->weights) == 0;
 }
 
-// Whether two vertices are at one place in every frame, but for the last digits of a float.
+// Whether two vertices have the same position in every frame, up to rounding.
 static bool same_motion(const sn_frames *frames, double limit, int a, int b) {
   for (int f = 0; frames && f < frames->frame_count; f++) {
     const float(*p)[3] = sn_frame(frames, f);
@@ -29,7 +29,7 @@ static bool same_motion(const sn_frames *frames, double limit, int a, int b) {
 
 int *sn_mesh_weld(sn_context *ctx, const sn_mesh *mesh, const sn_skin *weights, const sn_frames *frames,
                   sn_arena *memory, int *welded_count) {
-  enum { most_tries = 256 }; // so many others at the same place that move otherwise, and a vertex stays alone
+  enum { most_tries = 256 }; // maximum comparisons with vertices at the same position that move differently
   size_t n = (size_t)mesh->vertex_count, slots = 16;
   while (slots < 2 * n) slots *= 2;
   sn_arena scratch = sn_arena_new(ctx);

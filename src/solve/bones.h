@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Affine bones for given weights, by least squares: one matrix for all targets, four unknowns per bone (its linear part and
-// its translation) and target.
+// Least-squares affine bones for given weights: one normal matrix for all targets; four unknowns (linear part and translation)
+// per bone and target.
 #ifndef SINEW_SOLVE_BONES_H
 #define SINEW_SOLVE_BONES_H
 
@@ -9,7 +9,7 @@
 typedef struct sn_bone_system {
   int bones, columns;
   double *a;     // 4 bones squared: the normal matrix
-  double *right; // 4 bones rows of `columns` targets; the solution takes their place
+  double *right; // 4 bones rows of `columns` targets; replaced by the solution
 } sn_bone_system;
 
 sn_status sn_bone_system_new(sn_context *ctx, sn_arena *memory, int bones, int columns, sn_bone_system *out);
@@ -26,8 +26,8 @@ void sn_bone_system_add(const sn_bone_system *s, const sn_bone_row *row);
 // The row's three targets from `column` on: right += weight u y^T.
 void sn_bone_system_target(const sn_bone_system *s, const sn_bone_row *row, int column, const double y[3]);
 
-// The ridges decide what the equations leave open; relative to the mean of the diagonal over linear parts and over
-// translations.
+// The ridges determine what the equations leave undetermined; relative to the mean of the diagonal over linear parts and
+// over translations.
 sn_status sn_bone_system_solve(sn_context *ctx, const sn_bone_system *s, double linear, double translation);
 
 #endif

@@ -15,7 +15,7 @@ typedef struct sn_cholesky {
   void *symbolic, *numeric; // of CXSparse
 } sn_cholesky;
 
-// Factors the symmetric positive definite matrix with these entries. SN_NOT_CONVERGED where it is not definite.
+// Factors the symmetric positive definite matrix with these entries. SN_NOT_CONVERGED if it is not definite.
 sn_status sn_cholesky_factor(sn_context *ctx, int n, const sn_triplet *entries, int64_t count, sn_cholesky *out);
 // x <- A^-1 x; `work` has n numbers. May be called from several threads at once.
 void sn_cholesky_solve(const sn_cholesky *factor, double *x, double *work);

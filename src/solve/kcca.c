@@ -63,7 +63,7 @@ static bool small_eigen(int m, small_matrix a, double values[SN_KCCA_OUTPUTS]) {
                             8 * SN_KCCA_OUTPUTS) == 0;
 }
 
-// (X^T X + floor I)^(-1/2), m x m. Directions that a zero floor leaves without variance get 0.
+// (X^T X + floor I)^(-1/2), m x m. With floor 0, directions without variance get 0.
 static bool inverse_root(const double *gram, int m, int stride, double floor, small_matrix out) {
   small_matrix a;
   double values[SN_KCCA_OUTPUTS];
@@ -80,7 +80,7 @@ static bool inverse_root(const double *gram, int m, int stride, double floor, sm
 }
 
 // The singular values and right-hand vectors of T = diag(sqrt(lambda / (lambda + ridge))) Q^T X root come from T^T T
-// (m x m). Correlations below 1e-4 are rounding errors where a floor of 1e-6 of the variance holds directions without any.
+// (m x m). Correlations below 1e-4 are dropped as rounding errors of directions with no variance but the floor.
 void sn_kcca_solve(const sn_kcca_basis *basis, const sn_kcca_outputs *x, double ridge, int most, sn_kcca *out) {
   int m = x->m, stride = x->stride;
   const double *y = x->y;

@@ -10,7 +10,7 @@
 
 #include "sinew/base.h"
 
-enum { SN_KCCA_OUTPUTS = 13 }; // most columns of X
+enum { SN_KCCA_OUTPUTS = 13 }; // maximum columns of X
 
 // The centred kernel matrix. One basis serves any number of outputs.
 typedef struct sn_kcca_basis {
@@ -20,7 +20,7 @@ typedef struct sn_kcca_basis {
   double *mean;    // frames: K0 1 / P, with K0 the matrix before centring
 } sn_kcca_basis;
 
-// `kernel` is P x P, symmetric, not centred. Fails where the eigenvalues do not converge.
+// `kernel` is P x P, symmetric, not centred. Fails if the eigenvalues do not converge.
 sn_status sn_kcca_basis_make(sn_context *ctx, sn_arena *memory, int frames, const double *kernel, sn_kcca_basis *out);
 
 // out = Q^T x: rank rows of `columns`, from the frames' rows of x.
@@ -42,7 +42,7 @@ typedef struct sn_kcca_outputs {
   double floor;
 } sn_kcca_outputs;
 
-// The first `most` components (as many as there are). Directions without correlation are dropped.
+// At most the first `most` components. Directions without correlation are dropped.
 void sn_kcca_solve(const sn_kcca_basis *basis, const sn_kcca_outputs *x, double ridge, int most, sn_kcca *out);
 
 #endif

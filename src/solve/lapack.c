@@ -10,7 +10,7 @@
 #include <lapacke.h>
 
 static pthread_mutex_t scope_mutex = PTHREAD_MUTEX_INITIALIZER;
-static int scopes, threads_before; // how many are inside; what the program had before the first
+static int scopes, threads_before; // open scopes; OpenBLAS's thread count before the first
 
 int sn_blas_enter(void) {
   pthread_mutex_lock(&scope_mutex);
@@ -44,7 +44,7 @@ sn_status sn_lapack_room(sn_context *ctx) {
   return SN_OK;
 }
 
-// What a routine of LAPACK says, where it had its memory.
+// Converts LAPACK's info to a status; frees the scratch memory.
 static sn_status finish(const sn_context *ctx, sn_arena *scratch, bool has_memory, lapack_int info) {
   sn_arena_free(scratch);
   return !has_memory ? ctx->error.status : info == 0 ? SN_OK : SN_NOT_CONVERGED;
@@ -59,7 +59,7 @@ static void transpose_square(int n, double *a) {
     }
 }
 
-// The columns of `from` (rows x columns) one after the other.
+// `from` (rows x columns) in column-major order.
 static void transpose(int rows, int columns, const double *from, double *to) {
   for (size_t r = 0; r < (size_t)rows; r++)
     for (size_t c = 0; c < (size_t)columns; c++) to[c * (size_t)rows + r] = from[r * (size_t)columns + c];
@@ -83,8 +83,7 @@ sn_status sn_lapack_posv(sn_context *ctx, char uplo, int n, int columns, double 
 sn_status sn_lapack_potrf(sn_context *ctx, int n, double *a) {
   (void)ctx;
   if (!all_finite(a, (size_t)n * (size_t)n)) return SN_NOT_CONVERGED;
-  return LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'U', n, a, n) == 0 ? SN_OK
-                                                                  : SN_NOT_CONVERGED; // its upper is our lower
+  return LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'U', n, a, n) == 0 ? SN_OK : SN_NOT_CONVERGED; // row-major: lower
 }
 
 sn_status sn_lapack_syev(sn_context *ctx, char uplo, int n, double *a, double *values) {

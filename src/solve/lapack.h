@@ -1,28 +1,27 @@
 // SPDX-License-Identifier: MIT
-// LAPACK on row-major matrices, with our own memory: LAPACKE's allocates, and what it says of memory reads like numerics.
+// LAPACK on row-major matrices, with memory of the context: LAPACKE allocates by itself and reports failures like numerical ones.
 //
-// All return SN_OK, SN_NO_MEMORY (told in ctx->error), or SN_NOT_CONVERGED, for which the caller has the words.
+// All return SN_OK, SN_NO_MEMORY (with ctx->error set), or SN_NOT_CONVERGED, for which the caller writes the message.
 #ifndef SINEW_SOLVE_LAPACK_H
 #define SINEW_SOLVE_LAPACK_H
 
 #include "sinew/base.h"
 
-// OpenBLAS on the thread that calls it, until the function that says this ends: our loops have the threads, and sums do not
-// depend on their number. The program's own setting is back afterwards. Debian's serial variant has no locks and must not be used
-// instead.
+// Restricts OpenBLAS to the calling thread until the enclosing function returns: our loops are parallel, and sums must not depend
+// on the number of threads. Restores the program's setting afterwards. Debian's serial variant has no locks: do not use it.
 #define SN_BLAS_SCOPE __attribute__((cleanup(sn_blas_leave))) int blas_scope = sn_blas_enter()
 int sn_blas_enter(void);
 void sn_blas_leave(const int *scope);
 
-// OpenBLAS waits for ever where it cannot have its buffers, one for every thread: whether there is room for them. To be asked
-// before work begins.
+// OpenBLAS hangs if it cannot allocate its buffers, one per thread: checks that there is memory for them. Call before work
+// begins.
 sn_status sn_lapack_room(sn_context *ctx);
 
 // b <- a^-1 b for a symmetric positive definite a (n x n, of which the triangle `uplo` is used, and overwritten); b has n
 // rows of `columns`.
 sn_status sn_lapack_posv(sn_context *ctx, char uplo, int n, int columns, double *a, double *b);
 
-// a <- L, lower, with L L^T = a (n x n, symmetric positive definite); what lies above the diagonal is not touched.
+// a <- L, lower, with L L^T = a (n x n, symmetric positive definite); the upper triangle is not changed.
 sn_status sn_lapack_potrf(sn_context *ctx, int n, double *a);
 
 // Eigenvalues, ascending, of the symmetric a (n x n, its triangle `uplo`), and its eigenvectors as the columns of a.

@@ -8,10 +8,10 @@
 #include "solve/lapack.h"
 #include "solve/solve.h"
 
-// Systems worse than this are refused: the mix would be made of rounding errors.
+// Systems with a smaller reciprocal condition number are rejected: the mix would be dominated by rounding errors.
 static const double least_rcond = 1e-10;
 
-// Directions in which the centres spread less than this part of the most get no slope: it would be made of noise.
+// Directions in which the centres spread less than this fraction of the largest spread get no slope: it would fit noise.
 static const double least_spread = 0.05;
 
 // ---- kernels ---------------------------------------------------------------------------------------------------------
@@ -64,8 +64,8 @@ void sn_rbf_cardinal(const sn_rbf *rbf, const double *x, double *terms, double *
 
 // ---- solving --------------------------------------------------------------------------------------------------------------
 
-// Columns of [1, x] at the centres, made orthonormal: basis (count * rank), and the way back to coefficients of 1 and x,
-// back (rank * (1 + dims)). Directions in which the centres do not spread are left out.
+// Orthonormalised columns of [1, x] at the centres: basis (count * rank), and the map to coefficients of 1 and x, back
+// (rank * (1 + dims)). Directions in which the centres do not spread are dropped.
 typedef struct plane {
   int rank;
   double *basis, *back;
@@ -108,7 +108,7 @@ static sn_status make_plane(sn_context *ctx, sn_arena *memory, const sn_rbf *rbf
   return SN_OK;
 }
 
-// In place; SN_NOT_CONVERGED where the matrix is close to singular. Symmetric positive definite ones by Cholesky.
+// In place; SN_NOT_CONVERGED if the matrix is nearly singular. `definite`: by Cholesky.
 static sn_status invert(sn_context *ctx, int n, double *a, bool definite) {
   double rcond;
   sn_status status = sn_lapack_invert(ctx, definite, n, a, &rcond);
@@ -228,7 +228,7 @@ void sn_rbf_free(sn_rbf *rbf) {
 
 // ---- leave one out ---------------------------------------------------------------------------------------------------------
 
-// Error at centre k where the prediction is sum_b s_b f_b over the other centres: (f_k - s f)^2 = r^T gram r.
+// Squared error at centre k of the prediction sum_b s_b f_b from the other centres: (f_k - s f)^2 = r^T gram r.
 static double squared_error(int n, int k, const double *prediction, const double *gram) {
   double sum = 0;
   for (int a = 0; a < n; a++)
@@ -311,10 +311,10 @@ double sn_rbf_amplification(const sn_rbf *rbf) {
   return largest;
 }
 
-// Shepard's method with a higher power is the nearest neighbour.
+// With a higher power, Shepard's method is nearest-neighbour interpolation.
 static const double most_power = 16;
 
-// Widths are tried from this part of the first ones on, in steps of a fifth, up to 24 times them.
+// Widths tried: first_factor times the initial ones, then each next_factor times the last, up to 24 times the initial ones.
 static const double first_factor = 0.3, next_factor = 1.2;
 
 sn_status sn_rbf_choose_widths(sn_context *ctx, const sn_rbf *problem, const double *gram, double most_amplified,

@@ -28,8 +28,8 @@ static void leave(passive_set *p, int r) {
   for (; r < p->count; r++) p->index[r] = p->index[r + 1];
 }
 
-// Minimiser over {sum z = 1} of the passive entries, whatever their signs: z_0 = 1 - sum of the others, and
-// (a_rc - a_r0 - a_0c + a_00) z_c = b_r - b_0 - a_r0 + a_00. A ridge of 1e-11 of the diagonal decides singular cases.
+// Minimiser over {sum z = 1} of the passive entries, of any sign: z_0 = 1 - sum of the others, and
+// (a_rc - a_r0 - a_0c + a_00) z_c = b_r - b_0 - a_r0 + a_00. A ridge of 1e-11 of the diagonal regularises singular cases.
 static void solve_equality(const sn_simplex *q, const passive_set *p, factor *f, double *z) {
   int m = p->count - 1, first = p->index[0];
   const double *base = q->a[first];
@@ -61,7 +61,7 @@ static void solve_equality(const sn_simplex *q, const passive_set *p, factor *f,
   z[0] = others;
 }
 
-// Minimises over the entries of `p` alone: steps to the boundary drop entries until all are positive.
+// Minimises over the entries of `p` only: steps to the boundary drop entries until all are positive.
 static void solve_passive(sn_simplex *q, passive_set *p, factor *f) {
   double z[SN_SIMPLEX_MAX];
   while (p->count > 1) {
@@ -87,7 +87,7 @@ static void solve_passive(sn_simplex *q, passive_set *p, factor *f) {
   if (p->count == 1) q->w[p->index[0]] = 1;
 }
 
-// Half the descent that moving weight to entry j from the current mix would bring, per unit of weight.
+// Half the decrease of the energy per unit of weight moved from the current w to entry j.
 static void reduced_gradient(const sn_simplex *q, double *h) {
   double mean = 0;
   for (int j = 0; j < q->n; j++) {
@@ -126,7 +126,7 @@ void sn_simplex_solve(sn_simplex *q) {
   int best = -1;
   for (int step = 0; step < 4 * q->n + 4; step++) {
     solve_passive(q, &p, &f);
-    // An entry that falls out at once came in through rounding only.
+    // An entry that is dropped at once was added because of rounding only.
     if (best >= 0 && !(q->w[best] > 0)) banned[best] = true;
     reduced_gradient(q, h);
     best = -1;
@@ -182,8 +182,8 @@ static void drop_to(sn_simplex *q, passive_set *p, factor *f, int limit) {
   }
 }
 
-// Lets an absent entry in, drops the cheapest if there are too many, and keeps that if it is better. The entries with
-// the largest one-dimensional gains are tried first, `tries` at most. False where none helps.
+// Adds an absent entry, drops the cheapest if there are too many, and keeps the result if it is better. Entries with the
+// largest one-dimensional gains are tried first, at most `tries`. False if none helps.
 static bool exchange(sn_simplex *q, int limit, int tries, double least_gain) {
   double h[SN_SIMPLEX_MAX], gain[SN_SIMPLEX_MAX] = {0}, before[SN_SIMPLEX_MAX], energy = 0;
   reduced_gradient(q, h);

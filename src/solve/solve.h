@@ -12,7 +12,7 @@ static inline double sn_squared_distance(int dims, const double *a, const double
   return sum;
 }
 
-// Enters `item` among the `count` (at most `most`) items of least cost, in increasing order. Returns their number.
+// Inserts `item` into the sorted list of the `most` items of least cost. Returns the new count.
 static inline int sn_least_enter(int most, int count, double cost, int item, double *costs, int *items) {
   int at = count < most ? count++ : most;
   for (; at > 0 && cost < costs[at - 1]; at--)
@@ -40,15 +40,15 @@ double sn_simplex_energy(const sn_simplex *q);
 void sn_simplex_solve(sn_simplex *q);
 
 // The same among at most `limit` positive weights: solves, drops the weights that cost least while there are more than
-// `limit`, then tries exchanges with the entries left out. Never worse than a start that has at most `limit`.
+// `limit`, then tries exchanges with absent entries. Never worse than a start that has at most `limit`.
 void sn_simplex_solve_sparse(sn_simplex *q, int limit);
 
 // From a start with at most `limit` positive weights: solves on its support, then makes up to `exchanges` exchanges with
-// entries outside, each only if it lowers the energy. Entries that promise less than `least_gain` are not tried.
+// absent entries, each only if it lowers the energy. Entries with a predicted gain below `least_gain` are not tried.
 void sn_simplex_improve(sn_simplex *q, int limit, int exchanges, double least_gain);
 
-// Drops the entry that raises the energy least, the others adapted, as long as it rises by at most `price`:
-// the fewest entries at a price per entry.
+// Repeatedly drops the entry that raises the energy least (the others adapt), while the rise is at most `price`:
+// a penalty per entry.
 void sn_simplex_thin(sn_simplex *q, double price);
 
 // ---- small systems ---------------------------------------------------------------------------------------------------
@@ -61,13 +61,13 @@ void sn_spd_solve(int n, int stride, double *a, int columns, double *b);
 
 enum { SN_MOMENTS_MAX = 24 };
 
-// x^T a x - 2 b^T x + c: what n unknowns x leave of the squares of some rows. a: lower triangle.
+// x^T a x - 2 b^T x + c: residual sum of squares of some rows for n unknowns x. a: lower triangle.
 typedef struct sn_moments {
   double a[SN_MOMENTS_MAX][SN_MOMENTS_MAX], b[SN_MOMENTS_MAX], c;
   int rows;
 } sn_moments;
 
-void sn_moments_row(sn_moments *m, int n, const double *row, double y); // one more: row . x should be y
+void sn_moments_row(sn_moments *m, int n, const double *row, double y); // adds the equation row . x = y
 void sn_moments_add(sn_moments *to, int n, const sn_moments *m);
 void sn_moments_solve(const sn_moments *m, int n, double ridge, double *x); // 0 for a ridge of INFINITY
 double sn_moments_left(const sn_moments *m, int n, const double *x);

@@ -85,7 +85,7 @@ static void corrections_are_bounded(void **state) {
       for (size_t i = 0; i < n; i++) {
         double d = distance(a[i], b[i]);
         if (k < 60) farthest[i] = fmax(farthest[i], d), most = fmax(most, d);
-        // As far as any vertex in training, or twice as far as itself; and what is rounded.
+        // As far as any vertex in training, or three times as far as itself; and what is rounded.
         if (k >= 60) assert_below(d, fmax(3.1 * farthest[i], 1.05 * most));
       }
       free(a), free(b);

@@ -159,7 +159,7 @@ sn_status sn_inputs_sculpt(sn_context *ctx, const sn_inputs *in, sn_examples *ex
   if (in->poses.count > 0) status = sn_examples_sculpt(ctx, &in->load, in->poses.texts, in->poses.count, examples);
   if (status != SN_OK || examples->frames.frame_count > 0) return status;
   return sn_fail(ctx, SN_BAD_INPUT,
-                 "example frames are needed: `frames` FILE; only method lbs:weights=given works without");
+                 "example frames are needed: `frames` FILE; lbs, dqs, cor with weights=given need none");
 }
 
 sn_status sn_inputs_retarget(sn_context *ctx, const sn_inputs *in, const sn_rt_model *model, sn_examples *examples) {

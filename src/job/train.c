@@ -32,7 +32,7 @@ static sn_status check_limits(sn_context *ctx, const sn_limits *l, const sn_exam
   double ratio;
   if (l->error > 0 || l->curve)
     return sn_fail(ctx, SN_BAD_INPUT, "%s needs corrections, and this method has none: choose psd or eigenskin",
-                   l->curve ? "--plot" : "--error");
+                   l->curve ? "the curve of sizes" : "--error");
   sn_status status = sn_model_open(ctx, "model", m->bytes, m->size, &model);
   if (status == SN_OK) status = sn_assess_ratio(ctx, &model, examples, &ratio);
   if (status != SN_OK || (!(l->bytes > 0 && (double)m->size > l->bytes) && !(l->time > 0 && ratio > l->time)))
@@ -77,6 +77,7 @@ static sn_status train_model(sn_context *ctx, const sn_train_job *job, sn_train_
     return status;
   }
   if (!job->spec) {
+    if (limits->curve) return sn_fail(ctx, SN_BAD_INPUT, "the curve of sizes needs a method, not auto");
     out->table.limits = *limits;
     sn_status status = sn_train_chosen(ctx, data->examples, &data->keys, &out->table, &out->model, &out->report);
     if (out->table.chosen) out->spec = out->table.chosen->spec;

@@ -42,7 +42,7 @@ while read -r name words; do
     continue
   fi
   total=$(cat count)
-  [ "$name" != info-x ] || total=$((5 * total)) # those of the child that reads it, which nobody counts
+  [ "$name" != info-x ] || total=$((5 * total)) # those of the child that reads it, which is not counted
   reference=$(digest out)
   # shellcheck disable=SC2086
   attempt 0 $words

@@ -484,6 +484,10 @@ static void options_are_typed(void **state) {
   assert_fails(&ctx, sn_train(&ctx, &typed, &examples, &keys, &model, NULL), "method psd: influences=99: must be");
   typed.options.psd.skin = (sn_skin_options){.influences = 4, .weights = (sn_weights_source)7};
   assert_fails(&ctx, sn_train(&ctx, &typed, &examples, &keys, &model, NULL), "weights=7: choose one of");
+  // auto is 0; no other number at or below 0 is a word.
+  typed = (sn_method_spec){.method = &sn_method_helpers, .options.helpers = sn_helpers_options_default()};
+  typed.options.helpers.helpers = -1;
+  assert_fails(&ctx, sn_train(&ctx, &typed, &examples, &keys, &model, NULL), "method helpers: helpers=-1: must be");
   sn_keys_free(&keys);
   sn_examples_free(&examples);
 }

@@ -103,12 +103,12 @@ sn_status sn_options_parse(sn_context *ctx, const sn_option_group *groups, const
 }
 
 // The word of `choices`; the number if there is no such word.
-static sn_option_value word_at(const char *choices, int index) {
+static sn_option_value word_at(const char *choices, int index, double number) {
   sn_option_value out;
   const char *word = choices;
   for (int k = 0; word && k != index; k++) word = strchr(word, '|') ? strchr(word, '|') + 1 : NULL;
   if (word) snprintf(out.text, sizeof out.text, "%.*s", (int)strcspn(word, "|"), word);
-  if (!word) snprintf(out.text, sizeof out.text, "%d", index);
+  if (!word) snprintf(out.text, sizeof out.text, "%.9g", number);
   return out;
 }
 
@@ -121,10 +121,11 @@ sn_option_value sn_option_get(const sn_option_cursor *cursor, const void *option
   double number = option->kind == SN_OPTION_REAL ? *(const double *)field : index;
   switch (option->kind) {
   case SN_OPTION_CHOICE:
-    return word_at(option->choices, index);
+    return word_at(option->choices, index, number);
   case SN_OPTION_INT:
   case SN_OPTION_REAL:
-    if (option->choices && number <= 0 && number < option->least) return word_at(option->choices, (int)-number);
+    if (option->choices && number <= 0 && number < option->least && number == floor(number))
+      return word_at(option->choices, (int)fmin(-number, 1000), number);
     snprintf(out.text, sizeof out.text, "%.9g", number);
     break;
   case SN_OPTION_SWITCH:

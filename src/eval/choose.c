@@ -202,7 +202,8 @@ static sn_status train_best(const chooser *c, sn_model *out, sn_train_report *re
   for (;;) {
     sn_candidate *best = best_of(c);
     sn_rt_model model;
-    if (!best && c->out->count == 1 && !(c->limits->bytes + c->limits->time + c->limits->error > 0)) {
+    if (!best && c->out->count == 1 && isfinite(c->out->candidates->held_out.rms) &&
+        !(c->limits->bytes + c->limits->time + c->limits->error > 0)) {
       best = c->out->candidates; // the only one, and every pose is needed: its own error tells what is wrong
       best->refused[0] = 0, best->held_out.ee = best->held_out.rms_pct_diag = NAN, c->out->is_fit = true;
     }

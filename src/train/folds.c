@@ -152,12 +152,14 @@ static bool is_rest(const sn_examples *e, int frame) {
 sn_status sn_folds_of_moved(sn_context *ctx, sn_arena *memory, const sn_examples *examples, const sn_keys *keys,
                             sn_folds *out) {
   sn_status status = sn_folds_of_keys(ctx, memory, examples, keys, out);
-  int moved = 0, count = keys->count, *fold_of = out->fold_of;
+  int moved = 0, largest = 0, sizes[sn_usual_folds] = {0}, count = keys->count, *fold_of = out->fold_of;
   if (status != SN_OK) return status;
   for (int k = 0; k < count; k++)
     if (is_rest(examples, keys->frames[k])) fold_of[k] = -1;
-  for (int k = 0; k < count; k++) moved += fold_of[k] >= 0;
-  for (int k = 0; moved - 1 < 2 && k < count; k++) fold_of[k] = 0;
+  for (int k = 0; k < count; k++)
+    if (fold_of[k] >= 0) moved++, sizes[fold_of[k]]++;
+  for (int n = 0; n < sn_usual_folds; n++) largest = sizes[n] > largest ? sizes[n] : largest;
+  for (int k = 0; moved - largest < 2 && k < count; k++) fold_of[k] = 0;
   return sn_folds_make(ctx, memory, count, fold_of, close_gaps(count, fold_of), out);
 }
 

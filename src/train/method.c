@@ -32,7 +32,8 @@ const sn_option sn_file_option_table[] = {
 
 #define DEFAULTS(name, type, member)                                                                                 \
   type sn_##name##_options_default(void) {                                                                           \
-    sn_method_options out = {0};                                                                                     \
+    sn_method_options out;                                                                                           \
+    memset(&out, 0, sizeof out); /* = {0} may leave members of the union as they are */                              \
     sn_options_initial(sn_method_##name.options, &out);                                                              \
     return out.member;                                                                                               \
   }
@@ -61,7 +62,7 @@ static sn_status find_method(sn_context *ctx, const char *name, const sn_method 
 }
 
 sn_status sn_method_parse(sn_context *ctx, const char *text, sn_method_spec *out) {
-  *out = (sn_method_spec){0};
+  memset(out, 0, sizeof *out);
   if (strlen(text) >= sizeof out->text) return sn_fail(ctx, SN_BAD_INPUT, "method %.40s...: too long", text);
   snprintf(out->text, sizeof out->text, "%s", text);
   char name[sizeof out->text];

@@ -421,7 +421,7 @@ static sn_status alternate(sn_face_solve *s, double *least) {
   pass p = {.s = s, .sums = SN_NEW(s->ctx, s->memory, double, s->sample_count)};
   sn_status status = p.sums ? SN_OK : s->ctx->error.status;
   for (int round = 0; status == SN_OK && round < rounds; round++) {
-    if (!sn_progress(s->ctx, "moving bones", (double)round / rounds)) return s->ctx->error.status;
+    if (!sn_progress(s->ctx, "moving bones", (double)round / rounds)) return sn_fail(s->ctx, SN_STOPPED, "stopped");
     int left = s->options->helpers + 1 - s->bone_count;
     if (left > 0) status = seed(s, &p, round < SN_HELPER_HALVINGS ? (left + 1) / 2 : left);
     if (left > 0) place_bones(s);
@@ -431,7 +431,7 @@ static sn_status alternate(sn_face_solve *s, double *least) {
     if (status == SN_OK) status = run_pass(&p, weigh_range);
   }
   if (status == SN_OK) status = run_pass(&p, measure_range);
-  for (int n = 0; n < s->sample_count; n++) *least += worth * p.sums[n] / s->sample_count;
+  for (int n = 0; status == SN_OK && n < s->sample_count; n++) *least += worth * p.sums[n] / s->sample_count;
   return status;
 }
 
@@ -517,7 +517,7 @@ static sn_status solve(sn_face_solve *s, sn_plan *plan, sn_train_report *report)
   sn_status status = prepare(s, report);
   pass p = {.s = s, .all = all};
   int count = s->examples->rest.vertex_count, *rows = SN_NEW(s->ctx, s->memory, int, count);
-  if (status != SN_OK || !rows) return s->ctx->error.status;
+  if (status != SN_OK || !rows) return status != SN_OK ? status : s->ctx->error.status;
   bool moves = s->mean_energy > pow(no_motion * s->diagonal, 2) * s->shape_count;
   if (moves) status = alternate(s, &p.least);
   for (int i = 0; i < count; i++) rows[i] = (int)((int64_t)i * s->sample_count / count);

@@ -83,7 +83,7 @@ static double squared_residual(const sn_helper_solve *s) {
 static sn_status alternate(sn_helper_solve *s) {
   sn_status status = SN_OK;
   for (int round = 0; status == SN_OK && round < rounds; round++) {
-    if (!sn_progress(s->ctx, "moving helpers", (double)round / rounds)) return s->ctx->error.status;
+    if (!sn_progress(s->ctx, "moving helpers", (double)round / rounds)) return sn_fail(s->ctx, SN_STOPPED, "stopped");
     int left = s->helper_count - s->placed_count;
     if (left > 0) status = sn_helpers_seed(s, round < SN_HELPER_HALVINGS ? (left + 1) / 2 : left);
     if (status == SN_OK) status = sn_helpers_weigh(s, false);

@@ -48,6 +48,7 @@ static sn_status bones_for_error(reduced_job *job, const sn_cluster_tree *tree, 
   while (status == SN_OK && low < high) {
     int middle = (int)sqrt((double)low * high);
     status = fit_bones(job, tree, middle);
+    if (status != SN_OK) break;
     double rms = sqrt(sn_rotreg_mean(job->out->bones.error, (size_t)job->examples->rest.vertex_count));
     if (rms <= limit) {
       high = middle;
@@ -134,7 +135,8 @@ static sn_status palette_skin(reduced_job *job) {
 static sn_status choose_fixed(reduced_job *job) {
   sn_rotreg_anchors blend;
   job->fixed = SN_NEW(job->ctx, job->memory, bool, job->examples->rest.vertex_count);
-  sn_status status = job->fixed ? sn_rotreg_anchors_blend(job->ctx, job->memory, &job->t.data, &blend) : SN_NO_MEMORY;
+  sn_status status =
+    job->fixed ? sn_rotreg_anchors_blend(job->ctx, job->memory, &job->t.data, &blend) : job->ctx->error.status;
   return status == SN_OK ? sn_rotreg_hard_set(job->ctx, &job->t.data, &blend, job->fixed) : status;
 }
 

@@ -141,7 +141,7 @@ static sn_status run_time(sn_context *ctx, int training) {
   if (status == SN_OK) {
     printf("%d training frames: %.2f s, %.2f s of processor time\n", training, report.seconds, processor);
   }
-  for (int k = 0; k < 8 && status == SN_OK; k++) { // normals off, then on, in turns
+  for (int k = 0; k < 8 && status == SN_OK; k++) { // normals off, then on, alternating
     sn_timing own, other;
     status = sn_assess_time(ctx, &model, &e, k % 2, 0.3, &own);
     if (status == SN_OK) status = sn_assess_time(ctx, &plain, NULL, k % 2, 0.3, &other);
@@ -175,7 +175,7 @@ static sn_status run_set(sn_context *ctx, char **names, int frames, int training
   for (int n = 0; n < count_count && status == SN_OK; n++) {
     char name[32];
     snprintf(name, sizeof name, "%d control points", counts[n]);
-    e.controls_wanted = counts[n];
+    e.control_target = counts[n];
     status = measure(ctx, &e, &keys, &others, name, "affine", &test[n]);
   }
   sn_keys_free(&keys);

@@ -86,7 +86,7 @@ static double best_of(task what, const text *obj, int repeats) {
       sn_context ctx = sn_context_default();
       ctx.threads = 1;
       sn_mesh mesh;
-      if (sn_obj_parse(&ctx, "bench.obj", obj->bytes, obj->size, &mesh) != SN_OK) {
+      if (sn_obj_parse(&ctx, "bench.obj", obj->bytes, obj->size, &mesh, NULL) != SN_OK) {
         fprintf(stderr, "%s\n", ctx.error.message);
         exit(1);
       }

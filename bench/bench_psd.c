@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What corrections cost: the cases of Murtagh 2008, table 5.1 (8,000 vertices, 3 and 9 poses), and the figures of
-// EigenSkin and of weighted distances. Slowdowns compare medians of runs that take turns.
+// EigenSkin and of weighted distances. Slowdowns compare medians of alternating runs.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,9 +51,9 @@ static double count_corrections(const sn_rt_model *model, double *bytes, double 
   return count;
 }
 
-// The threshold at which about `wanted` vertices are corrected per pose.
+// The threshold at which about `most` vertices are corrected per pose.
 static sn_status train_with(sn_context *ctx, const sn_examples *examples, const char *blend, const char *keys,
-                            int poses, double wanted, row *out) {
+                            int poses, double most, row *out) {
   double low = 0, high = 10;
   sn_status status = SN_OK;
   for (int step = 0; status == SN_OK && step < 16; step++) {
@@ -64,8 +64,8 @@ static sn_status train_with(sn_context *ctx, const sn_examples *examples, const 
     status = train(ctx, examples, text, keys, out);
     if (status != SN_OK) break;
     double corrected = count_corrections(&out->model, &bytes, &lanes) / poses;
-    if (step == 0 && corrected <= wanted) break;
-    if (corrected > wanted) {
+    if (step == 0 && corrected <= most) break;
+    if (corrected > most) {
       low = middle;
     } else {
       high = middle;
@@ -75,11 +75,11 @@ static sn_status train_with(sn_context *ctx, const sn_examples *examples, const 
 }
 
 static int thesis_case(sn_context *ctx, const sn_examples *examples, const char *blend, const char *keys, int poses,
-                       double wanted) {
+                       double most) {
   row base = {0}, corrected = {0};
   const char *under = strcmp(blend, "linear") ? "dqs:weights=given" : "lbs:weights=given";
   sn_status status = train(ctx, examples, under, keys, &base);
-  if (status == SN_OK) status = train_with(ctx, examples, blend, keys, poses, wanted, &corrected);
+  if (status == SN_OK) status = train_with(ctx, examples, blend, keys, poses, most, &corrected);
   double least[2] = {1e30, 1e30};
   for (int turn = 0; status == SN_OK && turn < 12; turn++) {
     sn_timing timing;

@@ -19,7 +19,7 @@ static double seconds(clockid_t clock) {
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-// The smallest share of a bone in the squared weights, of the largest.
+// The smallest sum of a bone's squared weights, relative to the largest.
 static double thinnest(const sn_rig_result *rig) {
   double *share = calloc((size_t)rig->report.bones, sizeof *share), least = INFINITY, most = 0;
   for (size_t e = 0; share && e < (size_t)rig->skin.vertex_count * (size_t)rig->skin.influences; e++) {
@@ -80,7 +80,7 @@ int main(int argc, char **argv) {
   o.bone_type = strcmp(kind, "affine") == 0 ? SN_RIG_AFFINE : SN_RIG_RIGID;
   if (argc > 5) o.influences = atoi(argv[5]);
   if (argc > 6) o.omega = atof(argv[6]);
-  sn_status status = sn_obj_read(&ctx, argv[1], &rest);
+  sn_status status = sn_obj_read(&ctx, argv[1], &rest, NULL);
   if (status == SN_OK) status = sn_frames_read(&ctx, argv[2], NULL, &frames);
   if (status != SN_OK) {
     fprintf(stderr, "%s\n", ctx.error.message);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Rotational regression at the size of a character (Drago in Table 1 of Wang 2007): the time of one evaluation without
-// and with normals next to that of lbs, in turns within one run, and where it goes; sizes of models by Table 1's rows.
+// and with normals next to that of lbs, alternating within one run, and where it goes; sizes of models by Table 1's rows.
 //
 //     bench_rotreg ROTREG.sinew LBS.sinew
 #include <stdio.h>

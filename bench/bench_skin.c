@@ -5,7 +5,7 @@
 //
 //     bench_skin [RIGGED.glb] [seconds per measurement]
 //
-// Without a file the mesh is a torus. Calls take turns and medians are printed: ratios of one run mean something even on
+// Without a file the mesh is a torus. Calls alternate, and medians are printed: ratios of one run mean something even on
 // a busy machine, single numbers less so.
 #include <pthread.h>
 #include <sched.h>

@@ -225,7 +225,7 @@ static inline void bench_load(sn_context *ctx, const char *path, int kind, int v
   if (kind == bench_random) bench_random_joints(ctx, 80, set);
 }
 
-// Joints that turn and move a little, each in its own way.
+// Joints that rotate and move a little, each in its own way.
 static inline void bench_pose(int joints, float (*out)[12]) {
   sn_random rng = sn_random_new(9);
   for (int j = 0; j < joints; j++) {
@@ -241,7 +241,7 @@ typedef struct bench_time {
   double median, low, high, best; // seconds; low and high: the quartiles; best: what a busy machine hides least
 } bench_time;
 
-// Calls that take turns: every round runs each of them once, so that what else the machine does hits all alike.
+// Alternating calls: every round runs each of them once, so that other work on the machine affects all of them.
 typedef struct bench_call {
   void (*run)(void *user);
   void *user;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A crowd on the GPU: every character of the crowd bends the model's joints by an angle of its own.
+// A crowd on the GPU: every character of the crowd bends the model's joints by a different angle.
 //
 //     nvcc -std=c++17 crowd.cu -I PREFIX/include -L PREFIX/lib -lsinew-cuda -lsinew-runtime -o crowd
 //     crowd MODEL.sinew 1000
@@ -16,7 +16,7 @@ static int stop(const char *what) {
   return 1;
 }
 
-// Poses are made where they are needed, on the device: joint j of character n turns about the x axis of the rest pose.
+// Poses are made where they are needed, on the device: joint j of character n rotates about the x axis of the rest pose.
 __global__ void pose(float *joints, uint32_t characters, uint32_t joint_count, float time) {
   uint32_t at = blockIdx.x * blockDim.x + threadIdx.x;
   if (at >= characters * joint_count) return;

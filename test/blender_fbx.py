@@ -1,6 +1,6 @@
 # Blender makes a small animated character (a skinned body, a hat on a bone, a mirrored ball that rolls, and its twin) and writes it as FBX
 # with every axis and scale option. What Blender's own importer shows of each file must be what Sinew reads: the same vertices in
-# the same order, at rest and at every frame, to 1e-5 of the size; the file's axes and unit are turned into Blender's here.
+# the same order, at rest and at every frame, to 1e-5 of the size; the file's axes and unit are converted to Blender's here.
 # Usage: blender -b --python blender_fbx.py -- SINEW FOLDER
 import bpy, itertools, re, struct, subprocess, sys
 from bpy_extras.io_utils import axis_conversion
@@ -53,7 +53,7 @@ def make():
     bpy.ops.mesh.primitive_uv_sphere_add(segments=6, ring_count=5, radius=0.2, location=(1, 0, 0))
     ball = bpy.context.object
     ball.name, ball.scale = 'ball', (-1, 1.5, 0.7)
-    twin = bpy.data.objects.new('twin', ball.data)  # shows the same mesh, below a scaled and turned parent
+    twin = bpy.data.objects.new('twin', ball.data)  # shows the same mesh, below a scaled and rotated parent
     scene.collection.objects.link(twin)
     twin.parent, twin.location, twin.rotation_euler = ball, (0, 1, 0), (0.5, 0, 0.3)
     for frame in range(1, frames + 1):

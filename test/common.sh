@@ -1,4 +1,4 @@
-# What the scripts share: a folder of their own to work in, and checks that are counted. Sourced first; `finish` comes last.
+# Common to all scripts: a separate folder to work in, and checks that are counted. Sourced first; `finish` comes last.
 set -u
 dir=$(mktemp -d)
 # Not in a child that a signal finds before it has become another program: bash lets it run this too.

@@ -111,7 +111,7 @@ export const edits = {
       skin.inverseBindMatrices = add(doc, matrices, 5126, "MAT4");
     }
   },
-  // Every joint with other axes of its own, turned by 90 degrees about x and then y: the same frames.
+  // Every joint's axes rotated by 90 degrees about x and then y: the same frames.
   axes(doc) {
     const { json } = doc, q = [0.5, 0.5, 0.5, 0.5], back = [-0.5, -0.5, -0.5, 0.5]; // x to y to z to x
     const times = (a, b) => [
@@ -135,7 +135,7 @@ export const edits = {
       skin.inverseBindMatrices = add(doc, matrices, 5126, "MAT4");
     }
   },
-  // A node above the scene that turns it by 90 degrees about x and makes it k times as large.
+  // A node above the scene that rotates it by 90 degrees about x and makes it k times as large.
   armature(doc, k) {
     const scene = doc.json.scenes[doc.json.scene ?? 0];
     doc.json.nodes.push({ name: "Armature", rotation: [Math.SQRT1_2, 0, 0, Math.SQRT1_2], scale: [k, k, k], children: scene.nodes });
@@ -213,7 +213,7 @@ export const edits = {
     const joints = new Set(doc.json.skins.flatMap((skin) => skin.joints));
     for (const j of joints) doc.json.nodes[j].name = `rig:${doc.json.nodes[j].name}.x y`;
   },
-  // Every mesh in two, in nodes of their own, each with half of the triangles and the vertices those need.
+  // Every mesh in two, in separate nodes, each with half of the triangles and the vertices those need.
   halves(doc) {
     const { json } = doc, scene = json.scenes[json.scene ?? 0];
     for (const [n, node] of [...json.nodes.entries()].filter(([, node]) => node.mesh !== undefined)) {
@@ -270,7 +270,7 @@ export const edits = {
       p.attributes.TANGENT = add(doc, values, 5126, "VEC4");
     }
   },
-  // Copies of the mesh without a skin: "door" turns by its node, "lid" turns below the last joint, "floor" stands still, and k
+  // Copies of the mesh without a skin: "door" rotates by its node, "lid" rotates below the last joint, "floor" stands still, and k
   // bubbles that are tiny in the scene's default pose and grow in the first frame.
   parts(doc, k) {
     const { json } = doc, clip = json.animations[0], scene = json.scenes[json.scene ?? 0];
@@ -296,7 +296,7 @@ export const edits = {
       animate(bubble, "scale", "VEC3", (t) => Array(3).fill(1 - 0.5 * t));
     }
   },
-  // Every triangle with vertices of its own; `smooth` keeps the normals, `flat` gives each triangle its own.
+  // Every triangle with separate vertices; `smooth` keeps the normals, `flat` gives each triangle its own.
   split(doc, kind) {
     for (const p of primitivesOf(doc)) {
       const corners = rows(doc, p.indices).map(([i]) => i), accessors = doc.json.accessors;

@@ -1,6 +1,6 @@
-# What the tests of `sinew export` share, after common.sh: models of `helpers` and clips they were not trained on. NAME.sinew goes with
+# Common to the tests of `sinew export`, after common.sh: models of `helpers` and clips they were not trained on. NAME.sinew goes with
 # NAME.glb, and NAME.pc2 is what the runtime makes of it: `arm`; `turned`, joints with other axes than in training; `tall`, an armature that
-# turns and scales; `named`, names and units as of other programs; `psd`, corrections as morph targets, with the names of `named`.
+# rotates and scales; `named`, names and units as of other programs; `psd`, corrections as morph targets, with the names of `named`.
 edit() { node "$SINEW_SOURCE/test/edit_glb.mjs" "$@"; }
 clip() { # clip NAME [OPTION...]: trains on rom-NAME.glb
   check "$SINEW" train --method "${method:-helpers}" --rest "rom-$1.glb" --skeleton "rom-$1.glb" --frames rom/frames.pc2 --quiet -o "$1.sinew" "${@:2}"

@@ -3,7 +3,7 @@
 const crcTable = Array.from({ length: 256 }, (_, n) => { for (let bit = 0; bit < 8; bit++) n = n & 1 ? n >>> 1 ^ 0xedb88320 : n >>> 1; return n; });
 const crc32 = bytes => ~bytes.reduce((crc, byte) => crc >>> 8 ^ crcTable[(crc ^ byte) & 255], -1) >>> 0;
 
-// The k-th of the hostile models made of `good`: a byte of a section turned round, or a count of the header or an odd number at its heads.
+// The k-th of the hostile models made of `good`: a byte of a section reversed, or a count of the header or an odd number at its heads.
 export function hostile(good, k) {
   const bad = Uint8Array.from(good), view = new DataView(bad.buffer), count = view.getUint32(12, true);
   const entry = 128 + 40 * (k % count), at = Number(view.getBigUint64(entry + 16, true)), size = Number(view.getBigUint64(entry + 24, true));

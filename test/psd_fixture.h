@@ -16,7 +16,7 @@ static inline double two_ends_share(double x, double at, double side, double *be
   return 0.5 + 0.5 * sin(0.5 * SN_PI * *beyond);
 }
 
-// That end turned by `angle`, and thicker where it bends.
+// That end rotated by `angle`, and thicker where it bends.
 static inline sn_vec3 two_ends_bend(sn_vec3 p, double at, double side, double angle) {
   double beyond, share = two_ends_share(p.x, at, side, &beyond), window = 1 - beyond * beyond;
   double swell = 1 + 0.5 * sin(angle) * window * window;

@@ -32,7 +32,7 @@ static inline void fixture_mesh(sn_context *ctx, int vertices, sn_random *rng, s
   }
 }
 
-// Weights with 1 to `influences` entries. Neighbours mostly share their joints, as on a real mesh; some rows are wild.
+// Weights with 1 to `influences` entries. Neighbours mostly share their joints, as on a real mesh; some rows are random.
 static inline void fixture_weights(sn_context *ctx, int vertices, int joints, int influences, sn_random *rng,
                                    sn_skin *skin) {
   assert_ok(ctx, sn_skin_new(ctx, vertices, influences, skin));

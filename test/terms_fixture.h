@@ -69,7 +69,7 @@ static inline void set_sections(terms_fixture *t) {
                                             (size_t)t->f.skeleton.joint_count * sizeof *t->references, true};
 }
 
-// Every kind of terms (of up to two values), and `clusters` runs of vertices with bases of their own.
+// Every kind of terms (of up to two values), and `clusters` runs of vertices with separate bases.
 static inline terms_fixture *terms_new(sn_context *ctx, int vertices, int joints, int clusters, int values,
                                        uint64_t seed) {
   static const char *const names[] = {"smile", "frown"};

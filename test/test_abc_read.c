@@ -87,7 +87,7 @@ static sn_abc *finish(sn_context *ctx, archive *a, int count, const made *object
 
 static archive space;
 
-// Operations act from the last to the first: turned about z by 90 degrees, then scaled, then moved.
+// Operations act from the last to the first: rotated about z by 90 degrees, then scaled, then moved.
 static void test_operations(void **state) {
   (void)state;
   sn_context ctx = sn_context_default();
@@ -109,14 +109,14 @@ static void test_operations(void **state) {
   assert_near(out.positions[3][1], -30, 1e-5);
   assert_near(out.positions[3][2], 123, 1e-5);
   assert_int_equal(out.triangle_count, 2);
-  assert_int_equal(out.triangles[0][0], 3); // turned round
+  assert_int_equal(out.triangles[0][0], 3); // reversed
   assert_int_equal(out.triangles[0][1], 2);
   assert_int_equal(out.triangles[1][2], 0);
   sn_mesh_free(&out);
   sn_abc_free(abc);
 }
 
-// Turned about an axis by half a turn; the parent is left out where the transform does not inherit.
+// rotated about an axis by 180 degrees; the parent is left out where the transform does not inherit.
 static void test_axis_and_inheritance(void **state) {
   (void)state;
   sn_context ctx = sn_context_default();
@@ -300,7 +300,7 @@ static void test_write(void **state) {
     assert_int_equal(back.frame_count, count);
     if (count > 1) assert_near(back.rate, 24, 1e-9);
     assert_memory_equal(back.positions, frames.positions, (size_t)(n * count) * sizeof *back.positions);
-    assert_ok(&ctx, sn_mesh_read(&ctx, path, NULL, &back_mesh));
+    assert_ok(&ctx, sn_mesh_read(&ctx, path, NULL, &back_mesh, NULL));
     assert_memory_equal(back_mesh.triangles, mesh.triangles, 3 * sizeof *mesh.triangles);
     sn_mesh_free(&back_mesh);
     sn_frames_free(&back);

@@ -41,7 +41,7 @@ static void test_signs(void **state) {
     enum { count = 24 };
     double q[count * 9], space[3 * count];
     sn_vec3 axis = random_vec3(&rng);
-    for (int f = 0; f < count; f++) { // a turn through more than half a circle, every quaternion on a random side
+    for (int f = 0; f < count; f++) { // a rotation through more than 180 degrees, every quaternion with a random sign
       sn_vec3 r = sn_vec3_scale(axis, 0.25 * f / sn_vec3_length(axis));
       double sign = sn_random_uniform(&rng) < 0.5 ? -1 : 1, half = 0.5 * sn_vec3_length(r);
       double s = half > 0 ? sin(half) / (2 * half) : 0.5;
@@ -58,7 +58,7 @@ static void test_signs(void **state) {
       double dot = 0;
       for (int n = 0; n < 4; n++) dot += q[9 * f + n] * q[9 * f - 9 + n];
       assert_true(dot > 0);
-      assert_true(q[9 * f + 5] * q[9 * f - 4] > 0); // dual parts turn with the real ones
+      assert_true(q[9 * f + 5] * q[9 * f - 4] > 0); // dual parts rotate with the real ones
     }
     assert_true(scalar >= 0);
   }
@@ -181,7 +181,7 @@ static void test_runtime_formula(void **state) {
     sn_affine_options options = {.stretch = head->flags & SN_RT_CONTROL_STRETCH ? SN_BONES_AFFINE : SN_BONES_RIGID,
                                  .places =
                                    head->flags & SN_RT_CONTROL_POISSON ? SN_PLACES_POISSON : SN_PLACES_PREDICTED};
-    if (options.stretch) { // predictions that would turn a bone inside out: both sides bound them alike
+    if (options.stretch) { // predictions that would invert a bone: model and formula bound them the same way
       int outputs = (int)head->outputs, bad = outputs + 4, tall = rows < 8 ? rows : 8;
       assert_true(bad / 8 * 8 + 8 <= rows && outputs >= 10);
       ((float *)map)[bad / 8 * 8 * width + (width - 1) * tall + bad % 8] -= 1.5f; // W_xx of bone 1
@@ -282,7 +282,7 @@ static void test_published_and_linear(void **state) {
   sn_examples_free(&e);
 }
 
-// ---- what the issue asks ----------------------------------------------------------------------------------------------------
+// ---- requirements ----------------------------------------------------------------------------------------------------
 
 static double bones_error(const sn_examples *e, const sn_keys *keys, const sn_control_bones *bones) {
   double sum = 0;
@@ -370,7 +370,7 @@ static void test_cylinder(void **state) {
     }
     errors[k] = 100 * sqrt(errors[k]), met[k] *= 100 / diagonal(&e);
     print_message(
-      "%s: test %.4f %% of the diagonal, control points missed by at most %.4f %%, cross-sections beyond the "
+      "%s: test %.4f %% of the diagonal, control points off by at most %.4f %%, cross-sections beyond the "
       "training range off by %.2f %%\n",
       specs[k], t.scores.test.rms_pct_diag, met[k], errors[k]);
     if (k == 0) { // Table 1: 10.66 KB and 29.69 KB
@@ -406,7 +406,7 @@ static double worst_edge(const sn_examples *e, const float (*p)[3]) {
 
 // All control points moved rigidly, away from everything seen. They leave the training set: the kernel falls to zero for every
 // training frame, the bones tend to one and the same shape whatever the control points do, and only the Poisson step still
-// follows them. The mesh hangs on to the control points and stays in one piece, stretched, and does not turn with them.
+// follows them. The mesh hangs on to the control points and stays in one piece, stretched, and does not rotate with them.
 static void test_far_away(void **state) {
   (void)state;
   sn_context ctx = sn_context_default();
@@ -487,14 +487,14 @@ static void test_auto_controls(void **state) {
   }
   use_controls(&ctx, &e, 2, still);
   trained poor = train(&ctx, &e, "affine:bones=20", "every:3");
-  e.control_count = 0, e.controls_wanted = 2;
+  e.control_count = 0, e.control_target = 2;
   trained good = train(&ctx, &e, "affine:bones=20", "every:3");
   print_message("chosen: test %.3f %%, two that hardly move: %.3f %%\n", good.scores.test.rms_pct_diag,
                 poor.scores.test.rms_pct_diag);
   assert_below(good.scores.test.rms_pct_diag, 0.7 * poor.scores.test.rms_pct_diag);
   const uint32_t *points = sn_rt_data(&good.model, SN_SECTION_CONTROL_POINTS);
   assert_true((int)points[0] == chosen[0] && (int)points[1] == chosen[1]);
-  e.controls_wanted = 0;
+  e.control_target = 0;
   sn_method_spec spec;
   sn_model none;
   assert_ok(&ctx, sn_method_parse(&ctx, "affine", &spec));
@@ -630,7 +630,7 @@ static void test_threads(void **state) {
   (void)state;
   sn_context ctx = sn_context_default();
   sn_examples e = generate(&ctx, "leg", 15, 500);
-  e.control_count = 0, e.controls_wanted = 3;
+  e.control_count = 0, e.control_target = 3;
   const char *const specs[] = {"affine:bones=20,stretch=1", "affine:bones=20,poisson=0"};
   for (int k = 0; k < 2; k++) {
     ctx.threads = 1;
@@ -648,7 +648,7 @@ static void test_no_memory(void **state) {
   (void)state;
   sn_context plain = sn_context_default();
   sn_examples e = generate(&plain, "bar", 5, 80);
-  e.control_count = 0, e.controls_wanted = 2;
+  e.control_count = 0, e.control_target = 2;
   sn_keys keys;
   assert_ok(&plain, sn_keys_parse(&plain, "all", 5, 1, &keys, NULL));
   bool done = false;

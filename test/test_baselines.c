@@ -23,7 +23,7 @@ static double frame_miss(const sn_frames *a, int f, const sn_frames *b, int g) {
 
 enum { made_frames = 60, made_vertices = 30 };
 
-// A strip of triangles on two joints that turn at random about two places; every vertex follows both.
+// A strip of triangles on two joints that rotate at random about two places; every vertex follows both.
 static sn_examples made(sn_context *ctx, uint64_t seed) {
   sn_random rng = sn_random_new(seed);
   sn_examples e = {0};
@@ -86,7 +86,7 @@ static void test_mwe_is_found_again(void **state) {
   }
   double mwe = new_pose_error(&ctx, "mwe:weights=given", &e),
          other = new_pose_error(&ctx, "animspace:weights=given", &e);
-  print_message("a set of multi-weight enveloping: mwe misses %.2g, animspace %.2g\n", mwe, other);
+  print_message("a set of multi-weight enveloping: errors of mwe %.2g, of animspace %.2g\n", mwe, other);
   assert_below(mwe, 1e-3);
   assert_below(0.1, other);
   sn_examples_free(&e);
@@ -112,9 +112,9 @@ static void test_animation_space_is_found_again(void **state) {
       sn_vec3_store(x, sn_frame_mutable(&e.frames, f)[i]);
     }
   }
-  double miss = new_pose_error(&ctx, "animspace:weights=given", &e);
-  assert_below(miss, 1e-3);
-  // The whole set moved rigidly is met as well: shares that sum to one are carried along.
+  double error = new_pose_error(&ctx, "animspace:weights=given", &e);
+  assert_below(error, 1e-3);
+  // The whole set moved rigidly is reproduced as well: weights sum to one.
   sn_affine move = sn_affine_make(sn_rotation_exp((sn_vec3){0.5, -0.7, 1}), (sn_vec3){3, -2, 1});
   for (int f = 0; f < made_frames; f++) {
     for (int j = 0; j < 2; j++) sn_pose(&e.poses, f)[j] = sn_affine_mul(move, sn_pose(&e.poses, f)[j]);
@@ -127,7 +127,7 @@ static void test_animation_space_is_found_again(void **state) {
   sn_examples_free(&e);
 }
 
-// Noise without any structure: poses left out say that nothing can be learned, and what is left is linear blend skinning.
+// Noise without any structure: cross-validation finds nothing to learn, and the result is linear blend skinning.
 static void test_noise_is_not_learned(void **state) {
   (void)state;
   sn_context ctx = sn_context_default();
@@ -253,7 +253,7 @@ static void test_centre_is_the_best(void **state) {
 }
 
 // Two bones that share a joint: the joint is the centre, a vertex keeps its distance to it at any weights, and at equal weights
-// turns by half. Bones that move alike: the vertex goes with them.
+// rotates by half. Bones with the same motion: the vertex moves with them.
 static void test_sphere_keeps_distances(void **state) {
   (void)state;
   sn_random rng = sn_random_new(10);
@@ -365,7 +365,7 @@ static void test_rows(void **state) {
     assert_ok(&ctx, sn_assess_predict(&ctx, &spec, &e, &(sn_scored_frames){&keys, &others, NULL}, &scores, &report));
     print_message("%s %.3f, lbs %.3f\n", specs[k], scores.test.ee, lbs);
     if (k == 4) {
-      assert_below(lbs, scores.test.ee); // it turns about the origin
+      assert_below(lbs, scores.test.ee); // it rotates about the origin
     } else {
       assert_below(scores.test.ee, k == 2 ? 0.6 * lbs : lbs);
     }

@@ -66,7 +66,7 @@ static void check_against_brute_force(const char *set, int vertices, double tole
     if (!there) expected = sn_vec3_from(e.rest.positions[i]);
     assert_below(sn_vec3_distance(own, expected), tolerance * diagonal);
   }
-  assert_true(about > n / 30 && about < n / 3); // some turn about a centre, some have one joint
+  assert_true(about > n / 30 && about < n / 3); // some rotate about a centre, some have one joint
   free(centres);
   sn_examples_free(&e);
 }

@@ -40,7 +40,7 @@ compare scaled.json scaled.glb rigid lbs:weights=given lbs dqs
 check 'a.result.methods.every((m, k) => near(m.test.rms_pct_diag + 1e-4, b.result.methods[k].test.rms_pct_diag + 1e-4, 0.02))' \
   scaled.json plain.json
 
-# Where the character looks, and how the file's nodes stand, does not turn its rest mesh.
+# Where the character looks, and how the file's nodes stand, does not rotate its rest mesh.
 for angle in 90 180; do
   edit $plain looks.glb posed look=$angle
   "$SINEW" info looks.glb > looks.info
@@ -120,7 +120,7 @@ check 'a.input.vertices === c.input.vertices && a.input.file_vertices > 5 * a.in
   smooth.json flat.json plain.json
 check '[a, b].every((r) => [1, 2].every((k) => r.result.methods[k].test.normal_deg < 0.5))' smooth.json flat.json
 
-# 10. eval -o .glb: the clip's name, its end, other clips, no empty second set of weights, nothing that nobody needs
+# 10. eval -o .glb: the clip's name, its end, other clips, no empty second set of weights, nothing unused
 edit $plain partial.glb back shorten=0.4
 "$SINEW" train --rest partial.glb --frames partial.glb --skeleton partial.glb --method psd -o psd.sinew --quiet
 "$SINEW" eval psd.sinew --skeleton partial.glb --rest partial.glb -o psd.glb --quiet

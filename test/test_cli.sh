@@ -23,7 +23,7 @@ expect 2 "a.obj has no option before it" "$SINEW" rig a.obj -o x.glb
 expect 2 "--method rotreg:bones=" "$SINEW" train --bones 20 -o x.sinew
 expect 2 "options follow a colon" "$SINEW" train --method psd,blend=dualquat -o x.sinew
 expect 2 "ends in .html" "$SINEW" view a.sinew -o x.pdf
-expect 2 "--from needs the poses" "$SINEW" train --from a.sinew -o x.sinew
+expect 2 "--from needs --pose" "$SINEW" train --from a.sinew -o x.sinew
 expect 2 "goes with --cuda" "$SINEW" bench a.sinew --characters 5
 expect 0 "sinew rig --rest" "$SINEW" help rig
 expect 2 "is given twice" "$SINEW" train --rest a --rest b

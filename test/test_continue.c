@@ -114,7 +114,7 @@ static void joints_that_stand_still(void **state) {
                                         "rotreg:pack=1", "rotreg:bones=9,psd=1,pack=1", NULL};
   for (int n = 0; methods[n]; n++) check_method(&ctx, &arm, methods[n]);
   check_method(&ctx, &leg, "torque:bones=13");
-  bar.controls_wanted = 4;
+  bar.control_target = 4;
   check_method(&ctx, &bar, "affine:bones=4");
   sn_examples_free(&arm), sn_examples_free(&leg), sn_examples_free(&bar);
 }

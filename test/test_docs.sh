@@ -58,12 +58,32 @@ comm -23 "$work/functions" "$work/known" > "$work/unknown"
 [ "$(wc -l < "$work/functions")" -gt 60 ] || fail "only $(wc -l < "$work/functions") functions found in the documentation"
 
 # The walks of layout.md: every function that a row names is defined in a file that the row names. Files without a folder are in that of the
-# file named before, or in the one that the line above the table names.
+# file named before, or in the one that the line above the table names. From row to row, a walk calls into a folder that it has not been in,
+# or returns to one that it came through; it never enters a folder that it has left.
+hops() { # FOLDER...: prints the first folder that is entered again
+  local open=() left=' ' here k
+  for here in "$@"; do
+    for ((k = ${#open[@]} - 1; k >= 0; k--)); do [ "${open[k]}" != "$here" ] || break; done
+    if [ $k -lt 0 ]; then
+      case $left in *" $here "*) echo "$here"; return ;; esac
+      open+=("$here")
+    else
+      left="$left${open[*]:k + 1} "
+      open=("${open[@]:0:k + 1}")
+    fi
+  done
+}
+[ "$(hops cli job train rig train job cli)$(hops cli train cli job train)$(hops a b c b c)" = trainc ] || fail "the search for hops"
 walks=0
 folder=
+rows=()
 while IFS= read -r line; do
   case $line in
-    '| step'* | '| ---'*) continue ;;
+    '| step'*)
+      back=$(hops "${rows[@]}"); rows=()
+      [ -z "$back" ] || fail "layout.md: a walk hops back into $back"
+      continue ;;
+    '| ---'*) continue ;;
     '| '*) ;;
     *'all in `'*) folder=$(grep -oE 'all in `[^`]+`' <<< "$line" | cut -d'`' -f2); continue ;;
     *) continue ;;
@@ -74,11 +94,12 @@ while IFS= read -r line; do
     case $file in src/*) folder=$(dirname "$file") ;; *) file=$folder/$file ;; esac
     [ -f "$file" ] && paths+=("$file") || fail "layout.md: a walk names $file, which does not exist"
   done
+  rows+=("$(dirname "${paths[0]}")")
   for function in $(grep -oE '`[a-z_0-9]+`' <<< "$functions" | tr -d '`'); do
     walks=$((walks + 1))
     grep -qE "^[a-zA-Z_].*\b$function( =|[(])|[.]$function = " "${paths[@]}" /dev/null || fail "layout.md: a walk names $function, which is not in ${paths[*]}"
   done
-done < <(sed -n '/^## Walks/,/^## Around/p' docs/layout.md)
+done < <(sed -n '/^## Walks/,/^## Around/p' docs/layout.md; echo '| step')
 [ $walks -gt 40 ] || fail "only $walks functions found in the walks"
 
 [ $failed = 0 ] && echo "the documentation agrees"

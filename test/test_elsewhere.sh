@@ -27,8 +27,8 @@ able() {
   done
 }
 
-# alike FOLDER: the models of FOLDER are those of `here`, as promised.
-alike() {
+# equal FOLDER: the models of FOLDER are those of `here`, as documented.
+equal() {
   local n
   for n in "${!methods[@]}"; do
     holds "r[0].method === r[1].method && r[0].bones === r[1].bones && Math.abs(r[1].bytes / r[0].bytes - 1) < 0.02 &&
@@ -42,9 +42,9 @@ able Prescott pni && kernels=${kernels:-Prescott}
 fit "$kernels" here 1
 fit "$kernels" threads 3
 for n in "${!methods[@]}"; do check cmp "here/$n.sinew" "threads/$n.sinew"; done
-[ "$kernels" = Prescott ] || { able Prescott pni && fit Prescott prescott 2 && alike prescott; }
-able Zen avx2 fma && fit Zen zen 2 && alike zen
-able SkylakeX avx512f avx512dq avx512bw avx512vl && fit SkylakeX skylake 2 && alike skylake
+[ "$kernels" = Prescott ] || { able Prescott pni && fit Prescott prescott 2 && equal prescott; }
+able Zen avx2 fma && fit Zen zen 2 && equal zen
+able SkylakeX avx512f avx512dq avx512bw avx512vl && fit SkylakeX skylake 2 && equal skylake
 
 # The same models with AVX2 only, and without it.
 near() {

@@ -138,7 +138,7 @@ expect 0 "rms 0.0000 %" "$SINEW" eval bar.sinew --skeleton skeleton.fbx --rest b
 expect 0 "as one mesh: 8 frames at 30 per second" bash -c "'$SINEW' eval bar.sinew --skeleton bar/skeleton.glb -o bar.abc && '$SINEW' info bar.abc"
 # Texture coordinates and materials of a .glb go along: there the coordinates are x and y of the vertex, the colour is given.
 if command -v node >/dev/null; then
-  # All clips go along, however many; morph targets do not, and that is said.
+  # All clips are written, however many; morph targets are not, and a note says so.
   node "$SINEW_SOURCE/test/edit_glb.mjs" bar/skeleton.glb many.glb morph clips=70
   expect 0 "70 clips; morph targets (1) are left out" "$SINEW" convert many.glb many.fbx
   expect 0 "clip 69 'clip 69'" "$SINEW" info many.fbx
@@ -212,7 +212,7 @@ END
   fi
 fi
 
-# Motion of another skeleton: a list of names, and what is told without one.
+# Motion of another skeleton: a list of names, and the message without one.
 names=$("$SINEW" info bar/skeleton.glb | sed -n 's/^    \([^ ]*\) .*/\1/p')
 set -- $names
 expect 1 "give --map FILE" "$SINEW" eval bar.sinew --skeleton walk.bvh -o walk.pc2
@@ -244,6 +244,6 @@ if [ -d "$data" ]; then
   within 0.505 --skeleton "$data/Bone_Helpers.fbx" --solve both --joints none
   within 1.266 --skeleton "$data/Bone_PartiallySkinned.fbx" --solve both --joints none --keep-weights
   within 1.32 --skeleton "$data/Bone_PartiallySkinned.fbx" --solve weights --keep-weights # Dem Bones: 1.266, by another softness
-  within 1.30 --skeleton "$data/Bone_Skin.fbx" --solve motion # joints that only turn; free ones above
+  within 1.30 --skeleton "$data/Bone_Skin.fbx" --solve motion # joints that only rotate; free ones above
 fi
 finish

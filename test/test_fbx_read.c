@@ -35,7 +35,7 @@ static matrix turning(int axis, double degrees) {
   return out;
 }
 
-// The first letter of the order turns first.
+// The first letter of the order rotates first.
 static matrix euler(const double degrees[3], const char *order) {
   matrix out = scaling((double[]){1, 1, 1});
   for (int k = 0; k < 3; k++) out = times(turning(order[k] - 'X', degrees[order[k] - 'X']), out);
@@ -378,7 +378,7 @@ static void test_weighted_tangents(void **state) {
   free(m.bytes);
 }
 
-// Two keys, four whole turns apart: not the short way from one to the other, which is none.
+// Two keys, 1440 degrees apart: interpolation goes all the way, not the shortest (none).
 static void test_whole_turns(void **state) {
   (void)state;
   sn_context ctx = sn_context_default();
@@ -516,7 +516,7 @@ static void test_own_names(void **state) {
   assert_int_equal(again.joint_count, 4);
   for (int j = 0; j < 4; j++) assert_int_equal(again.parents[j], j - 1);
   assert_string_equal(again.names[2], longest);
-  assert_ok(&ctx, sn_gltf_poses(&ctx, gltf, 0, 24, -1, &back));
+  assert_ok(&ctx, sn_gltf_poses(&ctx, gltf, 0, &(sn_choice){.fps = 24}, -1, &back));
   assert_int_equal(back.frame_count, 3);
   for (int k = 0; k < 12 * 12; k++)
     assert_near(back.matrices[k / 12].m[k % 12 / 4][k % 4], poses.matrices[k / 12].m[k % 12 / 4][k % 4], 1e-5);

@@ -15,10 +15,10 @@ for name in figure-6-u figure-6-errors figure-7 figure-13-bar figure-13-elbow fi
   grep -q '^</svg>' "$name.svg" || fail "$name.svg is not whole"
 done
 grep -q 'nan\|inf' ./*.csv && fail "numbers that are none: $(grep -l 'nan\|inf' ./*.csv)"
-# Figure 6: the shares of all bins make 100 %. Figure 7: the mesh drifts without near-rigid vertices.
+# Figure 6: the percentages of all bins sum to 100. Figure 7: the mesh drifts without near-rigid vertices.
 awk -F, 'NR > 1 { sum += $2 } END { exit !(sum > 99.9 && sum < 100.1) }' figure-6-u.csv || fail "bins of figure 6"
 awk -F, 'NR > 1 { a += $2; b += $3 } END { exit !(b < a) }' figure-7.csv || fail "no drift in figure 7"
-# Figure 13: of three poses of half a turn, displacements cannot be interpolated and rotations can.
+# Figure 13: of three poses of 180 degrees, displacements cannot be interpolated and rotations can.
 ee() { awk -F, -v f="$1" -v m="\"$2\"" '$1 == f && $2 == m { print $4 }' figures-13-14.csv; }
 below() { awk -v a="$1" -v b="$2" 'BEGIN { exit !(a < b) }'; }
 for set in figure-13-bar figure-13-elbow; do

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Poses left out: every one once, similar ones together, and the choice of a setting.
+// Held-out poses: every one once, similar ones together, and the choice of a setting.
 #include "check.h"
 
 #include "train/folds.h"
@@ -16,18 +16,18 @@ static fixture start(void) {
   return f;
 }
 
-// Every pose is on one side of every fold, and left out `times` times in all.
+// Every pose is on one side of every fold, and held out `times` times in all.
 static void check_folds(const sn_folds *folds, int poses, int times) {
-  int left_out[64] = {0};
+  int held_out[64] = {0};
   for (int n = 0; n < folds->fold_count; n++) {
     const sn_fold *fold = &folds->folds[n];
     int seen[64] = {0};
     assert_true(fold->outside_count > 0 && fold->outside_count < fold->count);
     for (int m = 0; m < fold->count; m++) seen[fold->poses[m]]++;
-    for (int m = fold->outside_count; m < fold->count; m++) left_out[fold->poses[m]]++;
+    for (int m = fold->outside_count; m < fold->count; m++) held_out[fold->poses[m]]++;
     for (int k = 0; k < poses; k++) assert_int_equal(seen[k], 1);
   }
-  for (int k = 0; k < poses && times > 0; k++) assert_int_equal(left_out[k], times);
+  for (int k = 0; k < poses && times > 0; k++) assert_int_equal(held_out[k], times);
 }
 
 // Pose k is in fold k modulo their number.

@@ -23,7 +23,7 @@ static sn_mat3 series_exp(const double r[3]) {
   return sum;
 }
 
-// slerp(a, b, f): from a towards b about one axis, by the share f of the angle between them (less than half a turn).
+// slerp(a, b, f): from a towards b about one axis, by the fraction f of the angle between them (less than 180 degrees).
 static sn_mat3 part_of_the_way(sn_mat3 a, sn_mat3 b, double f) {
   sn_mat3 d = sn_mat3_mul(sn_mat3_transpose(a), b);
   double axis[3] = {d.m[2][1] - d.m[1][2], d.m[0][2] - d.m[2][0], d.m[1][0] - d.m[0][1]};
@@ -46,18 +46,18 @@ typedef struct handmade {
 
 static float normal(sn_random *rng, double size) { return (float)(size * sn_random_normal(rng)); }
 
-static sn_mat3 random_turn(sn_random *rng) {
+static sn_mat3 exp_of_random(sn_random *rng) {
   double r[3];
   for (int n = 0; n < 3; n++) r[n] = sn_random_normal(rng);
   return series_exp(r);
 }
 
-// Wang 2007, 3.2: a turn J u W J^T theta, with u in [0, 1], W a rotation and J the joint's frame in the rest pose.
+// Wang 2007, 3.2: a rotation J u W J^T theta, with u in [0, 1], W a rotation and J the joint's frame in the rest pose.
 static void random_predictor(sn_random *rng, sn_rt_rotreg_block *b, int lane) {
   b->base[lane] = (uint16_t)(lane % joint_count);
   for (int k = 0; k < SN_RT_ROTREG_FACTORS; k++) {
     b->joint[k][lane] = (uint16_t)((lane + k) % joint_count);
-    sn_mat3 j = random_turn(rng), w = random_turn(rng);
+    sn_mat3 j = exp_of_random(rng), w = exp_of_random(rng);
     sn_mat3 map = sn_mat3_mul(sn_mat3_mul(j, w), sn_mat3_transpose(j));
     double u = sn_random_uniform(rng);
     for (int n = 0; n < 9; n++) b->map[k][n][lane] = (float)(u * map.m[n / 3][n % 3]);
@@ -69,7 +69,7 @@ static void random_predictor(sn_random *rng, sn_rt_rotreg_block *b, int lane) {
     for (int n = 0; n < 7; n++) b->tilt[c][n][lane] = normal(rng, 0.03);
 }
 
-// The end at the largest torque: the other one's turns, its own scale, shear and tilt.
+// The end at the largest torque: the other one's factors, separate scale, shear and tilt.
 static void random_end(sn_random *rng, const sn_rt_rotreg_block *low, sn_rt_rotreg_block *high, int lane) {
   random_predictor(rng, high, lane);
   for (int k = 0; k < SN_RT_ROTREG_FACTORS; k++)
@@ -79,7 +79,7 @@ static void random_end(sn_random *rng, const sn_rt_rotreg_block *low, sn_rt_rotr
 
 static void random_model(sn_random *rng, handmade *out) {
   *out = (handmade){0};
-  // Joint 2 is trained around more than half a turn: its logarithms are on another branch than the shortest.
+  // Joint 2 is trained around more than 180 degrees: its logarithms are on another branch than the shortest.
   const sn_rt_rotreg_joint joints[joint_count] = {{0, {0}}, {0, {0.5f, 0, 0}}, {1, {0, 3.4f, 0}}};
   const sn_rt_torque torques[joint_count] = {{2, 2, {1, 0, 0}, {1, 0, 0}}, // does nothing
                                              {-10, 30, {0.2f, 0.8f, 0}, {1.9f, -2.1f, 1.2f}},
@@ -165,7 +165,7 @@ typedef struct pose {
 
 // Logarithms first, within 0.7 of every number of the reference; rotations follow from them, so that no logarithm is taken here.
 static void random_pose(sn_random *rng, const sn_rt_rotreg_joint *joints, pose *out) {
-  out->q[0] = random_turn(rng);
+  out->q[0] = exp_of_random(rng);
   for (int j = 0; j < joint_count; j++) {
     for (int n = 0; n < 3; n++)
       out->theta[j][n] = j ? (double)joints[j].reference[n] + 1.4 * sn_random_uniform(rng) - 0.7 : 0;
@@ -184,7 +184,7 @@ static double linear(const sn_rt_rotreg_block *b, int lane, const float (*a)[8],
   return sum;
 }
 
-// R = Q_p exp(J u W theta) for every turn of the predictor, and the last, the tilt
+// R = Q_p exp(J u W theta) for every factor of the predictor, and the last, the tilt
 static sn_mat3 rotation_of(const sn_rt_rotreg_block *b, int lane, const pose *p) {
   sn_mat3 r = p->q[b->base[lane]];
   double turn[3];

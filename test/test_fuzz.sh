@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds the fuzz targets with clang and runs each for SINEW_FUZZ_SECONDS (2 unless told) from its seeds: the files of
+# Builds the fuzz targets with clang and runs each for SINEW_FUZZ_SECONDS (2 by default) from its seeds: the files of
 # test/fuzz/corpus/<target>/, and what Sinew itself writes where it has been built. The same random seed each time.
 set -uo pipefail
 source_folder=${SINEW_SOURCE:-$(cd "$(dirname "$0")/.." && pwd)}

@@ -152,7 +152,7 @@ typedef struct expectation {
   const char *set;
   int vertices, frames, joints, controls;
   double quality, low, high; // least triangle quality; bounds of volume / volume at rest
-  double rigid, blend;       // the blend leaves at least this share of the rigid error (0: not checked)
+  double rigid, blend;       // the blend leaves at least this fraction of the rigid error (0: not checked)
   uint64_t hash;
   int folds; // triangles that fold over in a frame, at most
 } expectation;
@@ -208,8 +208,8 @@ static void test_defaults(void **state) {
   }
 }
 
-// Motions of one character: the same rest mesh, skeleton and skin; a range of motion turns one joint at a time, every joint
-// with a drive, and the others turn many.
+// Motions of one character: the same rest mesh, skeleton and skin; a range of motion rotates one joint at a time, every joint
+// with a drive, and the others rotate many.
 static void test_motions(void **state) {
   (void)state;
   sn_context ctx = sn_context_default();
@@ -364,7 +364,7 @@ static void test_torque(void **state) {
   }
 }
 
-// As far as it is told, to the last frame: forearm and hand at rest by half a turn, what the upper arm shows at rest.
+// By the given angle, to the last frame: the hand rotates by 180 degrees, the upper arm stays at rest.
 // A leg that lifts: thigh and foot follow, and muscles swell by (1 - s) x + s x^2 of a load x. So s does not matter where x is 0
 // or 1, between them a linear response swells more, and s = 1/2 is half way.
 static void test_square(void **state) {
@@ -422,7 +422,7 @@ static void test_elbow_turns(void **state) {
     sn_mat3 turned = sn_affine_linear(sn_pose(&set.poses, f)[1]);
     assert_near(sn_rotation_angle(turned, sn_rotation_exp((sn_vec3){SN_PI * f / 4, 0, 0})), 0, 1e-6);
   }
-  for (int i = 0; i < 600; i++) { // at the finger tips half a turn about the arm's axis is y, z -> -y, -z
+  for (int i = 0; i < 600; i++) { // at the finger tips 180 degrees about the arm's axis is y, z -> -y, -z
     const float *rest = set.rest.positions[i], *at = sn_frame(&set.frames, 4)[i];
     if (rest[0] < 0.7f) continue;
     assert_near((double)at[1], -(double)rest[1], 1e-4);
@@ -508,7 +508,7 @@ static void test_write(void **state) {
   assert_ok(&ctx, sn_gen_write(&ctx, &options, &set, folder));
   sn_mesh rest;
   snprintf(path, sizeof path, "%s/rest.obj", folder);
-  assert_ok(&ctx, sn_obj_read(&ctx, path, &rest));
+  assert_ok(&ctx, sn_obj_read(&ctx, path, &rest, NULL));
   assert_memory_equal(rest.positions, set.rest.positions, sizeof(float[3]) * 900);
   assert_memory_equal(rest.triangles, set.rest.triangles, sizeof(int[3]) * (size_t)set.rest.triangle_count);
   sn_frames frames;
@@ -519,7 +519,7 @@ static void test_write(void **state) {
   sn_poses poses;
   snprintf(path, sizeof path, "%s/skeleton.glb", folder);
   assert_ok(&ctx, sn_gltf_read(&ctx, path, &gltf));
-  assert_ok(&ctx, sn_gltf_poses(&ctx, gltf, 0, SN_GEN_FPS, 12, &poses));
+  assert_ok(&ctx, sn_gltf_poses(&ctx, gltf, 0, &(sn_choice){.fps = SN_GEN_FPS}, 12, &poses));
   for (int k = 0; k < 36; k++)
     for (int c = 0; c < 12; c++)
       assert_near(poses.matrices[k].m[c / 4][c % 4], set.poses.matrices[k].m[c / 4][c % 4], 2e-6);

@@ -39,7 +39,7 @@ static double compare_transforms(const char *set) {
   sn_file raw;
   assert_ok(&ctx, sn_gltf_read(&ctx, glb, &gltf));
   assert_ok(&ctx, sn_gltf_skeleton(&ctx, gltf, &skeleton, NULL));
-  assert_ok(&ctx, sn_gltf_poses(&ctx, gltf, 0, 30, -1, &poses));
+  assert_ok(&ctx, sn_gltf_poses(&ctx, gltf, 0, &(sn_choice){.fps = 30}, -1, &poses));
   assert_ok(&ctx, sn_file_open(&ctx, matrices, &raw));
   int n = skeleton.joint_count, row = 0;
   assert_int_equal(raw.size, (size_t)poses.frame_count * (size_t)n * 48);
@@ -91,7 +91,7 @@ static void test_blender_file(void **state) {
   sn_poses poses;
   assert_ok(&ctx, sn_gltf_read(&ctx, glb, &gltf));
   assert_ok(&ctx, sn_gltf_mesh(&ctx, gltf, &mesh));
-  assert_ok(&ctx, sn_obj_read(&ctx, obj, &rest));
+  assert_ok(&ctx, sn_obj_read(&ctx, obj, &rest, NULL));
   assert_int_equal(mesh.vertex_count, rest.vertex_count);
   assert_int_equal(mesh.triangle_count, rest.triangle_count);
   double largest = 0;
@@ -103,10 +103,10 @@ static void test_blender_file(void **state) {
   assert_ok(&ctx, sn_gltf_skeleton(&ctx, gltf, &skeleton, &skin));
   assert_int_equal(skeleton.joint_count, 11);
   assert_int_equal(skin.vertex_count, 6669);
-  assert_ok(&ctx, sn_gltf_poses(&ctx, gltf, 0, 30, -1, &poses));
+  assert_ok(&ctx, sn_gltf_poses(&ctx, gltf, 0, &(sn_choice){.fps = 30}, -1, &poses));
   assert_int_equal(poses.frame_count, 80);
   sn_poses_free(&poses);
-  assert_fails(&ctx, sn_gltf_poses(&ctx, gltf, 0, 30, 90, &poses), "90 frames");
+  assert_fails(&ctx, sn_gltf_poses(&ctx, gltf, 0, &(sn_choice){.fps = 30}, 90, &poses), "90 frames");
   sn_skin_free(&skin);
   sn_skeleton_free(&skeleton);
   sn_mesh_free(&mesh);
@@ -165,7 +165,7 @@ static void check_skeleton(sn_context *ctx, const sn_gltf *gltf, const tube *t, 
 static double pose_error(sn_context *ctx, const sn_gltf *gltf, const tube *t, double fps) {
   sn_poses poses;
   double largest = 0;
-  assert_ok(ctx, sn_gltf_poses(ctx, gltf, 0, fps, -1, &poses));
+  assert_ok(ctx, sn_gltf_poses(ctx, gltf, 0, &(sn_choice){.fps = fps}, -1, &poses));
   assert_int_equal(poses.frame_count, t->poses.frame_count);
   for (int k = 0; k < poses.frame_count * poses.joint_count; k++) {
     largest = fmax(largest, affine_difference(poses.matrices[k], t->poses.matrices[k]));
@@ -406,7 +406,7 @@ static void test_keep(void **state) {
   assert_ok(&ctx, sn_gltf_read(&ctx, path_of("base.glb"), &base));
   assert_ok(&ctx, sn_gltf_mesh(&ctx, base, &flat));
   assert_int_equal(sn_gltf_count(base).parts, 2); // the lines are no part
-  // node 1: scale x by 2, turn about z by 90 degrees, then (0,2,0) and (1,0,0)
+  // node 1: scale x by 2, rotate about z by 90 degrees, then (0,2,0) and (1,0,0)
   assert_near(flat.positions[5][0], 1, 1e-6);
   assert_near(flat.positions[5][1], 4, 1e-6);
   tube t = tube_new(&ctx, 3, 6, 8, false);
@@ -544,7 +544,7 @@ static void test_keep_real(void **state) {
   tube t = {0};
   assert_ok(&ctx, sn_gltf_read(&ctx, glb, &base));
   assert_ok(&ctx, sn_gltf_skeleton(&ctx, base, &t.skeleton, &t.skin));
-  assert_ok(&ctx, sn_gltf_poses(&ctx, base, 0, 30, -1, &t.poses));
+  assert_ok(&ctx, sn_gltf_poses(&ctx, base, 0, &(sn_choice){.fps = 30}, -1, &t.poses));
   assert_ok(&ctx, sn_gltf_mesh(&ctx, base, &t.mesh));
   sn_gltf_clip_out clip = {.name = "again", .poses = &t.poses, .frame_count = t.poses.frame_count};
   sn_gltf_out out = {.base = base,
@@ -601,7 +601,7 @@ static sn_status use_everything(sn_context *ctx, const tube *t, const uint8_t *g
   base = NULL;
   if (status == SN_OK) status = sn_gltf_read(ctx, path_of("memory.gltf"), &base);
   if (status == SN_OK) status = sn_gltf_skeleton(ctx, base, &skeleton, &skin);
-  if (status == SN_OK) status = sn_gltf_poses(ctx, base, 0, 24, -1, &poses);
+  if (status == SN_OK) status = sn_gltf_poses(ctx, base, 0, &(sn_choice){.fps = 24}, -1, &poses);
   sn_poses_free(&poses);
   sn_skin_free(&skin);
   sn_skeleton_free(&skeleton);

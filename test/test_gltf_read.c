@@ -47,7 +47,7 @@ static void test_interleaved(void **state) {
   sn_gltf_free(gltf);
 }
 
-// Where a primitive has normals too: moved with its node, the hand turned over where that mirrors; zeros elsewhere.
+// Where a primitive has normals too: moved with its node, the handedness reversed where that mirrors; zeros elsewhere.
 static void test_tangents(void **state) {
   (void)state;
   sn_context ctx = sn_context_default();
@@ -221,7 +221,7 @@ static void test_strips_and_fans(void **state) {
     assert_ok(&ctx, parse(&ctx, json, bin, sizeof bin, &gltf));
     sn_mesh mesh;
     assert_ok(&ctx, sn_gltf_mesh(&ctx, gltf, &mesh));
-    assert_int_equal(mesh.vertex_count, 5); // the lines are left out
+    assert_int_equal(mesh.vertex_count, 5); // lines are dropped
     assert_int_equal(mesh.triangle_count, 3);
     assert_memory_equal(mesh.triangles, mode == 5 ? strip : fan, sizeof strip);
     sn_mesh_free(&mesh);

@@ -81,7 +81,7 @@ static void a_symmetric_mesh_has_symmetric_weights(void **state) {
   sn_mesh_free(&mesh);
 }
 
-// Beyond a joint its own weight is large, at it two bones share, and none grows again farther on.
+// Beyond a joint its own weight is large, at it two bones have weight, and no weight grows again farther on.
 static void a_bone_rules_its_own_part(void **state) {
   (void)state;
   sn_context ctx = sn_context_default();

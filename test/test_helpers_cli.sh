@@ -59,7 +59,7 @@ expect 0 'helpers=200: the mesh has 80 vertices' "$sinew" train --method helpers
 check "$sinew" info many.sinew --quiet --json info.json
 holds 'r[0].palette <= r[0].joints + 80' info.json
 
-# Blend shapes as bones: within the numbers asked for, better with more of them, the same bytes at any number of threads.
+# Blend shapes as bones: within the numbers requested, better with more of them, the same bytes at any number of threads.
 check "$sinew" gen face --vertices 1500 --frames 40 --targets 12 --quiet -o face
 face=(--rest face/rest.obj --frames face/frames.pc2 --values face/values.csv)
 for spec in helpers=20 helpers=20,influences=8,numbers=150 helpers=20,influences=8,numbers=1200; do

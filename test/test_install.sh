@@ -65,9 +65,9 @@ int main(void) {
   static const char text[] = "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n";
   sn_context ctx = sn_context_default();
   sn_mesh mesh, back;
-  if (sn_obj_parse(&ctx, "text", text, strlen(text), &mesh) != SN_OK ||
-      sn_obj_write(&ctx, "out.obj", &mesh, (const float(*)[3])mesh.positions) != SN_OK ||
-      sn_obj_read(&ctx, "out.obj", &back) != SN_OK) {
+  if (sn_obj_parse(&ctx, "text", text, strlen(text), &mesh, NULL) != SN_OK ||
+      sn_obj_write(&ctx, "out.obj", &mesh, (const float(*)[3])mesh.positions, NULL) != SN_OK ||
+      sn_obj_read(&ctx, "out.obj", &back, NULL) != SN_OK) {
     fprintf(stderr, "%s\n", ctx.error.message);
     return 1;
   }

@@ -170,7 +170,7 @@ static void test_numbers_in_another_locale(void **state) {
 static sn_mesh parse_obj(const char *text) {
   sn_context ctx = sn_context_default();
   sn_mesh mesh;
-  assert_ok(&ctx, sn_obj_parse(&ctx, "a.obj", text, strlen(text), &mesh));
+  assert_ok(&ctx, sn_obj_parse(&ctx, "a.obj", text, strlen(text), &mesh, NULL));
   assert_ok(&ctx, sn_mesh_check(&ctx, &mesh));
   return mesh;
 }
@@ -253,17 +253,20 @@ static void test_obj_errors(void **state) {
   sn_context ctx = sn_context_default();
   for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
     sn_mesh mesh;
-    assert_fails(&ctx, sn_obj_parse(&ctx, "a.obj", cases[k].text, strlen(cases[k].text), &mesh), cases[k].message);
+    assert_fails(&ctx, sn_obj_parse(&ctx, "a.obj", cases[k].text, strlen(cases[k].text), &mesh, NULL),
+                 cases[k].message);
     assert_int_equal(ctx.error.status, SN_BAD_FILE);
     assert_null(mesh.positions);
   }
   sn_mesh mesh;
-  assert_fails(&ctx, sn_obj_read(&ctx, scratch("absent.obj"), &mesh), "absent.obj: cannot open");
-  assert_fails(&ctx, sn_obj_read(&ctx, "/tmp", &mesh), "/tmp: is a folder");
+  assert_fails(&ctx, sn_obj_read(&ctx, scratch("absent.obj"), &mesh, NULL), "absent.obj: cannot open");
+  assert_fails(&ctx, sn_obj_read(&ctx, "/tmp", &mesh, NULL), "/tmp: is a folder");
   write_text(scratch("a.obj"), "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n");
-  assert_fails(&ctx, sn_obj_read(&ctx, scratch("a.obj"), &mesh), "a.obj: is a Git LFS pointer, not the file itself");
+  assert_fails(&ctx, sn_obj_read(&ctx, scratch("a.obj"), &mesh, NULL),
+               "a.obj: is a Git LFS pointer, not the file itself");
   write_text(scratch("a.obj"), "\x1f\x8b\x08v 0 0 0\n");
-  assert_fails(&ctx, sn_obj_read(&ctx, scratch("a.obj"), &mesh), "a.obj: is compressed by gzip; unpack it first");
+  assert_fails(&ctx, sn_obj_read(&ctx, scratch("a.obj"), &mesh, NULL),
+               "a.obj: is compressed by gzip; unpack it first");
 }
 
 // Every float comes back with the same bits.
@@ -283,8 +286,8 @@ static void test_obj_round_trip(void **state) {
   }
   for (int k = 0; k < 3000; k++) mesh.triangles[k / 3][k % 3] = sn_random_below(&rng, 20000);
   const char *path = scratch("round.obj");
-  assert_ok(&ctx, sn_obj_write(&ctx, path, &mesh, (const float(*)[3])mesh.positions));
-  assert_ok(&ctx, sn_obj_read(&ctx, path, &back));
+  assert_ok(&ctx, sn_obj_write(&ctx, path, &mesh, (const float(*)[3])mesh.positions, NULL));
+  assert_ok(&ctx, sn_obj_read(&ctx, path, &back, NULL));
   assert_int_equal(back.vertex_count, 20000);
   assert_int_equal(back.triangle_count, 1000);
   assert_memory_equal(back.positions, mesh.positions, 20000 * sizeof *mesh.positions);
@@ -314,7 +317,7 @@ static void test_pc2(void **state) {
   _Alignas(64) uint8_t bytes[512];
   sn_frames frames;
   size_t size = make_pc2(bytes, 1, 5, 3, 45);
-  assert_ok(&ctx, sn_pc2_parse(&ctx, "a.pc2", bytes, size, &frames));
+  assert_ok(&ctx, sn_cache_parse(&ctx, "a.pc2", &(sn_file){.bytes = bytes, .size = size}, &frames));
   assert_int_equal(frames.vertex_count, 5);
   assert_int_equal(frames.frame_count, 3);
   assert_ptr_equal((const uint8_t *)frames.positions, bytes + 32); // no copy
@@ -324,12 +327,12 @@ static void test_pc2(void **state) {
   for (int shift = 1; shift < 4; shift++) {
     _Alignas(64) uint8_t moved[600];
     memcpy(moved + shift, bytes, size);
-    assert_ok(&ctx, sn_pc2_parse(&ctx, "a.pc2", moved + shift, size, &frames));
+    assert_ok(&ctx, sn_cache_parse(&ctx, "a.pc2", &(sn_file){.bytes = moved + shift, .size = size}, &frames));
     assert_memory_equal(frames.positions, bytes + 32, 45 * 4);
     sn_frames_free(&frames);
   }
   // More bytes than the header says are passed over.
-  assert_ok(&ctx, sn_pc2_parse(&ctx, "a.pc2", bytes, size + 100, &frames));
+  assert_ok(&ctx, sn_cache_parse(&ctx, "a.pc2", &(sn_file){.bytes = bytes, .size = size + 100}, &frames));
   assert_int_equal(frames.frame_count, 3);
   sn_frames_free(&frames);
 }
@@ -341,15 +344,16 @@ static void test_bad_pc2(void **state) {
   sn_frames frames;
   size_t size = make_pc2(bytes, 1, 5, 3, 45);
   for (size_t cut = 0; cut < size; cut++) {
-    assert_fails(&ctx, sn_pc2_parse(&ctx, "a.pc2", bytes, cut, &frames),
+    assert_fails(&ctx, sn_cache_parse(&ctx, "a.pc2", &(sn_file){.bytes = bytes, .size = cut}, &frames),
                  cut < 32 ? "not a PC2 file" : "a.pc2: truncated");
     assert_int_equal(ctx.error.status, SN_BAD_FILE);
     assert_null(frames.positions);
   }
-  assert_fails(&ctx, sn_pc2_parse(&ctx, "a.pc2", bytes, size - 1, &frames),
+  assert_fails(&ctx, sn_cache_parse(&ctx, "a.pc2", &(sn_file){.bytes = bytes, .size = size - 1}, &frames),
                "the header says 3 frames of 5 vertices, 212 bytes, but the file has 211");
   make_pc2(bytes, 2, 5, 3, 0);
-  assert_fails(&ctx, sn_pc2_parse(&ctx, "a.pc2", bytes, size, &frames), "PC2 version 2; only version 1");
+  assert_fails(&ctx, sn_cache_parse(&ctx, "a.pc2", &(sn_file){.bytes = bytes, .size = size}, &frames),
+               "PC2 version 2; only version 1");
   static const uint32_t counts[][2] = {{0, 3},
                                        {5, 0},
                                        {0x80000000u, 1},
@@ -361,14 +365,14 @@ static void test_bad_pc2(void **state) {
                                        {0x40000000, 4}};
   for (size_t k = 0; k < sizeof counts / sizeof *counts; k++) {
     make_pc2(bytes, 1, counts[k][0], counts[k][1], 0);
-    assert_int_equal(sn_pc2_parse(&ctx, "a.pc2", bytes, size, &frames), SN_BAD_FILE);
+    assert_int_equal(sn_cache_parse(&ctx, "a.pc2", &(sn_file){.bytes = bytes, .size = size}, &frames), SN_BAD_FILE);
     assert_non_null(strstr(ctx.error.message, "a.pc2: "));
     assert_null(frames.positions);
   }
   make_pc2(bytes, 1, 5, 3, 45);
   float bad = NAN;
   memcpy(bytes + 32 + 12 * (2 * 5 + 3), &bad, 4);
-  assert_fails(&ctx, sn_pc2_parse(&ctx, "a.pc2", bytes, size, &frames),
+  assert_fails(&ctx, sn_cache_parse(&ctx, "a.pc2", &(sn_file){.bytes = bytes, .size = size}, &frames),
                "a.pc2: frame 2, vertex 3: position is not finite");
   assert_int_equal(ctx.error.status, SN_BAD_FILE);
 }
@@ -378,12 +382,12 @@ static void test_bad_mdd(void **state) {
   sn_context ctx = sn_context_default();
   sn_frames frames;
   uint8_t bytes[8 + 8 + 2 * 12] = {0, 0, 0, 2, 0, 0, 0, 1};
-  assert_ok(&ctx, sn_mdd_parse(&ctx, "a.mdd", bytes, sizeof bytes, &frames));
+  assert_ok(&ctx, sn_cache_parse(&ctx, "a.mdd", &(sn_file){.bytes = bytes, .size = sizeof bytes}, &frames));
   assert_int_equal(frames.frame_count, 2);
   assert_int_equal(frames.vertex_count, 1);
   sn_frames_free(&frames);
   for (size_t cut = 0; cut < sizeof bytes; cut++) {
-    assert_fails(&ctx, sn_mdd_parse(&ctx, "a.mdd", bytes, cut, &frames),
+    assert_fails(&ctx, sn_cache_parse(&ctx, "a.mdd", &(sn_file){.bytes = bytes, .size = cut}, &frames),
                  cut < 8 ? "too short for an MDD" : "truncated");
     assert_int_equal(ctx.error.status, SN_BAD_FILE);
   }
@@ -391,16 +395,20 @@ static void test_bad_mdd(void **state) {
     uint8_t lying[sizeof bytes];
     memcpy(lying, bytes, sizeof bytes);
     lying[k] = 0xFF;
-    assert_int_equal(sn_mdd_parse(&ctx, "a.mdd", lying, sizeof lying, &frames), SN_BAD_FILE);
+    assert_int_equal(sn_cache_parse(&ctx, "a.mdd", &(sn_file){.bytes = lying, .size = sizeof lying}, &frames),
+                     SN_BAD_FILE);
     assert_null(frames.positions);
   }
   memset(bytes, 0xFF, 8);
-  assert_int_equal(sn_mdd_parse(&ctx, "a.mdd", bytes, sizeof bytes, &frames), SN_BAD_FILE);
+  assert_int_equal(sn_cache_parse(&ctx, "a.mdd", &(sn_file){.bytes = bytes, .size = sizeof bytes}, &frames),
+                   SN_BAD_FILE);
   memset(bytes, 0, 8);
-  assert_fails(&ctx, sn_mdd_parse(&ctx, "a.mdd", bytes, sizeof bytes, &frames), "0 vertices and 0 frames");
+  assert_fails(&ctx, sn_cache_parse(&ctx, "a.mdd", &(sn_file){.bytes = bytes, .size = sizeof bytes}, &frames),
+               "0 vertices and 0 frames");
   bytes[3] = 2, bytes[7] = 1;
   memcpy(bytes + 16 + 12 + 4, "\x7F\x80\x00\x00", 4); // infinity in y of frame 1
-  assert_fails(&ctx, sn_mdd_parse(&ctx, "a.mdd", bytes, sizeof bytes, &frames), "a.mdd: frame 1, vertex 0");
+  assert_fails(&ctx, sn_cache_parse(&ctx, "a.mdd", &(sn_file){.bytes = bytes, .size = sizeof bytes}, &frames),
+               "a.mdd: frame 1, vertex 0");
 }
 
 // A small moving mesh.
@@ -625,7 +633,7 @@ typedef sn_status (*reader_fn)(sn_context *ctx);
 
 static sn_status try_obj(sn_context *ctx) {
   sn_mesh mesh;
-  sn_status status = sn_obj_read(ctx, scratch("mem.obj"), &mesh);
+  sn_status status = sn_obj_read(ctx, scratch("mem.obj"), &mesh, NULL);
   sn_mesh_free(&mesh);
   return status;
 }
@@ -645,7 +653,7 @@ static sn_status try_unaligned(sn_context *ctx) {
   _Alignas(8) uint8_t bytes[256];
   sn_frames frames;
   size_t size = make_pc2(bytes + 1, 1, 2, 2, 12);
-  sn_status status = sn_pc2_parse(ctx, "a.pc2", bytes + 1, size, &frames);
+  sn_status status = sn_cache_parse(ctx, "a.pc2", &(sn_file){.bytes = bytes + 1, .size = size}, &frames);
   sn_frames_free(&frames);
   return status;
 }
@@ -682,7 +690,7 @@ static void test_every_allocation_fails(void **state) {
   assert_ok(&ctx, sn_frames_write(&ctx, scratch("mem.pc2"), &frames, &mesh));
   assert_ok(&ctx, sn_frames_write(&ctx, scratch("mem.mdd"), &frames, &mesh));
   assert_ok(&ctx, sn_frames_write(&ctx, scratch("mem"), &frames, &mesh));
-  assert_ok(&ctx, sn_obj_write(&ctx, scratch("mem.obj"), &mesh, sn_frame(&frames, 0)));
+  assert_ok(&ctx, sn_obj_write(&ctx, scratch("mem.obj"), &mesh, sn_frame(&frames, 0), NULL));
   write_text(scratch("mem.csv"), "frame,joint0,joint1\n0,1,2\n");
   sn_frames_free(&frames);
   sn_mesh_free(&mesh);
@@ -737,7 +745,7 @@ static void test_real_sets(void **state) {
     need_data(pc2, name);
     sn_mesh mesh;
     sn_frames frames;
-    assert_ok(&ctx, sn_obj_read(&ctx, rest, &mesh));
+    assert_ok(&ctx, sn_obj_read(&ctx, rest, &mesh, NULL));
     assert_ok(&ctx, sn_frames_read(&ctx, pc2, NULL, &frames));
     assert_int_equal(mesh.vertex_count, sets[k].vertices);
     assert_int_equal(frames.vertex_count, sets[k].vertices);

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The table of docs/layout.md is the law: a source may include the headers of its own folder, and of the folders that its
+# The table of docs/layout.md holds: a source may include the headers of its own folder, and of the folders that its
 # row lets it use (and what those may use) the headers that their rows name.
 set -euo pipefail
 cd "${SINEW_SOURCE:-$(dirname "$0")/..}"

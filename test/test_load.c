@@ -127,9 +127,9 @@ static void write_glb(sn_context *ctx, const char *path, const sheet *s, int fra
 static void write_sheet(sn_context *ctx, const char *name, const sheet *s) {
   char file[256];
   snprintf(file, sizeof file, "%s.obj", name);
-  assert_ok(ctx, sn_obj_write(ctx, scratch(file), &s->mesh, (const float(*)[3])s->mesh.positions));
+  assert_ok(ctx, sn_obj_write(ctx, scratch(file), &s->mesh, (const float(*)[3])s->mesh.positions, NULL));
   snprintf(file, sizeof file, "%s.pc2", name);
-  assert_ok(ctx, sn_pc2_write(ctx, scratch(file), &s->frames));
+  assert_ok(ctx, sn_frames_write(ctx, scratch(file), &s->frames, NULL));
   snprintf(file, sizeof file, "%s.glb", name);
   write_glb(ctx, scratch(file), s, frames_in_set);
 }
@@ -188,7 +188,7 @@ static int write_sets(void **state) {
 
 // ---- loading --------------------------------------------------------------------------------------------------------------
 
-// One set; names without a folder, NULL for what is left out.
+// One set; names without a folder, NULL for absent parts.
 static sn_status load(sn_context *ctx, const char *rest, const char *frames, const char *skeleton, sn_examples *out) {
   sn_load_options options = sn_load_options_default();
   const char *frames_path = frames ? scratch(frames) : NULL, *skeleton_path = skeleton ? scratch(skeleton) : NULL;
@@ -297,7 +297,7 @@ static void test_match(void **state) {
   assert_non_null(strstr(ctx.error.message, "split.obj has 156"));
   // In another pose.
   sheet s = make_sheet(&ctx, 0.2);
-  assert_ok(&ctx, sn_obj_write(&ctx, scratch("posed.obj"), &s.mesh, sn_frame(&s.frames, 3)));
+  assert_ok(&ctx, sn_obj_write(&ctx, scratch("posed.obj"), &s.mesh, sn_frame(&s.frames, 3), NULL));
   free_sheet(&s);
   options.match = scratch("posed.obj");
   assert_fails(&ctx, sn_examples_load(&ctx, &options, &e), "`match` must be in the same rest pose");
@@ -321,7 +321,7 @@ static void test_bind_mesh_elsewhere(void **state) {
   sn_context ctx = sn_context_default();
   sheet s = make_sheet(&ctx, 0.2);
   for (int i = 0; i < vertices; i++) s.mesh.positions[i][0] += 0.5f;
-  assert_ok(&ctx, sn_obj_write(&ctx, scratch("moved.obj"), &s.mesh, (const float(*)[3])s.mesh.positions));
+  assert_ok(&ctx, sn_obj_write(&ctx, scratch("moved.obj"), &s.mesh, (const float(*)[3])s.mesh.positions, NULL));
   free_sheet(&s);
   sn_examples e;
   assert_fails(&ctx, load(&ctx, "moved.obj", "plain.pc2", "plain.glb", &e),
@@ -342,7 +342,7 @@ static void test_seams(void **state) {
     expect_sheet(&ctx, &e, true, true);
     assert_int_equal(e.source_count, vertices + side);
     sn_mesh split;
-    assert_ok(&ctx, sn_mesh_read(&ctx, scratch("split.glb"), NULL, &split));
+    assert_ok(&ctx, sn_mesh_read(&ctx, scratch("split.glb"), NULL, &split, NULL));
     for (int s = 0; s < split.vertex_count; s++) {
       assert_memory_equal(split.positions[s], e.rest.positions[e.source[s]], sizeof *split.positions);
     }

@@ -25,7 +25,7 @@ static float (*evaluate(const sn_rt_model *model, const sn_affine *joints))[3] {
   return positions;
 }
 
-// Every joint turned against its parent by up to `most` radians about any axis.
+// Every joint rotated against its parent by up to `most` radians about any axis.
 static void random_pose(const sn_skeleton *skeleton, double most, sn_random *rng, sn_affine *pose) {
   for (int n = 0; n < skeleton->joint_count; n++) {
     int j = skeleton->order[n], parent = skeleton->parents[j];
@@ -193,7 +193,7 @@ static int terms_of(const sn_rt_terms *t, const sn_rt_reference *references, con
   return count;
 }
 
-// A foot is a child of the root and shares skin with the shin alone: it is relative to the shin, whatever the order of
+// A foot is a child of the root and has vertices in common with the shin only: it is relative to the shin, whatever the order of
 // the joints. Where it goes with the shin, it has no translation; where it stays with the root, it has.
 static void feet_follow_the_leg(void **state) {
   (void)state;

@@ -345,7 +345,7 @@ static void test_rotation_log_at_pi(void **state) {
     sn_vec3 axis = random_axis(&rng);
     if (round % 4 == 1) axis = sn_vec3_make(round % 3 == 0, round % 3 == 1, round % 3 == 2);
     if (round % 4 == 2) axis = sn_vec3_normalize(sn_vec3_make(axis.x, 1e-9 * axis.y, 0), axis);
-    // 2 a a^T - 1 is half a turn exactly.
+    // 2 a a^T - 1 is 180 degrees exactly.
     sn_mat3 half = sn_mat3_sub(sn_mat3_scale(sn_mat3_outer(axis, axis), 2), sn_mat3_identity());
     sn_vec3 r = sn_rotation_log(half);
     assert_near(sn_vec3_length(r), SN_PI, 1e-14);
@@ -358,7 +358,7 @@ static void test_rotation_log_at_pi(void **state) {
   }
 }
 
-// All logarithms within several turns, tried one after another.
+// All logarithms up to several times 360 degrees, one after another.
 static double nearest_log(sn_vec3 r, sn_vec3 reference) {
   double angle = sn_vec3_length(r), best = INFINITY;
   sn_vec3 axis = sn_vec3_normalize(r, sn_vec3_normalize(reference, sn_vec3_make(1, 0, 0)));
@@ -394,14 +394,14 @@ static void test_rotation_unwrap_at_the_identity(void **state) {
     sn_vec3 expected = sn_vec3_scale(axis, 2 * SN_PI * rint(sn_vec3_length(reference) / (2 * SN_PI)));
     expect_same(sn_rotation_unwrap(zero, reference), expected, 1e-12);
     expect_same(sn_rotation_log_near(sn_mat3_identity(), reference), expected, 1e-12);
-    // A whole turn about any axis is the identity too.
+    // 360 degrees about any axis is the identity too.
     expect_same(sn_rotation_unwrap(sn_vec3_scale(random_axis(&rng), 2 * SN_PI), reference), expected, 1e-12);
   }
   expect_same(sn_rotation_unwrap(zero, zero), zero, 0);
   expect_same(sn_rotation_unwrap(sn_vec3_make(0, 2 * SN_PI, 0), zero), zero, 1e-14);
 }
 
-// A joint that turns past 180 degrees: following the last logarithm gives a smooth curve.
+// A joint that rotates past 180 degrees: following the last logarithm gives a smooth curve.
 static void test_rotation_log_follows(void **state) {
   (void)state;
   sn_random rng = sn_random_new(15);

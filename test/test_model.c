@@ -335,7 +335,7 @@ static void hostile_bytes_do_no_harm(void **state) {
   }
 }
 
-// ---- golden models: files of this format version, with the input and the output of one evaluation in sections of their own --------
+// ---- golden models: files of this format version, with the input and the output of one evaluation in separate sections --------
 
 typedef struct golden {
   const char *name;

@@ -76,7 +76,7 @@ static void errors_say_what_to_do(void **state) {
   assert_fails(&ctx, sn_options_parse(&ctx, groups, text, &o), "too long");
 }
 
-// Defaults are values that can be given, names are told apart, fields lie within the struct.
+// Defaults are valid values, names are unique, fields lie within the struct.
 static void check_table(const sn_option_group *tables, size_t size) {
   sn_context ctx = sn_context_default();
   union {

@@ -41,7 +41,7 @@ static void assert_same_bytes(const sn_rt_model *a, const sn_rt_model *b) {
   assert_memory_equal(sn_rt_get_bytes(a), sn_rt_get_bytes(b), a->info.bytes);
 }
 
-// A tube with texture coordinates; its file has normals of its own.
+// A tube with texture coordinates; its file has normals.
 static made make_scene(sn_context *ctx, sn_rt_blend blend, sn_rt_shade shade, bool packed, fixture *f) {
   sn_random rng = sn_random_new(5);
   fixture_new(ctx, vertices, joints, 5, 11, f);
@@ -117,7 +117,7 @@ static void check_readers(sn_context *ctx, const sn_rt_model *a, const sn_rt_mod
   for (int k = 0; k < 2; k++) sn_mesh_free(mesh + k), sn_skin_free(skin + k);
 }
 
-// Renumbers, and everything that can be said without evaluating. Returns the renumbered model.
+// Renumbers, and checks everything that needs no evaluation. Returns the renumbered model.
 static made check_order(sn_context *ctx, const sn_rt_model *model) {
   made blocks = reorder(ctx, model, SN_VERTEX_ORDER_BLOCKS);
   made twice = reorder(ctx, &blocks.model, SN_VERTEX_ORDER_BLOCKS);
@@ -308,7 +308,7 @@ static void every_method_gives_the_same(void **state) {
   check_method(&arm, "rotreg:bones=6,psd=1");
   check_method(&arm, "rotreg:bones=6,pack=1");
   check_method(&leg, "torque:bones=4");
-  bar.controls_wanted = 3;
+  bar.control_target = 3;
   check_method(&bar, "affine:bones=3");
   sn_examples_free(&arm), sn_examples_free(&leg), sn_examples_free(&bar);
 }

@@ -119,7 +119,7 @@ static void torques_and_controls(void **state) {
   sn_context ctx = sn_context_default();
   sn_examples leg = generate(&ctx, "leg", 12, 800), bar = generate(&ctx, "bar", 12, 400);
   check_method(&leg, "torque:bones=6");
-  bar.controls_wanted = 4;
+  bar.control_target = 4;
   check_method(&bar, "affine:bones=4");
   sn_examples_free(&leg), sn_examples_free(&bar);
 }

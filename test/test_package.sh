@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Debian packages: what is in them, man pages and completion for every command, what they need; lintian finds no error; and where
-# debootstrap (or mmdebstrap) and a mirror are at hand and SINEW_CHROOT=1 asks for it (minutes), they are installed, used and removed
+# debootstrap (or mmdebstrap) and a mirror are available and SINEW_CHROOT=1 is set (minutes), they are installed, used and removed
 # in a clean system.
 set -euo pipefail
 command -v dpkg-deb dpkg-shlibdeps > /dev/null || { echo "skipped: dpkg-dev is not installed"; exit 77; }

@@ -196,7 +196,8 @@ static void corrections_vanish_far_from_every_pose(void **state) {
   sn_context ctx = sn_context_default();
   sn_examples examples = generate(&ctx, "elbow", 16, 600);
   for (int n = 0; n < 2; n++) {
-    trained plain = train(&ctx, &examples, "lbs", "every:4"), t = train(&ctx, &examples, specs[n], "every:4");
+    trained plain = train(&ctx, &examples, "lbs:weights=given", "every:4");
+    trained t = train(&ctx, &examples, specs[n], "every:4");
     sn_affine joints[2] = {sn_pose(&examples.poses, 0)[0], sn_affine_identity()};
     joints[1] = sn_affine_make(sn_rotation_exp(sn_vec3_make(-1.2, -1.2, -1)), sn_vec3_make(0, 0, 0));
     shape a = evaluate(&plain.model, joints, NULL), b = evaluate(&t.model, joints, NULL);
@@ -300,7 +301,7 @@ static void three_dual_quaternion_poses_beat_nine_linear_ones(void **state) {
   }
 }
 
-// At half a turn the linear blend of half-weighted vertices is singular: they are named, and nothing explodes.
+// At 180 degrees the linear blend of half-weighted vertices is singular: they are named, and nothing explodes.
 static void singular_blends_are_named_and_bounded(void **state) {
   (void)state;
   sn_context ctx = sn_context_default();
@@ -347,18 +348,18 @@ static void more_components_are_better(void **state) {
   sn_examples_free(&examples);
 }
 
-// ---- full turns ------------------------------------------------------------------------------------------------------------------
+// ---- several revolutions ------------------------------------------------------------------------------------------------------------------
 
-static sn_affine bar_turn(double degrees) {
+static sn_affine bar_rotation(double degrees) {
   return sn_affine_make(sn_rotation_exp(sn_vec3_make(degrees * SN_PI / 180, 0, 0)), sn_vec3_make(0, 0, 0));
 }
 
-// Largest step of any vertex while joint 1 of the bar turns from `from` to `to` degrees in steps of one.
+// Largest step of any vertex while joint 1 of the bar rotates from `from` to `to` degrees in steps of one.
 static double largest_step(const sn_rt_model *model, int from, int to, void *memory) {
   double largest = 0;
   shape last = {0};
   for (int degrees = from; degrees <= to; degrees++) {
-    sn_affine joints[2] = {sn_affine_identity(), bar_turn(degrees)};
+    sn_affine joints[2] = {sn_affine_identity(), bar_rotation(degrees)};
     shape next = evaluate(model, joints, memory);
     size_t n = model->info.vertex_count;
     if (last.positions) {
@@ -376,7 +377,7 @@ static void full_turns_are_continuous_with_a_state(void **state) {
   (void)state;
   sn_context ctx = sn_context_default();
   sn_examples examples = generate(&ctx, "bar", 41, 0);
-  // A vertex with half its weight on either bone is undetermined at a full turn: keep away from it.
+  // A vertex with half its weight on either bone is undetermined at 360 degrees: keep away from it.
   for (int i = 0; i < examples.rest.vertex_count; i++) {
     float far = examples.rest.positions[i][0] / 2;
     far = far < 0.5f ? 0.8f * far : 1 - 0.8f * (1 - far);
@@ -410,7 +411,7 @@ static void motions_are_followed(void **state) {
   sn_examples examples = generate(&ctx, "bar", 41, 0), clip = {0};
   trained t = train(&ctx, &examples, "psd:space=whole,weights=given", "every:10");
   assert_ok(&ctx, sn_poses_new(&ctx, 2, frames, &clip.poses));
-  for (int f = 0; f < frames; f++) sn_pose(&clip.poses, f)[1] = bar_turn(15.0 * f); // two turns
+  for (int f = 0; f < frames; f++) sn_pose(&clip.poses, f)[1] = bar_rotation(15.0 * f); // 720 degrees
   clip.skeleton = examples.skeleton;
   int starts[3] = {0, 30, frames}, last[2] = {-1, -1};
   for (int k = 0; k < 4; k++) {
@@ -442,7 +443,7 @@ static void motions_are_followed(void **state) {
   sn_poses_free(&clip.poses), release(&t), sn_examples_free(&examples);
 }
 
-// Where no joint is half a turn away, a state changes nothing.
+// Where no joint is 180 degrees away, a state changes nothing.
 static void state_changes_nothing_near_the_poses(void **state) {
   (void)state;
   sn_context ctx = sn_context_default();

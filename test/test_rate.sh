@@ -41,7 +41,7 @@ expect 1 "--error needs corrections" "$SINEW" train --method lbs --error 1 "${a[
 expect 0 "displacement fields in" "$SINEW" train --method psd "${a[@]}" -o m.sinew
 holds '/^Base: .*Corrections: \d+ displacement fields .*Cross-validated error/.test(r[0].learned)' fast.json
 
-# What training lacks: a clip that goes on is told joint by joint, worst first.
+# What training lacks: the joints of a clip that leaves the range are listed, worst first.
 "$SINEW" train --method psd --keys 0-5 "${a[@]}" -o few.sinew --json few.json --quiet || fail "few keys"
 holds 'r[0].lacks.length > 0 && r[0].lacks.every(l => /^add poses of /.test(l.advice)) && r[0].lacks.some(l => l.reached_deg > l.trained_deg)' few.json
 expect 0 "degrees: other frames reach" "$SINEW" train --method psd --keys 0-5 "${a[@]}" -o few.sinew

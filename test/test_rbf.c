@@ -35,7 +35,7 @@ static const struct {
   sn_rbf_kernel kernel;
   sn_rbf_linear linear;
   double factor; // of the distance to the nearest centre
-  bool own;      // widths of their own
+  bool own;      // separate widths
 } forms[] = {
   {SN_RBF_GAUSS, SN_RBF_NO_LINEAR, 1, false},        {SN_RBF_GAUSS, SN_RBF_NO_LINEAR, 0.7, true},
   {SN_RBF_GAUSS, SN_RBF_LINEAR, 1, false},           {SN_RBF_GAUSS, SN_RBF_LINEAR_TWO_STEP, 1, false},

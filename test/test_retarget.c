@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-// A chain along y with the given names and steps; its frames are turned about y by `spin`.
+// A chain along y with the given names and steps; its frames are rotated about y by `spin`.
 static void chain(sn_context *ctx, int count, const char *const *names, const double *heights, double spin,
                   sn_skeleton *out) {
   assert_ok(ctx, sn_skeleton_new(ctx, count, out));
@@ -39,8 +39,8 @@ static void test_partners(void **state) {
   assert_fails(&ctx, sn_joint_partners(&ctx, &ours, &theirs, "map", "tail\n", partners), "map:1: two names");
   assert_fails(&ctx, sn_joint_partners(&ctx, &ours, &theirs, "map", "\ntail tali", partners),
                "map:2: the clip has no joint called 'tali'");
-  assert_false(sn_skeletons_alike(&ours, &theirs));
-  assert_true(sn_skeletons_alike(&ours, &ours));
+  assert_false(sn_skeletons_match(&ours, &theirs));
+  assert_true(sn_skeletons_match(&ours, &ours));
   sn_skeleton_free(&theirs);
   chain(&ctx, 3, rigify, heights, 0, &theirs); // whose "spine" are the hips
   assert_ok(&ctx, sn_joint_partners(&ctx, &ours, &theirs, NULL, NULL, partners));
@@ -59,15 +59,15 @@ static void test_no_length(void **state) {
   const char *const names[] = {"leg", "foot", "target"};
   chain(&ctx, 3, names, (const double[]){0, 1, 1}, 0, &ours);
   chain(&ctx, 3, names, (const double[]){0, 1, 1 + 1e-7}, 0, &theirs);
-  assert_true(sn_skeletons_alike(&ours, &theirs));
+  assert_true(sn_skeletons_match(&ours, &theirs));
   sn_skeleton_free(&theirs);
   chain(&ctx, 3, names, (const double[]){0, 1, 1.01}, 0, &theirs);
-  assert_false(sn_skeletons_alike(&ours, &theirs));
+  assert_false(sn_skeletons_match(&ours, &theirs));
   sn_skeleton_free(&theirs);
   sn_skeleton_free(&ours);
 }
 
-// A quarter turn about z half way up: the same on a skeleton of twice the size with other frames.
+// 90 degrees about z half way up: the same on a skeleton of twice the size with other frames.
 static void test_retarget(void **state) {
   (void)state;
   sn_context ctx = sn_context_default();
@@ -127,7 +127,7 @@ static void test_other_rest(void **state) {
   sn_context ctx = sn_context_default();
   const char *const names[] = {"a", "b", "c"};
   sn_mat3 quarter = sn_rotation_exp(sn_vec3_make(0, 0, SN_PI / 2));
-  for (int bent = 0; bent < 3; bent++) { // by rest matrices that turn too, not at all, by places alone
+  for (int bent = 0; bent < 3; bent++) { // by rest matrices that rotate too, not at all, by positions alone
     sn_skeleton ours;
     sn_examples clip = {0};
     char report[256] = "";

@@ -54,7 +54,7 @@ static void free_and_affine_bones(void **state) {
   free_tube(&t);
 }
 
-// Many bones are fitted by conjugate gradients. From poses that are turned as a whole, and bone by bone, they come back.
+// Many bones are fitted by conjugate gradients. From poses that are rotated as a whole, and bone by bone, they come back.
 static void many_bones_find_back(void **state) {
   (void)state;
   sn_context ctx = serial();
@@ -180,7 +180,7 @@ static void bones_by_error(void **state) {
   free_tube(&t);
 }
 
-// In exact data the bones are the true ones, whether their number is left open or too many are asked for; neighbours'
+// In exact data the bones are the true ones, whether their number is left open or too many are requested; neighbours'
 // weights change little, and few influences are used where few will do.
 static void bones_are_decided(void **state) {
   (void)state;
@@ -460,7 +460,7 @@ static void real_set(const char *name, int bones, sn_rig_structure structure, do
   need_data(rest_path, path);
   snprintf(path, sizeof path, "%s/frames.pc2", name);
   need_data(frames_path, path);
-  assert_ok(&ctx, sn_obj_read(&ctx, rest_path, &rest));
+  assert_ok(&ctx, sn_obj_read(&ctx, rest_path, &rest, NULL));
   assert_ok(&ctx, sn_frames_read(&ctx, frames_path, NULL, &frames));
   sn_rig_options o = options_for(bones, structure);
   sn_rig_result r;
@@ -496,7 +496,7 @@ static void cylinder_joints(void **state) {
   sn_frames frames;
   sn_rig_result r;
   sn_rig_options o = options_for(4, SN_RIG_TREE);
-  assert_ok(&ctx, sn_obj_read(&ctx, rest_path, &rest));
+  assert_ok(&ctx, sn_obj_read(&ctx, rest_path, &rest, NULL));
   assert_ok(&ctx, sn_frames_read(&ctx, frames_path, NULL, &frames));
   assert_ok(&ctx, sn_rig(&ctx, &rest, &frames, &o, &r));
   double diagonal = sn_points_diagonal(rest.positions, rest.vertex_count);

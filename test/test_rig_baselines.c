@@ -12,7 +12,7 @@
 
 enum { links = 4, rings = 32, around = 8, frame_count = 20 };
 
-// A tube of four rigid links of eight rings each, which turn against each other about the middle between their rings.
+// A tube of four rigid links of eight rings each, which rotate against each other about the middle between their rings.
 static void make_chain(sn_context *ctx, sn_mesh *rest, sn_frames *frames) {
   sn_random rng = sn_random_new(4);
   assert_ok(ctx, sn_mesh_new(ctx, rings * around, 2 * (rings - 1) * around, rest));
@@ -74,7 +74,7 @@ static void test_parts_of_a_chain(void **state) {
   assert_ok(&ctx, sn_rig_distance_segments(&ctx, &p, links, of));
   assert_int_equal(misplaced(of), 0);
   assert_ok(&ctx,
-            sn_rig_rotation_segments(&ctx, &p, &topology, links, of)); // rings at the joints turn with neither link
+            sn_rig_rotation_segments(&ctx, &p, &topology, links, of)); // rings at the joints rotate with neither link
   assert_true(misplaced(of) <= 2 * (links - 1) * around);
   sn_topology_free(&topology), sn_mesh_free(&rest), sn_frames_free(&frames), sn_arena_free(&memory);
 }
@@ -148,7 +148,7 @@ static void test_rotation_about_a_joint(void **state) {
 
 static const char *const solvers[] = {"own", "published", "schaefer", "aguiar", "hasler"};
 
-// On a chain that all can meet, and on a generated elbow, where nobody can: joints hold, weights are weights, ours is better
+// On a chain that all solvers reproduce, and on a generated elbow, which none does: joints stay connected, weights are valid, ours is better
 // than those that Le and Deng compare with.
 static void test_rigs(void **state) {
   (void)state;

@@ -6,7 +6,7 @@ here=$SINEW_SOURCE/test
 command -v node >/dev/null || { echo "skipped: node is not here"; exit 77; }
 
 # agree REPORT GLB PC2 [GAP]: the independent evaluation gives the reported error, and joints hang together to GAP percent
-# of the diagonal (0.01 unless told).
+# of the diagonal (0.01 by default).
 agree() {
   checks=$((checks + 1))
   node "$here/evaluate_glb.mjs" "$2" "$3" > own.json || { fail "$2 cannot be evaluated"; return; }
@@ -64,7 +64,7 @@ agree again.json again.glb leg/frames.pc2
 expect 0 "3 bones" "$SINEW" rig --rest tree.glb --frames leg/frames.pc2 --bones 3 --keep-bones -o fewer.glb --json fewer.json
 agree fewer.json fewer.glb leg/frames.pc2
 
-# More bones asked for are found, and never leave a larger error: fingers are far smaller than the trunk.
+# More bones requested are found, and never leave a larger error: fingers are far smaller than the trunk.
 "$SINEW" gen body --joints 40 --vertices 4000 --frames 12 -o body --quiet
 for bones in 9 20 30; do
   expect 0 "$bones bones" "$SINEW" rig --rest body/rest.obj --frames body/frames.pc2 --bones $bones --keep-bones -o more.glb --json more$bones.json

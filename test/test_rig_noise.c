@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Noisy, short and wrong input of `rig`: estimates of noise against the noise that was added, joints against the true ones, and data from which
-// no skeleton can be told.
+// no skeleton can be identified.
 #include "check.h"
 
 #include <math.h>
@@ -193,7 +193,7 @@ static void test_noisy_rig(void **state) {
   free_noisy(&s);
 }
 
-// One frame, no motion, all vertices alike, fewer frames than bones, no triangles, positions that are no numbers.
+// One frame, no motion, all vertices equal, fewer frames than bones, no triangles, positions that are not finite.
 static void test_poor_input(void **state) {
   (void)state;
   sn_context ctx = sn_context_default();

@@ -75,7 +75,7 @@ static void permuted_frames_permute_the_animation(void **state) {
   free_tube(&t);
 }
 
-// Every frame turned and moved by a rigid motion of its own: skeleton, weights and joint rotations stay.
+// Every frame rotated and moved by a separate rigid motion: skeleton, weights and joint rotations stay.
 static void rigid_motion_changes_the_root_only(void **state) {
   (void)state;
   sn_context ctx = serial();
@@ -159,7 +159,7 @@ static void permuted_vertices_permute_the_weights(void **state) {
   free_tube(&t);
 }
 
-// Rest mesh and frames turned and moved together: so is the skeleton, and the error stays.
+// Rest mesh and frames rotated and moved together: so is the skeleton, and the error stays.
 static void a_turned_set_gives_a_turned_skeleton(void **state) {
   (void)state;
   sn_context ctx = serial();

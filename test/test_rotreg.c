@@ -57,7 +57,7 @@ static void test_branches_at_half_a_turn(void **state) {
   }
 }
 
-// Triangles (here bare rotations) with known parts of two joints, at angles up to half a turn, some counter-rotating.
+// Triangles (here bare rotations) with known parts of two joints, at angles up to 180 degrees, some counter-rotating.
 static void test_predictor_on_known_triangles(void **state) {
   (void)state;
   sn_context ctx = sn_context_default();
@@ -98,7 +98,7 @@ static void test_predictor_on_known_triangles(void **state) {
   (void)ctx;
 }
 
-// As published: u >= 0, shear from the best joint and its parent, no tilt. What turns against its joint is not found.
+// As published: u >= 0, shear from the best joint and its parent, no tilt. What rotates against its joint is not found.
 static void test_published_predictors(void **state) {
   (void)state;
   enum { poses = 12, joints = 3 };

@@ -313,7 +313,7 @@ static void nothing_flips_on_the_way_round(void **state) {
   free(before), free(now), fixture_free(&f);
 }
 
-// A joint that turns and swells about its own centre turns and swells its vertices about that centre; the blend of two
+// A joint that rotates and swells about its own centre rotates and swells its vertices about that centre; the blend of two
 // such joints with the same scale is that scale everywhere (stretch is blended in the rest pose, about the joints).
 static void stretch_is_split_off_and_blended_linearly(void **state) {
   (void)state;
@@ -503,7 +503,7 @@ static void parts_make_the_whole(void **state) {
   }
 }
 
-// A character's bind pose: the model's joints, each turned about its own place, and all of them moved by `space`.
+// A character's bind pose: the model's joints, each rotated about its own place, and all of them moved by `space`.
 static void bind_of(const fixture *f, sn_affine space, bool turn, sn_random *rng, float (*out)[12]) {
   sn_affine bind[8];
   for (int j = 0; j < f->skeleton.joint_count; j++) {
@@ -527,7 +527,7 @@ static void a_characters_bind_pose_is_compared(void **state) {
   float bind[5][12], to_rest[5][12], space[12];
   sn_rt_error error;
   for (int n = 0; n < 4; n++) {
-    // Joints that are turned in a space of their own leave nothing to find that space by.
+    // Joints that are each rotated in another space do not determine one.
     bool turn = n % 2, elsewhere = n / 2 && !turn;
     bind_of(&f, elsewhere ? moved : still, turn, &rng, bind);
     assert_int_equal(sn_rt_bind(&f.rt, (const float(*)[12])bind, to_rest, n ? space : NULL, &error), SN_RT_OK);
@@ -555,7 +555,7 @@ static void a_characters_bind_pose_is_compared(void **state) {
     assert_non_null(strstr(error.message, sn_rt_joint_name(&f.rt, 2)));
   }
   bind_of(&f, still, false, &rng, bind);
-  memset(bind[3], 0, sizeof bind[3]); // nobody knows: the model's own
+  memset(bind[3], 0, sizeof bind[3]); // undefined: the model's
   assert_int_equal(sn_rt_bind(&f.rt, (const float(*)[12])bind, to_rest, space, &error), SN_RT_OK);
   assert_float_equal(to_rest[3][3], -f.skeleton.rest[3].m[0][3], 1e-5);
   fixture_free(&f);
@@ -622,7 +622,7 @@ static void halfway_and_scaling_joints(void **state) {
   f.desc.extra_count = 3, f.desc.extra = extra;
   fixture_build(&ctx, &f);
   assert_int_equal(f.rt.info.palette_count, 5);
-  // The whole body turned, and the child bent by 90 degrees at the elbow and twisted by 40 about the bone.
+  // The whole body rotated, and the child bent by 90 degrees at the elbow and twisted by 40 about the bone.
   sn_affine body = sn_affine_make(sn_rotation_exp(sn_vec3_make(0.3, -0.5, 0.8)), sn_vec3_make(3, 2, 1));
   sn_mat3 bend = sn_rotation_exp(sn_vec3_make(0, 0, SN_PI / 2)), twist = sn_rotation_exp(sn_vec3_make(0.7, 0, 0));
   sn_mat3 both = sn_mat3_mul(bend, twist);

@@ -109,35 +109,31 @@ static void models_and_figures_are_the_same(void **state) {
   sn_examples_free(&windows);
 }
 
-// Sums over frames go on from window to window as if there were one.
-static void figures_do_not_depend_on_windows(void **state) {
+// Errors of a model are those of its frames, at any thread count.
+static void figures_do_not_depend_on_threads(void **state) {
   (void)state;
   sn_context ctx = sn_context_default();
-  sn_examples examples = generate(&ctx, "arm", 11, 600);
+  sn_examples examples = generate(&ctx, "arm", 37, 600);
   trained t = train(&ctx, &examples, "lbs", "all");
-  sn_keys all, part;
+  sn_keys all;
   sn_frames positions, normals;
-  sn_errors whole, windows;
-  assert_ok(&ctx, sn_keys_parse(&ctx, "all", 11, 1, &all, NULL));
-  assert_ok(&ctx, sn_assess_evaluate(&ctx, &t.model, &examples, &all, &positions, &normals));
-  assert_ok(&ctx, sn_errors_measure(&ctx, &examples, &all, &positions, &normals, &whole));
-  assert_ok(&ctx, sn_errors_begin(&ctx, &examples, 11, &windows));
-  for (int first = 0; first < 11; first += 3) {
-    int count = first + 3 < 11 ? 3 : 11 - first;
-    sn_frames some = positions, turned = normals;
-    some.positions = sn_frame(&positions, first), turned.positions = sn_frame(&normals, first);
-    some.frame_count = turned.frame_count = count;
-    part = (sn_keys){.count = count, .frames = all.frames + first};
-    assert_ok(&ctx, sn_errors_window(&ctx, &part, first, &some, &turned, &windows));
-  }
+  sn_errors stored;
   sn_metrics a, b;
-  assert_ok(&ctx, sn_metrics_of(&ctx, &whole, 1, &a));
-  assert_ok(&ctx, sn_metrics_of(&ctx, &windows, 1, &b));
-  assert_int_equal(a.frame_count, b.frame_count);
-  assert_memory_equal(&a.rms, &b.rms, sizeof a - offsetof(sn_metrics, rms)); // not what is between the members
-  assert_memory_equal(whole.frame_squared, windows.frame_squared, 11 * sizeof(double));
-  sn_errors_free(&whole);
-  sn_errors_free(&windows);
+  assert_ok(&ctx, sn_keys_parse(&ctx, "all", 37, 1, &all, NULL));
+  assert_ok(&ctx, sn_assess_evaluate(&ctx, &t.model, &examples, &all, &positions, &normals));
+  assert_ok(&ctx, sn_errors_measure(&ctx, &examples, &all, &positions, &normals, &stored));
+  assert_ok(&ctx, sn_metrics_of(&ctx, &stored, &a));
+  for (int threads = 1; threads <= 4; threads += 3) {
+    sn_errors visited;
+    ctx.threads = threads;
+    assert_ok(&ctx, sn_errors_of_model(&ctx, &t.model, &(sn_measured){&examples, &examples, &all}, true, &visited));
+    assert_ok(&ctx, sn_metrics_of(&ctx, &visited, &b));
+    assert_int_equal(a.frame_count, b.frame_count);
+    assert_memory_equal(&a.rms, &b.rms, sizeof a - offsetof(sn_metrics, rms)); // not what is between the members
+    assert_memory_equal(stored.frame_squared, visited.frame_squared, 37 * sizeof(double));
+    sn_errors_free(&visited);
+  }
+  sn_errors_free(&stored);
   sn_frames_free(&positions);
   sn_frames_free(&normals);
   sn_keys_free(&all);
@@ -351,7 +347,7 @@ int main(void) {
     cmocka_unit_test(damaged_caches_are_refused_the_same),
     cmocka_unit_test(rigs_are_the_same),
     cmocka_unit_test(models_and_figures_are_the_same),
-    cmocka_unit_test(figures_do_not_depend_on_windows),
+    cmocka_unit_test(figures_do_not_depend_on_threads),
     cmocka_unit_test(teams_give_the_same),
     cmocka_unit_test(long_clips_are_corrected),
     cmocka_unit_test(neighbours_are_as_defined),

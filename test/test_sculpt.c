@@ -12,7 +12,7 @@
 
 enum { side = 5, corners = side * side };
 
-// A sheet about the origin, joints root, and arms at x = 1 and -1; in its only frame the arm at 1 is turned and its side lifted.
+// A sheet about the origin, joints root, and arms at x = 1 and -1; in its only frame the arm at 1 is rotated and its side lifted.
 static sn_examples new_arms(sn_context *ctx, const char *left, const char *right) {
   sn_examples e = {.memory = sn_arena_new(ctx)};
   assert_ok(ctx, sn_mesh_new(ctx, corners, 2 * (side - 1) * (side - 1), &e.rest));
@@ -137,7 +137,7 @@ static double height_at(const sn_rt_model *model, float value) {
   return (double)positions[3][2];
 }
 
-// d(x) = sum_k c_k exp(-(x - x_k)^2 / (2 sigma_k^2)) through the rest (0) and two poses, the last with a sigma of its own.
+// d(x) = sum_k c_k exp(-(x - x_k)^2 / (2 sigma_k^2)) through the rest (0) and two poses, the last with another sigma.
 static void a_pose_has_the_width_it_was_given(void **state) {
   (void)state;
   sn_context ctx = sn_context_default();

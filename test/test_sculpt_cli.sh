@@ -17,7 +17,7 @@ case $said in *"training 1 frame: rms 0.0"*) ;; *) fail "the added pose is not m
 said=$("$SINEW" train --from weighted.sinew "${clip[@]}" --pose "8=$(shape 8)" -o more.sinew) || fail "--from weighted"
 case $said in *"training 1 frame: rms 0.0"*) ;; *) fail "the pose added to a weighted model is not met: $said" ;; esac
 expect 1 "after the @ comes sigma" "$SINEW" train --method psd:space=whole --rest elbow/rest.obj "${clip[@]}" --pose "4=$(shape 4)@wide" -o no.sinew
-# Sculpted poses alone are met by one pose space for all joints, and a width goes with it; beside frames it has to be asked for.
+# Sculpted poses alone are interpolated by one pose space for all joints, with their widths; beside frames an option chooses it.
 "$SINEW" train --method psd --rest elbow/rest.obj "${clip[@]}" --pose "4=$(shape 4)@0.5" -o alone.sinew --quiet || fail "a sculpted pose with a width"
 expect 1 "space=whole" "$SINEW" train --method psd --rest elbow/rest.obj "${clip[@]}" --frames elbow/frames.pc2 --pose "4=$(shape 4)@0.5" -o no.sinew
 expect 2 "--pose FRAME=MESH" "$SINEW" train --from plain.sinew "${clip[@]}" -o no.sinew

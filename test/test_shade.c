@@ -289,7 +289,7 @@ static void normals_are_the_sum_over_the_triangles(void **state) {
   }
 }
 
-// The model of a mesh whose rest file has normals of its own: random ones.
+// The model of a mesh whose rest file has random normals.
 static float (*own_normals(const fixture *f, sn_random *rng))[3] {
   float(*normals)[3] = calloc((size_t)f->mesh.vertex_count, sizeof *normals);
   for (int i = 0; i < f->mesh.vertex_count; i++) {
@@ -298,7 +298,7 @@ static float (*own_normals(const fixture *f, sn_random *rng))[3] {
   return normals;
 }
 
-// Positions of the rest pose turned by R: the normals are the file's, turned by R.
+// Positions of the rest pose rotated by R: the normals are the file's, rotated by R.
 static void check_own_normals(const fixture *f, const float (*own)[3], sn_mat3 turn) {
   int vertices = f->mesh.vertex_count;
   guarded positions = guarded_new((size_t)vertices * 12), normals = guarded_new((size_t)vertices * 12);

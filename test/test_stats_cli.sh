@@ -49,7 +49,7 @@ expect 0 "quadratic < linear < cubic" "$SINEW" stats anova leg.csv --alpha 0.3
 expect 0 '"misprint"' "$SINEW" stats anova arm.csv --json -
 expect 0 '"partial_eta2": 0.00222' "$SINEW" stats anova leg.csv --json -
 
-# Observations, unbalanced, with names that are nobody's.
+# Observations, unbalanced, with arbitrary names.
 cat > long.csv <<'END'
 "soil","plant",value
 clay,öak,1.5

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Caches larger than memory: the same files come out, limits are told beforehand, a cache that is cut ends with a message.
+# Caches larger than memory: the same files come out, limits are reported before the work, a cache that is cut ends with a message.
 . "$SINEW_SOURCE/test/common.sh"
 export TMPDIR=$dir
 
@@ -20,7 +20,7 @@ ls -A | grep -v '^\(body\|whole\|windows\)' && fail "scratch files were left"
 "$SINEW" gen body --vertices 20000 --frames 30 --memory 24M --quiet -o frugal || fail "gen within 24 MB"
 rm -rf frugal
 
-# What cannot be done is said before it begins.
+# Work that cannot be done is refused before it begins.
 "$SINEW" rig "${set[@]}" --bones 6 --memory 2700K -o small.glb 2> said.txt && fail "rig within 2700 KB"
 grep -q 'a rig of 6000 vertices needs at least 2.9 MB of memory, and may use 2.6 MB' said.txt || { fail "the limit:"; cat said.txt; }
 "$SINEW" train --method psd "${set[@]}" "${with[@]}" --memory 5M -o small.sinew 2> said.txt && fail "psd within 5 MB"

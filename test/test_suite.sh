@@ -22,7 +22,7 @@ full=$SINEW_BUILD/suite/full/elbow-
 holds "r[0].methods.every((m, k) => Math.abs(m.test.ee - [$(error suite.json extreme rigid), $(error suite.json extreme lbs:weights=given)][k]) < 6e-4)" compare.json
 holds "report[0].input.vertices == 1500 && report[0].input.triangles > 2000" compare.json
 
-# What is there is not run again; another binary's results are not taken for this one's, unless told.
+# Existing results are not run again; those of another binary are refused by default.
 check suite --tool ./sinew > again
 check [ "$(grep -c '^\[' again)" -eq 0 ]
 cp suite.json other.json

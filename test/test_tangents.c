@@ -14,7 +14,7 @@ typedef float row4[4];
 
 // ---- the rest pose ---------------------------------------------------------------------------------------------------------
 
-// Squares in a row along x, n by n each, every square with vertices and a texture of its own: as it lies, turned by a right angle,
+// Squares in a row along x, n by n each, every square with separate vertices and texture: as it lies, rotated by 90 degrees,
 // mirrored, without any.
 enum { squares = 4, side = 5 };
 
@@ -391,7 +391,7 @@ static sn_status train_sheet(sn_context *ctx, bool textured, const char *method,
   sn_method_spec spec;
   sn_keys keys;
   assert_ok(ctx, sn_examples_load(ctx, &options, &examples));
-  examples.controls_wanted = 4;
+  examples.control_target = 4;
   assert_ok(ctx, sn_method_parse(ctx, method, &spec));
   assert_ok(ctx, sn_keys_parse(ctx, "all", 3, 1, &keys, NULL));
   sn_status status = sn_train(ctx, &spec, &examples, &keys, out, NULL);

@@ -251,8 +251,7 @@ static void nothing_behind_the_mix_counts(void **state) {
   for (int n = 0; n < t->term_count; n++)
     if (t->terms[n].kind == SN_RT_TERMS_GAUSS) t->terms[n].first += (uint32_t)(3 * more);
   for (int n = 0; n < clusters; n++) t->fields[n].first_number += (uint32_t)(3 * more);
-  t->terms[t->term_count++] =
-    (sn_rt_terms){.kind = SN_RT_TERMS_GAUSS, .count = (uint16_t)more, .width = 1}; // nobody uses it
+  t->terms[t->term_count++] = (sn_rt_terms){.kind = SN_RT_TERMS_GAUSS, .count = (uint16_t)more, .width = 1}; // unused
   set_sections(t);
   sn_model bytes;
   assert_ok(&ctx, sn_model_build(&ctx, &t->f.desc, &bytes));
@@ -405,7 +404,7 @@ static void changed_numbers_do_no_harm(void **state) {
   for (int s = 0; s < 6; s++) {
     sn_rt_entry *e = entry_of(&t->f.model, names[s]);
     uint16_t *words = section_of(&t->f.model, names[s]);
-    size_t step = s == 4 ? 97 : s == 2 || s == 5 ? 3 : 1; // the mix is long, and floats are much alike
+    size_t step = s == 4 ? 97 : s == 2 || s == 5 ? 3 : 1; // the mix is long, and its floats are similar
     for (size_t n = 0; n < e->size / 2; n += step)
       for (size_t v = 0; v < sizeof suspicious / sizeof *suspicious; v++) {
         uint16_t before = words[n];
@@ -426,7 +425,7 @@ static void changed_numbers_do_no_harm(void **state) {
   terms_free(t);
 }
 
-// A small file cannot ask for much: groups that share centres, or pose spaces that share mixes, are refused.
+// A small file cannot request much memory: groups that share centres, or pose spaces that share mixes, are refused.
 static void shared_numbers_are_refused(void **state) {
   (void)state;
   sn_context ctx = sn_context_default();

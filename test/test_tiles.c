@@ -43,7 +43,7 @@ static void move_slot(const sn_rt_model *model, const sn_cuda_tiles *t, const ev
   size_t group = slot / t->group, tile = group / SN_CUDA_TILE_GROUPS;
   float q[8] = {0};
   for (uint32_t k = 0; k < t->counts[group]; k++) {
-    size_t at = (group * t->influences + k) * t->group + slot % t->group;
+    size_t at = slot * t->influences + k;
     float own[8], stretch[12];
     assert_int_equal(
       sn_rt_palette_split(model, e->scratch, t->joints[t->first_joint[tile] + t->locals[at]], own, stretch), 1);
@@ -64,14 +64,14 @@ static double slot_error(const sn_rt_model *model, const sn_cuda_tiles *t, const
   float share = late ? 0 : limited ? sn_rt_limit(squared, rest[3]) : 1;
   for (size_t c = 0; c < 3; c++) p[c] = rest[c] + share * move[c];
   for (uint32_t k = 0; k < t->counts[group]; k++) {
-    size_t at = (group * t->influences + k) * t->group + slot % t->group;
+    size_t at = slot * t->influences + k;
     float m[12];
     sn_rt_palette_matrix(model, e->scratch, t->joints[t->first_joint[tile] + t->locals[at]], m);
     for (int n = 0; n < 12; n++) b[4 * (n % 4) + n / 4] += t->weights[at] * m[n];
   }
   move_slot(model, t, e, slot, b, p, out);
   if (late) sn_rt_move_limited(b, move, rest[3], out);
-  const float *truth = e->positions[tile * t->group * SN_CUDA_TILE_GROUPS + t->places[slot]];
+  const float *truth = e->positions[t->vertices[slot]];
   double d = 0;
   for (int c = 0; c < 3; c++) d = fmax(d, fabs(out[c] - truth[c]));
   return d;
@@ -88,11 +88,12 @@ static const float *neighbour(const sn_cuda_fans *f, const evaluated *e, uint32_
 
 // Two triangles at a time, as in shade.cu.
 static double fan_error(const sn_cuda_fans *f, const evaluated *e, uint32_t vertex) {
-  uint32_t tile = vertex / SN_CUDA_FAN_TILE, first = f->first_pair[vertex], last = f->first_pair[vertex + 1];
-  const float *at = e->positions[vertex], *u = first < last ? neighbour(f, e, tile, f->pairs[last - 1][1]) : at;
+  const uint32_t tile = vertex / SN_CUDA_FAN_TILE, *near = f->groups[f->first_group[vertex]];
+  const size_t count = (f->first_group[vertex + 1] - f->first_group[vertex]) * SN_CUDA_FAN_GROUP;
+  const float *at = e->positions[vertex], *u = neighbour(f, e, tile, near[count - 1]);
   double sum[3] = {0}, length = 0, d = 0;
-  for (uint32_t s = first; s < last; s++) {
-    const float *v = neighbour(f, e, tile, f->pairs[s][0]), *w = neighbour(f, e, tile, f->pairs[s][1]);
+  for (size_t s = 0; s < count; s += 2) {
+    const float *v = neighbour(f, e, tile, near[s]), *w = neighbour(f, e, tile, near[s + 1]);
     for (int c = 0; c < 3; c++) {
       int y = (c + 1) % 3, z = (c + 2) % 3;
       sum[c] += (double)(v[y] - at[y]) * (w[z] - u[z]) - (double)(v[z] - at[z]) * (w[y] - u[y]);
@@ -107,8 +108,8 @@ static double fan_error(const sn_cuda_fans *f, const evaluated *e, uint32_t vert
 static void check_fans(const sn_rt_model *model, const evaluated *e) {
   sn_cuda_fans f;
   assert_int_equal(sn_cuda_fans_make(model, &f), 1);
-  assert_int_equal(f.pairs != NULL, model->info.shade == SN_RT_SHADE_RECOMPUTE);
-  for (uint32_t i = 0; f.pairs && i < model->info.vertex_count; i++) assert_true(fan_error(&f, e, i) < 1e-3);
+  assert_int_equal(f.groups != NULL, model->info.shade == SN_RT_SHADE_RECOMPUTE);
+  for (uint32_t i = 0; f.groups && i < model->info.vertex_count; i++) assert_true(fan_error(&f, e, i) < 1e-3);
   sn_cuda_fans_free(&f);
 }
 
@@ -123,13 +124,13 @@ static void check_spec(sn_context *ctx, const sn_examples *examples, const char 
   evaluated e = evaluate(&t.model);
   size_t seen = 0;
   for (size_t slot = 0; slot < (size_t)tiles.tile_count * SN_CUDA_TILE_GROUPS * tiles.group; slot++) {
-    if (tiles.places[slot] == 0xffff) continue;
+    if (tiles.vertices[slot] == SN_CUDA_NO_VERTEX) continue;
     seen++;
     assert_true(slot_error(&t.model, &tiles, &e, slot) < 1e-5);
   }
   assert_int_equal(seen, info->vertex_count);
   check_fans(&t.model, &e);
-  assert_true(tiles.influences <= 4); // joints of a group without weight at a vertex are left out
+  assert_true(tiles.influences <= 4); // joints of a group without weight at a vertex are dropped
   release_evaluated(&e);
   sn_cuda_tiles_free(&tiles);
   release(&t);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Torques: blending functions, pairs of predictors, the runtime's drive, and what the method is worth.
+// Torques: blending functions, pairs of predictors, the runtime's drive, and the method's accuracy.
 #include "train_fixture.h"
 #include "palette_fixture.h"
 #include "runtime/format.h"
@@ -143,12 +143,12 @@ typedef struct made {
   sn_rotreg_rotations rotations;
   sn_folds folds;
   double x[made_poses][2], range[2][2];
-  sn_mat3 sequences[made_gradients][made_poses], left_out[made_poses][made_gradients];
+  sn_mat3 sequences[made_gradients][made_poses], held_out[made_poses][made_gradients];
   sn_rotreg_predictor whole[made_gradients];
   sn_rotreg_work *work;
 } made;
 
-// Two joints, the second of which turns about random axes.
+// Two joints, the second of which rotates about random axes.
 static made *make(uint64_t seed) {
   made *m = calloc(1, sizeof *m);
   sn_context *ctx = &m->ctx;
@@ -183,7 +183,7 @@ static void fit_made(made *m, const sn_rotreg_fit_options *options, const sn_tor
                      sn_torque_model *found) {
   const sn_rotreg_data data = {.folds = &m->folds};
   const sn_rotreg_key_gradients gradients = {made_gradients, made_poses, m->sequences[0], NULL, NULL};
-  sn_rotreg_learned learned = {&data, &m->rotations, options, NULL, loads, &gradients, m->whole, {0}, m->left_out[0]};
+  sn_rotreg_learned learned = {&data, &m->rotations, options, NULL, loads, &gradients, m->whole, {0}, m->held_out[0]};
   assert_ok(&m->ctx, sn_torque_fit(&m->ctx, &m->memory, &learned));
   *found = learned.torque;
 }
@@ -230,16 +230,16 @@ static void test_pairs_are_found_again(void **state) {
     assert_near(blend_at(found.functions[1].rotation, t), blend_at(truth[1].rotation, t), 0.03);
     assert_near(blend_at(found.functions[1].shear, t), blend_at(truth[1].shear, t), 0.03);
   }
-  double miss = 0, size = 0;
+  double error = 0, size = 0;
   for (int l = 0; l < made_gradients; l++) {
     assert_int_equal(found.pairs[l].load, 1);
     for (int k = 0; k < made_poses; k++) {
-      double d = sn_mat3_norm(sn_mat3_sub(m->left_out[k][l], m->sequences[l][k]));
+      double d = sn_mat3_norm(sn_mat3_sub(m->held_out[k][l], m->sequences[l][k]));
       double s = sn_mat3_norm(sn_mat3_sub(m->sequences[l][k], sn_mat3_identity()));
-      miss += d * d, size += s * s;
+      error += d * d, size += s * s;
     }
   }
-  assert_below(sqrt(miss / size), 0.05); // on poses left out
+  assert_below(sqrt(error / size), 0.05); // on held-out poses
   made_free(m);
 }
 
@@ -473,7 +473,7 @@ static void test_rigid_motion_moves_the_result(void **state) {
   free(plain), free(moved), sn_model_free(&model), sn_examples_free(&e);
 }
 
-// ---- what it is worth ---------------------------------------------------------------------------------------------------------
+// ---- accuracy ---------------------------------------------------------------------------------------------------------
 
 // At most half the error of rotreg on the same frames (30 examples as in the document); on the leg, which answers torques
 // with their square, quadratic functions are better than linear ones.
@@ -497,7 +497,7 @@ static void test_against_rotreg(void **state) {
   }
 }
 
-// Several joints with torques of their own, and a correction on top that meets the training poses.
+// Several joints with separate torques, and a correction on top that reproduces the training poses.
 static void test_body_and_corrections(void **state) {
   (void)state;
   sn_context ctx = sn_context_default();

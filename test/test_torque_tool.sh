@@ -29,7 +29,7 @@ below "$(figure max_pct_diag report.json)" 0.03 || fail "the glTF skin differs f
 "$SINEW" bench model.sinew "${drive[@]}" --seconds 0.05 --quiet --json bench.json
 grep -q ratio_lbs bench.json
 
-# Torques beyond the training are clamped, and the user is told.
+# Torques beyond the training are clamped, with a note.
 awk -F, 'NR > 1 { $2 = $2 * 3 } { print $1 "," $2 }' OFS=, set/torque.csv >strong.csv
 "$SINEW" eval model.sinew --skeleton set/skeleton.glb --torque strong.csv -o strong.pc2 --json strong.json >said
 grep -q 'torque of calf is outside 0 to 150' said

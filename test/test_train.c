@@ -76,7 +76,7 @@ static double free_error(sn_context *ctx, const sn_examples *examples, int influ
   return scores.train.ee;
 }
 
-// More freedom never hurts on the training frames, and one influence is what `rigid` chooses.
+// More influences never increase the training error, and one influence is what `rigid` chooses.
 static void errors_are_ordered(void **state) {
   (void)state;
   sn_context ctx = sn_context_default();
@@ -219,7 +219,7 @@ static void still_joints_keep_their_vertices(void **state) {
   sn_examples_free(&examples);
 }
 
-// Rows sum to one and have at most the influences asked for, in floats as stored.
+// Rows sum to one and have at most the influences requested, in floats as stored.
 static void weights_are_a_partition_of_unity(void **state) {
   (void)state;
   sn_context ctx = sn_context_default();

@@ -214,7 +214,7 @@ static void a_constant_value_is_refused(void **state) {
   assert_ok(&ctx, sn_keys_parse(&ctx, "all", 2, 1, &keys, NULL));
   assert_int_equal(sn_train(&ctx, &spec, &e, &keys, &out, NULL), SN_BAD_INPUT);
   assert_non_null(strstr(ctx.error.message, "value 'lift' is 0"));
-  e.values.count = 0; // and without any, a skeleton is asked for
+  e.values.count = 0; // and without any, a skeleton is requested
   assert_int_equal(sn_train(&ctx, &spec, &e, &keys, &out, NULL), SN_BAD_INPUT);
   assert_non_null(strstr(ctx.error.message, "`values`"));
   e.values.count = 1;
@@ -247,7 +247,7 @@ static void expressions_combine(void **state) {
   release(&t), sn_examples_free(&e);
 }
 
-// A head that turns, with expressions: displacements are in the rest pose, so they turn with it.
+// A head that turns, with expressions: displacements are in the rest pose, so they rotate with it.
 static void values_go_together_with_joints(void **state) {
   (void)state;
   sn_context ctx = sn_context_default();

@@ -22,7 +22,7 @@ expect 1 "only face takes --targets" "$SINEW" gen arm --targets 9 -o no
 expect 1 "too few" "$SINEW" gen face --targets 50 --frames 10 -o no
 [ ! -e no.sinew ] && [ ! -e no ] || fail "half-written output"
 
-# Shapes alone are learned as they are; all of them at once are their sum, wherever they pull the same way.
+# Shapes alone are learned as they are; all of them at once are their sum where they displace in the same direction.
 "$SINEW" gen face --vertices 1500 --frames 40 --targets 12 -o many --quiet || fail gen
 said=$("$SINEW" train --method psd --rest many/targets.glb --frames many/targets.glb -o many.sinew) || fail "train on targets"
 case $said in *"rms 0.0000 % of the diagonal, largest 0.000 %"*) ;; *) fail "shapes are not exact: $said" ;; esac

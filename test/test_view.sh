@@ -51,14 +51,14 @@ for model in "${models[@]}"; do
   esac
 done
 
-# What the WebGPU kernels leave to WebAssembly, and a blend of its own, on a page beside the first.
+# What the WebGPU kernels leave to WebAssembly, and another blend, on a page beside the first.
 models=()
 train cor cor arm
 train helpers helpers arm
 "$SINEW" pack psd.sinew -o packed.sinew --quiet
 "$SINEW" view packed.sinew "${models[@]}" --rest arm/rest.obj --frames arm/frames.pc2 --skeleton arm/skeleton.glb -o more.html --quiet
 
-# A character with a texture and a base colour of its own.
+# A character with a texture and a base colour.
 node "$src/test/edit_glb.mjs" arm/skeleton.glb painted.glb texture=0.5
 "$SINEW" train --method lbs:weights=given --rest painted.glb --skeleton painted.glb -o painted.sinew --quiet
 "$SINEW" view painted.sinew --rest painted.glb --skeleton painted.glb -o painted.html --quiet

@@ -1,7 +1,7 @@
 // What three.js makes of a GLB or glTF file, against a PC2: its own loader, animation mixer, morph targets and skinning.
 //   node three_points.mjs FILE.glb FRAMES.pc2 [FPS [CLIP [MOST [MODEL.sinew PACKAGE]]]]
 // Prints {"max", "rms", "frames", "vertices", "diagonal"} as JSON; distances are over the diagonal of the PC2's first frame,
-// at MOST frames (all unless told), evenly chosen, the last among them.
+// at MOST frames (all by default), evenly chosen, the last among them.
 // With a model it wears that skin, by the package sinew-skin in the folder PACKAGE.
 // The order of vertices is that of nodes and primitives in the file.
 import fs from "fs";
@@ -26,7 +26,7 @@ function dracoModule() {
   return new Function("require", "__dirname", `${text}; return DracoDecoderModule;`)(createRequire(import.meta.url), three)();
 }
 
-// Draco's own decoder as three.js's loader wants it: without workers.
+// Draco's own decoder as three.js's loader needs it: without workers.
 class Draco {
   async decodeDracoFile(buffer, callback, ids, types) {
     const module = await dracoModule();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the tests of the methods share: a generated set, a model trained on some of its frames, its scores.
+// Common to the tests of the methods: a generated set, a model trained on some of its frames, its scores.
 #ifndef SINEW_TEST_TRAIN_FIXTURE_H
 #define SINEW_TEST_TRAIN_FIXTURE_H
 

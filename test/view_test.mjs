@@ -29,7 +29,7 @@ async function withPage(name, options, body) {
   await context.close();
 }
 
-// What a page shows a frame or more after it was asked for.
+// What a page shows a frame or more after it was requested.
 async function eventually(value, good, what) {
   for (const start = Date.now(); ;) {
     const now = await value();
@@ -639,7 +639,7 @@ await test('in WebGPU: positions of every model are the native ones, and a crowd
     }
   }
   console.log(`  diagonals off: ${Object.entries(worst).map(([name, off]) => `${name} ${off.toExponential(1)}`).join(', ')}`);
-  // Joints that turn on and on do not jump at half a turn, as in WebAssembly.
+  // Joints that keep rotating do not jump at 180 degrees, as in WebAssembly.
   const spun = await page.evaluate(async () => {
     const { viewer } = window.sinew, entry = viewer.entries.find(e => e.name === 'dqs');
     viewer.choose(entry.number), viewer.show({ view: 'model' }), viewer.goTo(0);
@@ -703,7 +703,7 @@ await test('own colours in WebGPU', () => withPage('painted.html', desktop, asyn
 
 await withPage('big.html', desktop, page => page.screenshot({ path: join(shots, 'body.png') }));
 
-// A benchmark, not a test: only where it is asked for.
+// A benchmark, not a test: only where it is requested.
 const timed = process.env.SINEW_VIEW_TIMES ? ['arm.html', 'big.html'] : [];
 for (const html of timed) await test(`times in ${html}: at most three times the native one`, () => withPage(html, desktop, async page => {
   const { names } = await state(page);

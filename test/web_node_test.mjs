@@ -123,7 +123,7 @@ const sections = Array.from({ length: good.readUInt32LE(12) }, (_, n) => [16, 24
 const read = place => place < 128 + 40 * sections.length || sections.some(([at, size]) => place >= at && place < at + size);
 for (let k = 0; k < 300; k++) {
   let place = k < 200 ? k : Math.floor(good.length * (k - 200) / 100);
-  while (!read(place)) place--; // between sections there are bytes that nobody reads
+  while (!read(place)) place--; // between sections there are unused bytes
   const bad = Buffer.from(good);
   bad[place] ^= 1 + k % 255;
   await attempt(bad);

@@ -104,7 +104,7 @@ await test('one character: three.js itself as the witness, morph targets, SinewM
         }
       }
     }
-    // A skeleton of its own, with the raw names; and the character as it was when the skin is taken off.
+    // A separate skeleton with the raw names; the character is as before once the skin is removed.
     const before = root.children.length;
     skin.dispose();
     const again = [];

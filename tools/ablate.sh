@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What a rule of training is worth: tools/ablate.sh NAME [option of lab/suite/suite.py ...] builds the tool with SN_ABLATE_NAME defined,
+# The effect of a rule of training on the error: tools/ablate.sh NAME [option of lab/suite/suite.py ...] builds the tool with SN_ABLATE_NAME defined,
 # in build-ablate-NAME, and runs the quick suite on group A with it, against the same of build/sinew.
 set -euo pipefail
 cd "$(dirname "$0")/.."

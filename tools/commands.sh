@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Writes the page of commands and options from the program's tables: tools/commands.sh > docs/reference/commands.md, with SINEW the
-# tool (build/sinew unless told)
+# tool (build/sinew by default)
 set -euo pipefail
 sinew=${SINEW:-build/sinew}
 echo '# Commands

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The documents' figures and tables over generated sets: tools/figures.sh [FOLDER] [small]. `make figures` calls it;
-# docs/figures/README.md says what comes out. With BUILD the folder of the build (build unless told).
+# docs/figures/README.md says what comes out. With BUILD the folder of the build (build by default).
 set -euo pipefail
 folder=${1:-figures} size=${2:-full} build=${BUILD:-build}
 sinew=${SINEW:-$build/sinew}

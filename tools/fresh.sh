@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Both commands of the README on a bare Debian 12 with git and make only: tools/fresh.sh, as root. Makes the system
-# in a folder of its own, clones this checkout's last commit into it with nothing beside it (SHARED=1: with ../shared), runs
+# in a separate folder, clones this checkout's last commit into it with nothing beside it (SHARED=1: with ../shared), runs
 # `make demo` and `make test`, prints times and results, and removes it all. apt's and npm's settings and certificates are the
 # machine's. Fails where a command fails or leaves something in the temporary folders or the checkout. Logs: build/fresh.
 # TARGETS: others than these two.
@@ -8,7 +8,7 @@ set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 [ "$(id -u)" = 0 ] || { echo "make fresh needs root"; exit 1; }
 command -v mmdebstrap > /dev/null || apt-get install -y -qq mmdebstrap > /dev/null 2>&1 || { echo "make fresh needs mmdebstrap: apt-get update && apt-get install mmdebstrap"; exit 1; }
-# Mounts and processes of its own, so that none outlives it.
+# Separate mounts and processes, so that none outlives it.
 [ "${SINEW_FRESH:-0}" = 1 ] || SINEW_FRESH=1 exec unshare --mount --propagation private --pid --fork --kill-child "$0"
 
 work=$(mktemp -d "${TMPDIR:-/var/tmp}/sinew-fresh-XXXXXX") || exit 1

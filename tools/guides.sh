@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs the commands of guides as written, each guide in an empty folder: tools/guides.sh [GUIDE.md...] (docs/guide/*.md unless named),
-# with SINEW the tool (build/sinew unless told). PICTURES=1 also renews the pictures: `<!-- picture PAGE.html [LOOK] -->` below one
+# with SINEW the tool (build/sinew by default). PICTURES=1 also renews the pictures: `<!-- picture PAGE.html [LOOK] -->` below one
 # says which page of the commands it shows.
 set -uo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)

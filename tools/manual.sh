@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Man pages and completion for bash and zsh, from the tool's own tables. Usage: tools/manual.sh DIR, with SINEW the tool
-# (build/sinew unless told). Writes DIR/man1/*.1, DIR/bash/sinew and DIR/zsh/_sinew.
+# (build/sinew by default). Writes DIR/man1/*.1, DIR/bash/sinew and DIR/zsh/_sinew.
 set -euo pipefail
 sinew=${SINEW:-build/sinew}
 out=${1:?where to? tools/manual.sh DIR}

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Trains every method on every generated set and prints a checksum of each model: run it before and after a change that
-# must not change what is learned, and compare. Usage: tools/model_bytes.sh [SINEW] (build/sinew unless told)
+# must not change what is learned, and compare. Usage: tools/model_bytes.sh [SINEW] (build/sinew by default)
 set -euo pipefail
 sinew=$(realpath "${1:-build/sinew}")
 work=$(mktemp -d)

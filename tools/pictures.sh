@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Renews the pictures of README.md and of the guides from the present page: tools/pictures.sh, `make pictures`. SINEW is the tool
-# (build/sinew unless told).
+# (build/sinew by default).
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 sinew=$(realpath "${SINEW:-$root/build/sinew}")

@@ -83,7 +83,8 @@ done
 IFS=$old_ifs
 [ -n "$missing" ] || exit 0
 
-command="apt-get install -y --no-install-recommends$missing"
+# Another apt may be at work (unattended upgrades on a fresh machine): wait for it.
+command="apt-get -o DPkg::Lock::Timeout=600 install -y --no-install-recommends$missing"
 if [ "${SINEW_NO_INSTALL:-0}" = 1 ]; then
   echo "Sinew needs packages that are not installed. Run:" >&2
   echo "  sudo apt-get update && sudo $command" >&2

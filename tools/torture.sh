@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The long campaign: hours, in parts. What is done stays done (build/torture/PART.log): run it again to go on, remove the folder
-# to begin anew. torture.sh [ROUNDS]: rounds of allocations, kills, writers, pages and fuzzing (20 unless told), each with another seed.
+# to begin anew. torture.sh [ROUNDS]: rounds of allocations, kills, writers, pages and fuzzing (20 by default), each with another seed.
 set -u
 root=$(cd "$(dirname "$0")/.." && pwd)
 export SINEW=${SINEW:-$root/build/sinew} SINEW_SOURCE=$root SINEW_BUILD=$root/build

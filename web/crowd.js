@@ -53,7 +53,7 @@ export class Crowd {
     return out;
   }
 
-  // What character k does now: somewhere else in the clip, forth and back; without a clip, turned joints.
+  // What character k does now: somewhere else in the clip, forth and back; without a clip, rotated joints.
   input(k) {
     const { viewer, entry } = this, { set, state, pose } = viewer, { row } = entry, last = set.frame_count - 1;
     const out = { joints: entry.joints, controls: entry.controls, torques: entry.torques, values: entry.values };

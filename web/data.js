@@ -102,7 +102,7 @@ const isCount = value => Number.isInteger(value) && value >= 0;
 const isFigure = value => value === undefined || value === null || Number.isFinite(value);
 const areFigures = list => list === undefined || list === null || typeof list === 'object' && Object.values(list).every(isFigure);
 
-// Parents are joints, and nobody is its own ancestor.
+// Parents are joints, and no joint is its own ancestor.
 function isTree(parents) {
   return parents.every(parent => {
     for (let steps = 0; parent !== -1; parent = parents[parent]) if (!isCount(parent) || parent >= parents.length || ++steps > parents.length) return false;

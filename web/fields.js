@@ -33,7 +33,7 @@ export const fields = {
     applies: entry => angleScales(entry) !== null,
     values: entry => {
       const scales = angleScales(entry), { info: { jointCount }, jointParents } = entry.model;
-      // What is fixed to a joint turns with it wholly; nothing turns what is fixed to the root.
+      // What is fixed to a joint rotates with it wholly; nothing rotates what is fixed to the root.
       const own = bone => jointParents[bone] < 0 ? 0 : 1;
       return scales && blended(entry, bone => bone < jointCount ? own(bone) : scales[bone - jointCount]);
     },

@@ -95,7 +95,7 @@ export class GpuFigure {
   setWire(visible) { this.state.wire = visible; }
   setGhost(opacity) { this.state.ghost = opacity; }
 
-  // The surface's draws: one, or one for every part of the character that has a look of its own.
+  // The surface's draws: one, or one for every part of the character that has a separate look.
   surfaces(buffers = this.buffers) {
     const { shared, state } = this, pipeline = state.ghost ? 'ghost' : 'solid', alpha = state.ghost || 1;
     const surface = (start, count, colour, picture) => ({ pipeline, item: { colour: [...colour, alpha], mode: state.mode, unit: state.unit }, buffers, index: shared.index, start, count, picture });

@@ -13,7 +13,7 @@ export function writeLink(viewer) {
   return `#${out}`;
 }
 
-// What the address asks for and the page has; anything else is left as it is.
+// Settings of the address that the page has; anything else is left as it is.
 export async function readLink(viewer, text) {
   const given = new URLSearchParams(text.replace(/^#/, ''));
   if (![...given.keys()].length) return;

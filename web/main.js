@@ -90,7 +90,7 @@ function keepLink(viewer) {
   addEventListener('hashchange', () => readLink(viewer, location.hash));
 }
 
-// web/page.html calls it with the bytes of the runtime; what it throws is told on the page.
+// web/page.html calls it with the bytes of the runtime; the page shows what it throws.
 window.sinew.start = async bytes => {
   const texts = setTexts();
   if (!texts.length) throw new Error('This page holds no models.');

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What is drawn over the character: bones, proxy bones, control points, and the rings that turn a joint.
+// What is drawn over the character: bones, proxy bones, control points, and the rings that rotate a joint.
 import * as THREE from 'three';
 
 const axisColours = [0xd55e00, 0x009e73, 0x0072b2];
@@ -90,7 +90,7 @@ export class Overlay {
   drawJoints(places, colours) { fillPoints(this.joints, places, colours); }
   drawControls(places, colours) { fillPoints(this.controls, places, colours); }
 
-  // A small tripod per proxy bone: its axes as the palette turns and stretches them.
+  // A small tripod per proxy bone: its axes as the palette rotates and stretches them.
   drawProxies(frames, size, selected) {
     const places = [], colours = [];
     frames.forEach(({ bone, at, axes }) => axes.forEach((axis, c) => {
@@ -117,7 +117,7 @@ export class Overlay {
     });
   }
 
-  // The ring within `reach` pixels of (x, y): which axis, and how a drag turns it.
+  // The ring within `reach` pixels of (x, y): which axis, and how a drag rotates it.
   pickRing(stage, pane, x, y, reach) {
     let best = null;
     this.rings.forEach((ring, axis) => {

@@ -186,7 +186,7 @@ export class Panel {
     return { label: make('label', {}, make('span', { textContent: name }), input, output), input, output };
   }
 
-  // Sliders that turn the chosen joint about its own axes: the same as the rings, for keyboards and small screens.
+  // Sliders that rotate the chosen joint about its own axes: the same as the rings, for keyboards and small screens.
   turns() {
     this.turned = [0, 0, 0];
     this.turnSliders = ['Rotate x', 'Rotate y', 'Rotate z'].map((name, axis) => {
@@ -396,7 +396,7 @@ export class Panel {
 
   stats() {
     const { viewer } = this, { chosen } = viewer, now = performance.now(), early = 200 - (now - (this.statsAt ?? -Infinity));
-    if (early > 0) { // the last frame before the view rests is told, too
+    if (early > 0) { // the last frame before the view rests is reported, too
       this.statsLater ??= setTimeout(() => { this.statsLater = undefined, this.stats(); }, early);
       return;
     }

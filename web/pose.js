@@ -53,7 +53,7 @@ export class Pose {
     }
   }
 
-  // Joints that move `end` when it is pulled: up to `most` of them, the nearest first. The root, which would turn the
+  // Joints that move `end` when it is dragged: up to `most` of them, the nearest first. The root, which would rotate the
   // whole character, only where there are fewer than two others.
   chain(end, most = 3) {
     const out = [];
@@ -64,7 +64,7 @@ export class Pose {
     return out;
   }
 
-  // Cyclic coordinate descent: turns the joints of the chain until `end` (a point of the rest pose that moves with a
+  // Cyclic coordinate descent: rotates the joints of the chain until `end` (a point of the rest pose that moves with a
   // joint) is near `target`. Small steps keep the chain from folding up.
   pull(end, target, rounds = 12, step = 0.25) {
     const chain = this.chain(end);

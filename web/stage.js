@@ -35,7 +35,7 @@ export class Stage {
   }
 
   // Looks at points from the front and a little above, or straight along z and from high above, so near that they just fit a pane
-  // of their own shape.
+  // of a separate shape.
   frame(points, straight = false) {
     const box = new THREE.Box3().setFromPoints(points.map(p => new THREE.Vector3(...p)));
     const size = box.getSize(new THREE.Vector3()), tangent = Math.tan(fieldOfView * Math.PI / 360);
@@ -73,7 +73,7 @@ export class Stage {
     controls.saveState();
   }
 
-  // For keyboards: turns the camera about what it looks at, or comes closer (factor below 1).
+  // For keyboards: orbits the camera, or comes closer (factor below 1).
   orbit(across, up, factor = 1) {
     const { controls, camera } = this, way = new THREE.Spherical().setFromVector3(camera.position.clone().sub(controls.target));
     way.theta += across, way.phi += up, way.radius *= factor;

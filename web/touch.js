@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Mouse and fingers on the stage: picking joints, turning and pulling them, dragging control points. What none of these
+// Mouse and fingers on the stage: picking joints, rotating and dragging them, dragging control points. What none of these
 // takes goes to the camera.
 
 export class Touch {

@@ -92,7 +92,7 @@ export class Viewer {
     this.problems.push(`Could not load ${name}: ${message}`);
   }
 
-  // Opens a model and gives it a place on the stage; what is wrong with it is told on the page.
+  // Opens a model and gives it a place on the stage; the page shows what is wrong with it.
   addModel(name, bytes, row = {}) {
     let model;
     try {
@@ -276,7 +276,7 @@ export class Viewer {
 
   setFrame(f) {
     const { set, state } = this, shown = this.shown();
-    // What was not evaluated at a frame nearby does not know how far its joints have turned.
+    // What was not evaluated at a frame nearby does not know how far its joints have rotated.
     for (const e of this.entries) if (e.model && (Math.abs(f - state.frame) > motionSteps || !shown.includes(e))) e.model.beginMotion();
     state.frame = Math.min(Math.max(f, 0), set.frame_count - 1);
     state.edited = false;

@@ -110,7 +110,7 @@ EXPORT(sw_triangles) void sw_triangles(const web_model *m, uint32_t (*out)[3]) {
 
 // ---- evaluation -----------------------------------------------------------------------------------------------------
 
-// From here on joints go on turning from one evaluation to the next (sn_rt_input.state), from the pose evaluated next.
+// From here on joints continue to rotate from one evaluation to the next (sn_rt_input.state), from the pose evaluated next.
 EXPORT(sw_begin_motion) void sw_begin_motion(web_model *m) {
   size_t size = sn_rt_state_size(&m->model);
   if (size && !m->state) m->state = sw_alloc(size);

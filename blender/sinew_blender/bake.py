@@ -174,7 +174,7 @@ class SINEW_OT_bake(Job, bpy.types.Operator):
 
     @staticmethod
     def to_armature(context, obj, armature, numbers):
-        """Weights for the armature that is there, in its rest pose, and helper bones where they are asked for."""
+        """Weights for the armature that is there, in its rest pose, and helper bones where they are requested."""
         settings = context.scene.sinew
         helpers, influences, names = settings.helpers, settings.influences, [bone.name for bone in scene.bones_of(armature)]
         if helpers and not (armature.animation_data and armature.animation_data.action):

@@ -15,7 +15,7 @@ class Failure(Exception):
 
 
 def in_thread(work):
-    """A step: runs work(progress) on a thread of its own, yields how far it is, returns its result. Closing the generator
+    """A step: runs work(progress) on a thread of its own, yields its progress, returns its result. Closing the generator
     stops the work."""
     state = {"told": ("starting", 0.0), "stop": False}
 

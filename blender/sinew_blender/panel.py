@@ -5,7 +5,7 @@ from . import player, scene
 from .module import sinew
 
 
-# Methods that need nothing but a mesh, frames and a skeleton; the first is what is taken unless told.
+# Methods that need nothing but a mesh, frames and a skeleton; the first is the default.
 OFFERED = ("psd", "helpers", "rotreg", "eigenskin", "lbs", "dqs", "rigid")
 
 
@@ -16,7 +16,7 @@ def _methods(self, context):
     return _METHODS
 
 
-_METHODS = []  # Blender wants the texts to stay
+_METHODS = []  # Blender keeps pointers to these texts
 
 
 class SinewSettings(bpy.types.PropertyGroup):

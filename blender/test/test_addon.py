@@ -74,7 +74,7 @@ def expect_rig_of(baked, frames, most_error):
 
 
 def test_bake_a_cache():
-    """A cloth-like cache, played by a Mesh Cache modifier, on an object that is turned and moved."""
+    """A cloth-like cache, played by a Mesh Cache modifier, on an object that is rotated and moved."""
     scene = clear()
     obj = new_grid("cloth")
     rest = positions_of(obj.data)
@@ -432,7 +432,7 @@ def seamed(obj, colours):
 
 
 def new_character():
-    """The arm and a sleeve of its own mesh, on an armature that is scaled, rotated and moved, with a bone that deforms nothing."""
+    """The arm, and a sleeve as a separate mesh, on an armature that is scaled, rotated and moved, with a bone that deforms nothing."""
     arm, armature = new_arm()
     scenes.show_alone(bpy.context, armature)
     bpy.ops.object.mode_set(mode="EDIT")
@@ -541,7 +541,7 @@ def test_edited_armatures():
 
 
 def test_bake_to_an_armature():
-    """A mesh that has one keeps it; helpers are added to it where they are asked for."""
+    """A mesh that has one keeps it; helpers are added to it where they are requested."""
     errors = {}
     for helpers in (0, 2):
         scene = clear()

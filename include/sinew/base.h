@@ -123,6 +123,14 @@ char *sn_arena_text(sn_context *ctx, sn_arena *arena, const char *text);
 
 #define SN_NEW(ctx, arena, type, count) ((type *)sn_arena_alloc((ctx), (arena), (size_t)(count), sizeof(type)))
 
+// Defines TYPE_free for a struct that owns nothing but its arena `memory`: SN_DEFINE_FREE(sn_mesh);
+#define SN_DEFINE_FREE(type)                                                                                         \
+  void type##_free(type *x) {                                                                                        \
+    sn_arena_free(&x->memory);                                                                                       \
+    *x = (type){0};                                                                                                  \
+  }                                                                                                                  \
+  struct sn_arena // the caller's semicolon
+
 // ---- parallel loops --------------------------------------------------------------------------------------------
 
 // Worker threads that a loop of this context may use (at least 1).
@@ -227,6 +235,10 @@ static inline uint64_t sn_hash(uint64_t hash, const void *bytes, size_t size) {
   for (size_t k = 0; k < size; k++) hash = (hash ^ ((const uint8_t *)bytes)[k]) * 0x100000001b3u;
   return hash;
 }
+
+// Numbers `count` rows of `size` bytes: equal rows share a number, in order of first appearance; `first` is the first row of each
+// number. Returns how many numbers there are, or -1: no memory.
+int sn_number_rows(sn_context *ctx, const void *rows, size_t size, int count, int *numbers, int *first);
 
 // Histogram of squared distances: the bin of one, and the quantile `part` (0 to 1) of the distances, to a relative 1 %.
 enum { SN_PERCENTILE_BINS = 2780 };

@@ -17,6 +17,7 @@ typedef struct sn_metrics {
   int frame_count;     // 0: no frames, all metrics NAN
   double rms;          // root mean squared vertex distance
   double rms_pct_diag; // the same in percent of the rest mesh's bounding-box diagonal
+  double p99_pct_diag; // the distance that 99 of 100 vertices and frames stay below
   double max_pct_diag; // the largest distance
   double e_rms;        // 1000 |X - Y|_F / sqrt(3 N F)
   double ee;           // enveloping error (Wang 2007, 7.1); needs a skeleton
@@ -28,10 +29,6 @@ typedef struct sn_metrics {
 // may be NULL.
 sn_status sn_assess_evaluate(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples,
                              const sn_keys *keys, sn_frames *positions, sn_frames *normals);
-
-// Root mean squared distance of every vertex over the frames of `keys`; out has examples->rest.vertex_count numbers.
-sn_status sn_assess_vertices(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples,
-                             const sn_keys *keys, double *out);
 
 // Number of frames at which a torque or a named value is outside its training range and is clamped.
 typedef struct sn_clamped {
@@ -47,26 +44,27 @@ sn_clamped sn_assess_clamped(const sn_rt_model *model, const sn_examples *exampl
 sn_status sn_assess_outside(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples, sn_arena *memory,
                             double **out);
 
-// Errors over all frames of `truth`, in the poses of `input` (which may be the same); `memory` owns the arrays.
+// A model in the poses of `input`, against the frames `keys` (NULL: all) of `truth`, which may be the same examples.
+typedef struct sn_measured {
+  const sn_examples *input, *truth;
+  const sn_keys *keys;
+} sn_measured;
+
 typedef struct sn_figures {
   sn_metrics error;
-  double *frame_rms, *vertex_rms; // root mean squared distances
+  double *frame_rms, *vertex_rms; // root mean squared distances of all frames of `truth`, and of its vertices
 } sn_figures;
-sn_status sn_assess_all(sn_context *ctx, const sn_rt_model *model, const sn_examples *input, const sn_examples *truth,
-                        sn_arena *memory, sn_figures *out);
+sn_status sn_assess_figures(sn_context *ctx, const sn_rt_model *model, const sn_measured *of, sn_arena *memory,
+                            sn_figures *out);
 
-// Visible errors: 99th percentile of the distance over vertices and frames; and roughness in new poses, each with one joint rotated
-// by 30 degrees about one axis: rms change of a vertex's distance to the centroid of its neighbours, in percent of the mean edge.
-// NAN if there are no frames, or if the model is driven by more than joints.
-typedef struct sn_visible {
-  double p99_pct_diag, roughness;
-} sn_visible;
-sn_status sn_assess_visible(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples, sn_visible *out);
+// Roughness in new poses, each with one joint rotated by 30 degrees about one axis: rms change of a vertex's distance to the
+// centroid of its neighbours, in percent of the mean edge. NAN if the model is driven by more than joints.
+sn_status sn_assess_roughness(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples, double *out);
 
 // A rig as written, evaluated by the runtime.
 typedef struct sn_rig_figures {
   sn_metrics error; // of all frames
-  sn_visible visible;
+  double roughness;
   double joint_gap_pct_diag;      // largest sn_joint_gap over all frames
   double joints_inside_pct;       // non-root joints inside the rest mesh, in percent
   double joint_outside_pct_diag;  // largest distance of an outside joint to the surface
@@ -82,6 +80,7 @@ sn_status sn_assess_rig(sn_context *ctx, const sn_rt_model *model, const sn_exam
 typedef struct sn_errors {
   int vertex_count, frame_count; // vertices of the rest file
   double *squared;               // per vertex, over the frames
+  uint64_t *bins;                // of squared distances, in units of the squared diagonal (sn_percentile)
   double largest, angle_sum;     // largest distance; sum of normal angles in radians
   double *frame_squared;         // per frame of `keys`, over the vertices
   int *frames;                   // the frames of `keys`
@@ -92,16 +91,14 @@ typedef struct sn_errors {
 // `positions` and `normals` (may be NULL) as from sn_assess_evaluate.
 sn_status sn_errors_measure(sn_context *ctx, const sn_examples *examples, const sn_keys *keys,
                             const sn_frames *positions, const sn_frames *normals, sn_errors *out);
-// The same in windows: begin allocates for `frame_count` frames, each window adds the frames of `keys` from index `first` on.
-// The result is bit for bit that of one window.
-sn_status sn_errors_begin(sn_context *ctx, const sn_examples *examples, int frame_count, sn_errors *out);
-sn_status sn_errors_window(sn_context *ctx, const sn_keys *keys, int first, const sn_frames *positions,
-                           const sn_frames *normals, sn_errors *errors);
+// The same of a model.
+sn_status sn_errors_of_model(sn_context *ctx, const sn_rt_model *model, const sn_measured *of, bool normals,
+                             sn_errors *out);
 // Adds the frames of b (same mesh, same joints) to a; a zeroed `a` becomes a copy.
 sn_status sn_errors_add(sn_context *ctx, sn_errors *a, const sn_errors *b);
 void sn_errors_free(sn_errors *errors);
 // The enveloping error is relative to the best single joints, which this function computes.
-sn_status sn_metrics_of(sn_context *ctx, const sn_errors *errors, double diagonal, sn_metrics *out);
+sn_status sn_metrics_of(sn_context *ctx, const sn_errors *errors, sn_metrics *out);
 
 // Errors of the training, test and all frames. With test clips, `test` is their error, and `between` that of the other frames
 // not used in training.
@@ -165,8 +162,8 @@ typedef struct sn_timing {
 sn_status sn_assess_time(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples, bool normals,
                          double seconds, sn_timing *out);
 
-// The same with normals, alternating `model` and `other` (may be NULL: ratio is NAN), so that other load on the machine affects
-// both: the median in microseconds, and its ratio to that of `other`.
+// The same with normals, alternating `model` and `other` (in the rest pose; NULL: ratio is NAN), so that other load on the machine
+// affects both: medians of three rounds, in microseconds and relative to `other`.
 sn_status sn_assess_time_beside(sn_context *ctx, const sn_rt_model *model, const sn_rt_model *other,
                                 const sn_examples *examples, double *us, double *ratio);
 

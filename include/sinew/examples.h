@@ -46,9 +46,9 @@ sn_status sn_examples_sculpt(sn_context *ctx, const sn_load_options *options, co
                              sn_examples *examples);
 
 // Retargets the examples' motion to `ours` if names or bone lengths differ, or if the file `map` (may be NULL) pairs joint names;
-// moves `ours` into the examples. `told` (`size` bytes): number of matched joints and the unmatched ones; "" if nothing to report.
-sn_status sn_examples_retarget(sn_context *ctx, sn_skeleton *ours, const char *map, sn_examples *examples, char *told,
-                               size_t size);
+// moves `ours` into the examples. `matched` (`size` bytes): how many joints match, and those that do not; "" if nothing to report.
+sn_status sn_examples_retarget(sn_context *ctx, sn_skeleton *ours, const char *map, sn_examples *examples,
+                               char *matched, size_t size);
 
 // Appends the mirror image of every frame across an axis, 'x' to 'z', and extends `keys` by the mirrored keys.
 sn_status sn_examples_mirror_keys(sn_context *ctx, char axis, sn_examples *examples, sn_keys *keys);

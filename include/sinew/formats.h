@@ -32,25 +32,36 @@ const sn_format *sn_formats(int *count);
 const sn_format *sn_format_of(const char *path);                // by the extension; NULL for none
 bool sn_format_does(const char *path, unsigned what);           // all of it
 bool sn_has_extension(const char *path, const char *extension); // ".obj", in any case
+bool sn_is_point_cache(const char *path);                       // frames without faces: .pc2, .mdd
 
+// Surface attributes of a mesh's triangles and their corners.
+typedef struct sn_surface {
+  bool has_uvs, has_normals;
+  float (*uvs)[2], (*normals)[3]; // of the three corners of every triangle
+  int *materials;                 // of every triangle, -1 for none
+  int material_count;
+  const char **material_names;
+  float (*colors)[3]; // of the materials, linear RGB 0..1; NULL if the file has none
+  sn_arena memory;
+} sn_surface;
+
+void sn_surface_free(sn_surface *surface);
 // ---- Wavefront OBJ ---------------------------------------------------------------------------------------------
 
-// Positions and faces (polygons as fans). `name` is used in messages.
-sn_status sn_obj_parse(sn_context *ctx, const char *name, const char *text, size_t size, sn_mesh *out);
-sn_status sn_obj_read(sn_context *ctx, const char *path, sn_mesh *out);
-sn_status sn_obj_write(sn_context *ctx, const char *path, const sn_mesh *mesh, const float (*positions)[3]);
-// The same with the texture coordinates of the triangles' corners (0 0 if a corner has none). Materials and normals are ignored.
-struct sn_surface;
-sn_status sn_obj_parse_uvs(sn_context *ctx, const char *name, const char *text, size_t size, sn_mesh *out,
-                           struct sn_surface *uvs);
-sn_status sn_obj_read_uvs(sn_context *ctx, const char *path, sn_mesh *out, struct sn_surface *uvs);
+// Positions and faces (polygons as fans); with `surface` (may be NULL), texture coordinates, (0, 0) at a corner without. Materials
+// and normals are not read. `name` is used in messages.
+sn_status sn_obj_parse(sn_context *ctx, const char *name, const char *text, size_t size, sn_mesh *out,
+                       sn_surface *surface);
+sn_status sn_obj_read(sn_context *ctx, const char *path, sn_mesh *out, sn_surface *surface);
+// With the texture coordinates, normals and materials of `surface` (may be NULL).
+sn_status sn_obj_write(sn_context *ctx, const char *path, const sn_mesh *mesh, const float (*positions)[3],
+                       const sn_surface *surface);
 
 // ---- point caches --------------------------------------------------------------------------------------------------
 
-// PointCache2 and Lightwave MDD, from bytes in memory. PC2 positions point into `bytes` when they are aligned.
-sn_status sn_pc2_parse(sn_context *ctx, const char *name, const uint8_t *bytes, size_t size, sn_frames *out);
-sn_status sn_mdd_parse(sn_context *ctx, const char *name, const uint8_t *bytes, size_t size, sn_frames *out);
-sn_status sn_pc2_write(sn_context *ctx, const char *path, const sn_frames *frames);
+// PointCache2 or Lightwave MDD, by the extension of `name`. PC2 positions stay in the file's bytes where they are aligned; `out`
+// then takes over the file.
+sn_status sn_cache_parse(sn_context *ctx, const char *name, sn_file *file, sn_frames *out);
 // Begins a PC2 file. The caller writes the frames with sn_write and then commits.
 sn_status sn_pc2_begin(sn_context *ctx, const char *path, int vertex_count, int frame_count, sn_writer *out);
 
@@ -94,9 +105,6 @@ int sn_count_frames(sn_context *ctx, const char *name, double seconds, double fp
 // By extension: .pc2, .mdd, .abc, or a folder (a path that ends in '/' or has no extension) of .obj with `mesh`'s triangles.
 sn_status sn_frames_write(sn_context *ctx, const char *path, const sn_frames *frames, const sn_mesh *mesh);
 
-// .obj, .glb, .gltf or the first frame of an .abc, in the file's order. `choice` may be NULL.
-sn_status sn_mesh_read(sn_context *ctx, const char *path, const sn_choice *choice, sn_mesh *out);
-
 // Whether `path` is a folder or a glob, not a file.
 bool sn_is_sequence(const char *path);
 // The meshes of a folder or a glob, all of one kind, in natural order (2 before 10).
@@ -138,38 +146,35 @@ bool sn_abc_even(const sn_abc *abc);   // false where the times between frames d
 sn_status sn_abc_positions(sn_context *ctx, sn_abc *abc, double t, float (*positions)[3]);
 sn_status sn_abc_mesh(sn_context *ctx, sn_abc *abc, double t, sn_mesh *out);
 
-// Surface attributes of a mesh's triangles and their corners.
-typedef struct sn_surface {
-  bool has_uvs, has_normals;
-  float (*uvs)[2], (*normals)[3]; // of the three corners of every triangle
-  int *materials;                 // of every triangle, -1 for none
-  int material_count;
-  const char **material_names;
-  float (*colors)[3]; // of the materials, linear RGB 0..1; NULL if the file has none
-  sn_arena memory;
-} sn_surface;
-
-void sn_surface_free(sn_surface *surface);
-// As sn_mesh_read, with surface attributes (.obj: only texture coordinates). `out` is valid even if reading `surface` fails.
-sn_status sn_mesh_read_surface(sn_context *ctx, const char *path, const sn_choice *choice, sn_mesh *out,
-                               sn_surface *surface);
-// Applies `adjust` to a mesh and its surface (may be NULL).
-void sn_adjust_surface(const sn_adjust *adjust, sn_mesh *mesh, sn_surface *surface);
+// .obj, .glb, .gltf or the first frame of an .abc, in the file's order. `choice` and `surface` (.obj: only texture coordinates) may
+// be NULL. `out` is valid even if reading `surface` fails.
+sn_status sn_mesh_read(sn_context *ctx, const char *path, const sn_choice *choice, sn_mesh *out, sn_surface *surface);
 // Texture coordinates and normals of the first sample of the chosen meshes, face sets as materials; normals in world space at t.
 sn_status sn_abc_surface(sn_context *ctx, sn_abc *abc, double t, sn_surface *out);
-// With the texture coordinates, normals and materials of `surface` (may be NULL).
-sn_status sn_obj_write_surface(sn_context *ctx, const char *path, const sn_mesh *mesh, const float (*positions)[3],
-                               const sn_surface *surface);
 
-// A sequence of frames with random access. Frames of an .abc are read on demand.
+// A glTF document: its JSON and buffers, kept whole so that it can be written back with changes.
+typedef struct sn_gltf sn_gltf;
+
+// The frames of a file: frame f is at `start` + f / fps of the clip; without animations (clip -1), frame k is morph target k at
+// weight 1.
+typedef struct sn_sampling {
+  int clip, frame_count;
+  double start, fps;
+} sn_sampling;
+
+// The frames of a document by clip, rate (0: 30 per second) and offset of `choice`.
+sn_status sn_gltf_sampling(sn_context *ctx, const sn_gltf *gltf, const sn_choice *choice, sn_sampling *out);
+
+// A sequence of frames with random access. Archives and documents are sampled on demand.
 typedef struct sn_stream {
   int vertex_count, frame_count;
   double rate;            // 0 if unknown
   const sn_frames *given; // of sn_stream_of
   sn_frames frames;       // of formats that are read whole
   sn_abc *abc;
-  bool resampled;
-  sn_adjust adjust; // of an .abc
+  sn_gltf *gltf;
+  sn_sampling sampling; // fps 0: the archive's samples
+  sn_adjust adjust;
   sn_status (*read)(sn_context *ctx, const struct sn_stream *stream, int f, float (*positions)[3]);
   const char *name;
   sn_arena memory;
@@ -184,8 +189,7 @@ sn_status sn_stream_write(sn_context *ctx, const char *path, sn_stream *stream, 
 
 // One polygon mesh called /mesh/meshShape, its points at every frame. `mesh` gives the triangles.
 sn_status sn_abc_write(sn_context *ctx, const char *path, sn_stream *frames, const sn_mesh *mesh);
-sn_status sn_pc2_write_stream(sn_context *ctx, const char *path, sn_stream *frames);
-sn_status sn_mdd_write_stream(sn_context *ctx, const char *path, sn_stream *frames);
+sn_status sn_cache_write(sn_context *ctx, const char *path, const sn_stream *frames); // .pc2 or .mdd
 
 // ---- torques -----------------------------------------------------------------------------------------------------------
 
@@ -195,9 +199,6 @@ sn_status sn_torques_parse(sn_context *ctx, const char *name, const char *text, 
 sn_status sn_torques_read(sn_context *ctx, const char *path, const sn_skeleton *skeleton, sn_torques *out);
 
 // ---- glTF 2.0 --------------------------------------------------------------------------------------------------------------
-
-// A glTF document: its JSON and buffers, kept whole so that it can be written back with changes.
-typedef struct sn_gltf sn_gltf;
 
 // .glb or .gltf, external buffers too; .fbx; or what libassimp reads (.dae, .bvh, ...), through a child process.
 sn_status sn_gltf_read(sn_context *ctx, const char *path, sn_gltf **out);
@@ -302,12 +303,10 @@ sn_status sn_gltf_morph_weights(sn_context *ctx, const sn_gltf *gltf, int clip, 
 // Positions of the flattened mesh in the static pose, with this morph target at weight 1 and the others at 0.
 sn_status sn_gltf_morph_shape(sn_context *ctx, const sn_gltf *gltf, int morph, float (*positions)[3]);
 
-// Poses at frames f = 0 .. frame_count-1, at the clip's first key time + f / fps. frame_count < 0: the whole clip. Fails
-// if the clip ends more than half a frame before the last frame.
-sn_status sn_gltf_poses(sn_context *ctx, const sn_gltf *gltf, int clip, double fps, int frame_count, sn_poses *out);
-// The same at the rate of `choice`, with its `adjust` applied: time offset, axes and unit.
-sn_status sn_gltf_poses_adjusted(sn_context *ctx, const sn_gltf *gltf, int clip, const sn_choice *choice,
-                                 int frame_count, sn_poses *out);
+// Poses at frames f = 0 .. frame_count-1 at the rate of `choice`, from the clip's first key time and the offset of `choice` on;
+// its axes and unit are applied. frame_count < 0: the whole clip. Fails if the clip ends more than half a frame before the last.
+sn_status sn_gltf_poses(sn_context *ctx, const sn_gltf *gltf, int clip, const sn_choice *choice, int frame_count,
+                        sn_poses *out);
 // Rotates normals (width 3) or tangents (width 4); may be NULL.
 void sn_adjust_directions(const sn_adjust *adjust, float *directions, int width, int count);
 // Applies `adjust` to the results of sn_gltf_mesh and sn_gltf_skeleton. Either may be NULL.

@@ -148,6 +148,8 @@ sn_status sn_model_open(sn_context *ctx, const char *name, const void *bytes, si
 sn_status sn_model_mesh(sn_context *ctx, const sn_rt_model *model, sn_mesh *out);
 sn_status sn_model_skin(sn_context *ctx, const sn_rt_model *model, sn_skin *out);
 sn_status sn_model_skeleton(sn_context *ctx, const sn_rt_model *model, sn_skeleton *out);
+// The model's values in the rest pose, for every frame: 0, clamped to the range of the training.
+sn_status sn_model_values(sn_context *ctx, const sn_rt_model *model, int frame_count, sn_values *out);
 
 // The palette that sn_rt_palette left in `scratch`: info.palette_count matrices.
 void sn_model_read_palette(const sn_rt_model *model, const void *scratch, sn_affine *out);

@@ -180,7 +180,7 @@ void sn_poses_free(sn_poses *poses);
 sn_status sn_joint_partners(sn_context *ctx, const sn_skeleton *ours, const sn_skeleton *theirs, const char *map_name,
                             const char *map, int *partners);
 // Same names and bone lengths: the poses of one are poses of the other.
-bool sn_skeletons_alike(const sn_skeleton *ours, const sn_skeleton *theirs);
+bool sn_skeletons_match(const sn_skeleton *ours, const sn_skeleton *theirs);
 // Retargets poses of `theirs` to `ours`: copies rotations relative to the bind pose, keeps bone lengths, scales root translations.
 // An unmatched joint moves rigidly with its parent.
 sn_status sn_retarget(sn_context *ctx, const sn_skeleton *ours, const sn_skeleton *theirs, const int *partners,
@@ -233,14 +233,13 @@ typedef struct sn_examples {
   sn_skeleton skeleton;
   sn_poses poses; // frames.frame_count poses of skeleton.joint_count joints
   sn_skin skin;   // weights of the skeleton file
-  sn_skin made;   // weights that sn_train computed from the skeleton and the surface
-  bool skin_made; // `skin` is `made`: the file has no weights
+  bool skin_made; // sn_train computed `skin` from the skeleton and the surface
   sn_torques torques;
   sn_values values;
   double *sigmas; // per frame: prescribed kernel width in radians, 0: not prescribed; NULL: none is prescribed
   bool sculpted;  // all frames are sculpted poses, to be interpolated exactly
   int control_count, *controls; // control vertices
-  int controls_wanted;          // if control_count is 0: how many the trainer chooses; 0: none
+  int control_target;           // if control_count is 0: how many the trainer chooses; 0: none
   int clip_count, *clip_start;  // clip c is frames clip_start[c] .. clip_start[c+1]
   const char **clip_names;      // NULL if unknown
   double *clip_seconds;         // duration of a clip of a skeleton file, first to last key; 0: unknown; NULL: all 0
@@ -297,6 +296,10 @@ sn_status sn_examples_shade(sn_context *ctx, sn_examples *examples, const float 
 // with the offsets of the file's normals at rest (sn_shading.own). `out` has source_count entries (rest.vertex_count without
 // `source`).
 void sn_examples_normals(const sn_examples *examples, const float (*positions)[3], float (*out)[3]);
+
+// A normal in the frame of the unit vector r and the direction t perpendicular to r along `edge`: (n.r, n.t, n.(r x t));
+// (1, 0, 0) where that is undefined.
+sn_vec3 sn_normal_coordinates(sn_vec3 normal, sn_vec3 r, sn_vec3 edge);
 
 // A choice of frames: a view, not a copy. Ascending, without repetition.
 typedef struct sn_keys {

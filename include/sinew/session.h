@@ -73,7 +73,7 @@ void sn_session_give_torques(sn_session *session, int frames, const double *valu
 // `values` has a row per frame, `rest` the rest mesh's.
 sn_status sn_session_give_values(sn_session *session, int count, const char *const *names, int frames,
                                  const double *values, const double *rest);
-sn_status sn_session_give_controls(sn_session *session, int count, const int *vertices, int wanted);
+sn_status sn_session_give_controls(sn_session *session, int count, const int *vertices, int target);
 // After all sn_session_give_ calls: welds seams and checks the examples.
 sn_status sn_session_load_given(sn_session *session);
 

@@ -32,7 +32,6 @@ typedef struct sn_skin_options {
   int influences; // maximum joints per vertex
   sn_weights_source weights;
   double rho; // smoothness of the weights (Kim 2010)
-  int base;   // 1 + sn_base_kind; 0: chosen by cross-validation. Internal, not a user option
 } sn_skin_options;
 
 typedef enum sn_extra_joints { SN_EXTRA_JOINTS_NONE, SN_EXTRA_JOINTS_HALFWAY } sn_extra_joints;
@@ -233,10 +232,10 @@ struct sn_method {
   sn_status (*train)(sn_context *ctx, const void *options, const sn_examples *examples, const sn_keys *keys,
                      sn_plan *plan, sn_train_report *report);
   // For forms of a method that no model can store (may be NULL): whether the options select one, and its positions, in the
-  // examples' vertex order, at the frames of `wanted` after training on those of `keys`.
+  // examples' vertex order, at the frames of `test` after training on those of `keys`.
   bool (*has_no_model)(const void *options);
   sn_status (*predict)(sn_context *ctx, const void *options, const sn_examples *examples, const sn_keys *keys,
-                       const sn_keys *wanted, sn_frames *out);
+                       const sn_keys *test, sn_frames *out);
 };
 
 // All methods, ended by NULL.
@@ -281,9 +280,9 @@ bool sn_method_needs_no_frames(const sn_method_spec *spec);
 // True for a spec that has no model: use sn_train_predict.
 bool sn_method_has_no_model(const sn_method_spec *spec);
 
-// Trains on the frames of `keys` and evaluates those of `wanted` without a model, in the order of the rest file.
+// Trains on the frames of `keys` and evaluates those of `test` without a model, in the order of the rest file.
 sn_status sn_train_predict(sn_context *ctx, const sn_method_spec *spec, const sn_examples *examples,
-                           const sn_keys *keys, const sn_keys *wanted, sn_frames *out);
+                           const sn_keys *keys, const sn_keys *test, sn_frames *out);
 
 // For every vertex the single joint with the least squared error over the frames of `keys`, and that error (the articulated
 // rigid-body prediction of Wang 2007, 7.1). `joints` or `errors` may be NULL.

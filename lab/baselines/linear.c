@@ -57,8 +57,8 @@ typedef struct linear_job {
   const sn_topology *topology;
   const sn_folds *folds;
   sn_linear_fit *fit;
-  double (*miss)[ridge_choices]; // per vertex: squared error on held-out poses
-  sn_moments *room;              // per worker: [systems][1 + 2 folds]
+  double (*errors)[ridge_choices]; // per vertex: squared error on held-out poses
+  sn_moments *room;                // per worker: [systems][1 + 2 folds]
 } linear_job;
 
 static int systems_of(const linear_job *job) { return job->fit->kind->per_axis ? 3 : 1; }
@@ -129,7 +129,7 @@ static void try_vertex(const linear_job *job, int i, sn_moments *sets) {
       for (int s = 0; s < systems_of(job); s++) {
         const sn_moments *of = sets + (size_t)s * stride;
         sn_moments_solve(of + 1 + folds + f, n, absolute(job, ridges[c], job->folds->folds[f].outside_count), x);
-        job->miss[i][c] += sn_moments_left(of + 1 + f, n, x);
+        job->errors[i][c] += sn_moments_left(of + 1 + f, n, x);
       }
 }
 
@@ -155,7 +155,7 @@ static void fit_range(void *user, int64_t begin, int64_t end, int worker) {
 static double best_ridge(const linear_job *job, int n) {
   double sums[ridge_choices] = {0};
   for (int c = 0; c < ridge_choices; c++)
-    for (int i = 0; i < n; i++) sums[c] += job->miss[i][c];
+    for (int i = 0; i < n; i++) sums[c] += job->errors[i][c];
   return ridges[sn_simplest(sums, ridge_choices, SN_WORTH_IT)];
 }
 
@@ -171,11 +171,11 @@ sn_status sn_linear_train(sn_context *ctx, sn_arena *memory, const sn_linear_kin
   out->joints = sn_arena_alloc(ctx, memory, (size_t)n, sizeof *out->joints);
   out->numbers = sn_arena_alloc(ctx, memory, (size_t)n, sizeof *out->numbers);
   linear_job job = {examples, keys, &topology, &folds, out, NULL, NULL};
-  job.miss = sn_arena_alloc(ctx, &scratch, (size_t)n, sizeof *job.miss);
-  sn_status status = out->joints && out->numbers && job.miss ? SN_OK : ctx->error.status;
+  job.errors = sn_arena_alloc(ctx, &scratch, (size_t)n, sizeof *job.errors);
+  sn_status status = out->joints && out->numbers && job.errors ? SN_OK : ctx->error.status;
   if (status == SN_OK) status = sn_topology_build(ctx, &examples->rest, &topology);
   if (status == SN_OK)
-    status = sn_train_skin(ctx, &(sn_skin_task){options, examples, SN_RT_BLEND_LINEAR, keys}, &out->skin, NULL);
+    status = sn_train_skin(ctx, &(sn_skin_task){options, examples, SN_RT_BLEND_LINEAR, keys}, &out->skin);
   if (status == SN_OK) status = sn_folds_of_keys(ctx, &scratch, examples, keys, &folds);
   if (status == SN_OK) {
     job.room = SN_NEW(ctx, &scratch, sn_moments, (size_t)sn_threads(ctx) * (size_t)systems_of(&job) * sets_of(&job));

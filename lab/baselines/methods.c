@@ -17,7 +17,7 @@ typedef sn_vec3 (*place_fn)(const void *learned, int i, const sn_affine *pose);
 
 typedef struct place_job {
   const sn_examples *examples;
-  const sn_keys *wanted;
+  const sn_keys *target;
   place_fn place;
   const void *learned;
   sn_frames *out;
@@ -27,16 +27,16 @@ static void place_range(void *user, int64_t begin, int64_t end, int worker) {
   (void)worker;
   const place_job *job = user;
   for (int64_t i = begin; i < end; i++)
-    for (int k = 0; k < job->wanted->count; k++) {
-      const sn_affine *pose = sn_pose(&job->examples->poses, job->wanted->frames[k]);
+    for (int k = 0; k < job->target->count; k++) {
+      const sn_affine *pose = sn_pose(&job->examples->poses, job->target->frames[k]);
       sn_vec3_store(job->place(job->learned, (int)i, pose), sn_frame_mutable(job->out, k)[i]);
     }
 }
 
-static sn_status place_all(sn_context *ctx, const sn_examples *examples, const sn_keys *wanted, place_fn place,
+static sn_status place_all(sn_context *ctx, const sn_examples *examples, const sn_keys *target, place_fn place,
                            const void *learned, sn_frames *out) {
-  place_job job = {examples, wanted, place, learned, out};
-  sn_status status = sn_frames_new(ctx, examples->rest.vertex_count, wanted->count, out);
+  place_job job = {examples, target, place, learned, out};
+  sn_status status = sn_frames_new(ctx, examples->rest.vertex_count, target->count, out);
   if (status == SN_OK) sn_parallel_for(ctx, examples->rest.vertex_count, 16, place_range, &job);
   return status;
 }
@@ -54,26 +54,26 @@ static sn_vec3 place_linear(const void *learned, int i, const sn_affine *pose) {
 }
 
 static sn_status predict_linear(sn_context *ctx, const sn_linear_kind *kind, const sn_skin_options *options,
-                                const sn_examples *examples, const sn_keys *keys, const sn_keys *wanted,
+                                const sn_examples *examples, const sn_keys *keys, const sn_keys *target,
                                 sn_frames *out) {
   sn_arena memory = sn_arena_new(ctx);
   linear_row row = {.rest = &examples->rest};
   *out = (sn_frames){0};
   sn_status status = sn_linear_train(ctx, &memory, kind, options, examples, keys, &row.fit);
-  if (status == SN_OK) status = place_all(ctx, examples, wanted, place_linear, &row, out);
+  if (status == SN_OK) status = place_all(ctx, examples, target, place_linear, &row, out);
   sn_skin_free(&row.fit.skin);
   sn_arena_free(&memory);
   return status;
 }
 
 static sn_status predict_mwe(sn_context *ctx, const void *options, const sn_examples *examples, const sn_keys *keys,
-                             const sn_keys *wanted, sn_frames *out) {
-  return predict_linear(ctx, &sn_linear_mwe, options, examples, keys, wanted, out);
+                             const sn_keys *target, sn_frames *out) {
+  return predict_linear(ctx, &sn_linear_mwe, options, examples, keys, target, out);
 }
 
 static sn_status predict_animspace(sn_context *ctx, const void *options, const sn_examples *examples,
-                                   const sn_keys *keys, const sn_keys *wanted, sn_frames *out) {
-  return predict_linear(ctx, &sn_linear_animspace, options, examples, keys, wanted, out);
+                                   const sn_keys *keys, const sn_keys *target, sn_frames *out) {
+  return predict_linear(ctx, &sn_linear_animspace, options, examples, keys, target, out);
 }
 
 static const sn_option_group skin_groups[] = {{sn_skin_option_table, 0}, {0}};
@@ -86,13 +86,11 @@ typedef struct mohr_options {
 } mohr_options;
 
 // The poses, with half-way and scaling joints appended to those of the skeleton.
-static sn_status add_extra_joints(sn_context *ctx, sn_arena *memory, const sn_examples *examples, sn_poses *out) {
-  sn_model_desc desc = sn_model_desc_default();
-  sn_extra_joint *extra;
-  desc.rest = &examples->rest, desc.skeleton = &examples->skeleton;
-  sn_status status = sn_halfway_joints(ctx, &examples->skeleton, memory, &extra, &desc.extra_count);
-  desc.extra = extra;
-  return status == SN_OK ? sn_halfway_palette(ctx, examples, &desc, out) : status;
+static sn_status add_extra_joints(sn_context *ctx, const sn_examples *examples, sn_poses *out) {
+  sn_plan plan = sn_plan_new(ctx, examples);
+  sn_status status = sn_halfway_palette(ctx, examples, &plan, out);
+  sn_plan_free(&plan);
+  return status;
 }
 
 static sn_vec3 place_mohr(const void *learned, int i, const sn_affine *pose) {
@@ -101,17 +99,17 @@ static sn_vec3 place_mohr(const void *learned, int i, const sn_affine *pose) {
 }
 
 static sn_status predict_mohr(sn_context *ctx, const void *options, const sn_examples *examples, const sn_keys *keys,
-                              const sn_keys *wanted, sn_frames *out) {
+                              const sn_keys *target, sn_frames *out) {
   const mohr_options *o = options;
   sn_arena memory = sn_arena_new(ctx);
   sn_examples wide = *examples;
   sn_poses poses = {0};
   sn_mohr_fit fit = {0};
   *out = (sn_frames){0};
-  sn_status status = o->extra ? add_extra_joints(ctx, &memory, examples, &poses) : SN_OK;
+  sn_status status = o->extra ? add_extra_joints(ctx, examples, &poses) : SN_OK;
   if (o->extra) wide.poses = poses;
   if (status == SN_OK) status = sn_mohr_train(ctx, &memory, &wide, keys, o->influences, o->rounds, &fit);
-  if (status == SN_OK) status = place_all(ctx, &wide, wanted, place_mohr, &fit, out);
+  if (status == SN_OK) status = place_all(ctx, &wide, target, place_mohr, &fit, out);
   sn_poses_free(&poses);
   sn_skin_free(&fit.skin);
   sn_arena_free(&memory);
@@ -160,32 +158,31 @@ static sn_vec3 place_rigid(const void *learned, int i, const sn_affine *pose) {
 }
 
 static sn_status predict_rigid(sn_context *ctx, rigid_row row, const void *options, const sn_keys *keys,
-                               const sn_keys *wanted, sn_frames *out) {
+                               const sn_keys *target, sn_frames *out) {
   *out = (sn_frames){0};
-  sn_status status =
-    sn_train_skin(ctx, &(sn_skin_task){options, row.examples, SN_RT_BLEND_LINEAR, keys}, &row.skin, NULL);
+  sn_status status = sn_train_skin(ctx, &(sn_skin_task){options, row.examples, SN_RT_BLEND_LINEAR, keys}, &row.skin);
   if (status == SN_OK && row.skin.influences > SN_RT_MAX_INFLUENCES) {
     status = sn_fail(ctx, SN_BAD_INPUT, "the skin has %d influences per vertex, at most %d are possible",
                      row.skin.influences, SN_RT_MAX_INFLUENCES);
   }
-  if (status == SN_OK) status = place_all(ctx, row.examples, wanted, place_rigid, &row, out);
+  if (status == SN_OK) status = place_all(ctx, row.examples, target, place_rigid, &row, out);
   sn_skin_free(&row.skin);
   return status;
 }
 
 static sn_status predict_sbs(sn_context *ctx, const void *options, const sn_examples *examples, const sn_keys *keys,
-                             const sn_keys *wanted, sn_frames *out) {
-  return predict_rigid(ctx, (rigid_row){.blend = sn_sphere_at, .examples = examples}, options, keys, wanted, out);
+                             const sn_keys *target, sn_frames *out) {
+  return predict_rigid(ctx, (rigid_row){.blend = sn_sphere_at, .examples = examples}, options, keys, target, out);
 }
 
 static sn_status predict_hejl(sn_context *ctx, const void *options, const sn_examples *examples, const sn_keys *keys,
-                              const sn_keys *wanted, sn_frames *out) {
-  return predict_rigid(ctx, (rigid_row){.blend = sn_hejl_at, .examples = examples}, options, keys, wanted, out);
+                              const sn_keys *target, sn_frames *out) {
+  return predict_rigid(ctx, (rigid_row){.blend = sn_hejl_at, .examples = examples}, options, keys, target, out);
 }
 
 static sn_status predict_alexa(sn_context *ctx, const void *options, const sn_examples *examples, const sn_keys *keys,
-                               const sn_keys *wanted, sn_frames *out) {
-  return predict_rigid(ctx, (rigid_row){.blend = sn_alexa_at, .examples = examples}, options, keys, wanted, out);
+                               const sn_keys *target, sn_frames *out) {
+  return predict_rigid(ctx, (rigid_row){.blend = sn_alexa_at, .examples = examples}, options, keys, target, out);
 }
 
 // ---- the rows -------------------------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ typedef struct mohr_job {
   const sn_keys *keys;
   sn_skin *skin;
   float (*rest)[3];
-  double *miss; // per vertex: squared error
+  double *residual; // per vertex: squared error
 } mohr_job;
 
 void sn_mohr_blend(const sn_skin *skin, int i, const sn_affine *pose, sn_mat3 *linear, sn_vec3 *move) {
@@ -50,25 +50,25 @@ static void place_range(void *user, int64_t begin, int64_t end, int worker) {
   }
 }
 
-static void miss_range(void *user, int64_t begin, int64_t end, int worker) {
+static void residual_range(void *user, int64_t begin, int64_t end, int worker) {
   (void)worker;
   const mohr_job *job = user;
   for (int64_t i = begin; i < end; i++) {
-    job->miss[i] = 0;
+    job->residual[i] = 0;
     for (int k = 0; k < job->keys->count; k++) {
       int f = job->keys->frames[k];
       sn_vec3 at = sn_skin_blend(job->skin, (int)i, sn_pose(&job->examples->poses, f), sn_vec3_from(job->rest[i]));
       double d = sn_vec3_distance(at, sn_vec3_from(sn_frame(&job->examples->frames, f)[i]));
-      job->miss[i] += d * d;
+      job->residual[i] += d * d;
     }
   }
 }
 
-static double missed(sn_context *ctx, const mohr_job *job) {
+static double residual_of(sn_context *ctx, const mohr_job *job) {
   int n = job->examples->rest.vertex_count;
   double sum = 0;
-  sn_parallel_for(ctx, n, 64, miss_range, (void *)job);
-  for (int i = 0; i < n; i++) sum += job->miss[i];
+  sn_parallel_for(ctx, n, 64, residual_range, (void *)job);
+  for (int i = 0; i < n; i++) sum += job->residual[i];
   return sum / n / job->keys->count;
 }
 
@@ -133,7 +133,7 @@ static sn_status improve(sn_context *ctx, mohr_job *job, int influences, sn_mohr
   job->skin = &skin;
   sn_parallel_for(ctx, n, 64, weigh_range, job);
   sn_parallel_for(ctx, n, 64, place_range, job);
-  double error = missed(ctx, job);
+  double error = residual_of(ctx, job);
   *better = error < 0.999 * out->error;
   if (!*better) {
     sn_skin_free(&skin);
@@ -153,8 +153,8 @@ sn_status sn_mohr_train(sn_context *ctx, sn_arena *memory, const sn_examples *ex
   *out = (sn_mohr_fit){.error = INFINITY};
   out->rest = sn_arena_alloc(ctx, memory, n, sizeof *out->rest);
   job.rest = sn_arena_alloc(ctx, &scratch, n, sizeof *job.rest);
-  job.miss = SN_NEW(ctx, &scratch, double, n);
-  sn_status status = out->rest && job.rest && job.miss ? SN_OK : ctx->error.status;
+  job.residual = SN_NEW(ctx, &scratch, double, n);
+  sn_status status = out->rest && job.rest && job.residual ? SN_OK : ctx->error.status;
   if (status == SN_OK) memcpy(out->rest, examples->rest.positions, n * sizeof *out->rest);
   bool better = true;
   for (int round = 0; status == SN_OK && better && round < rounds; round++) {

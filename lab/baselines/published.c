@@ -66,11 +66,11 @@ static sn_status lower_energy(const published_job *job, int rounds) {
   return status;
 }
 
-// Marks the bones to prune: those below the threshold and, if there are more than `wanted` (0: threshold only), up to
+// Marks the bones to prune: those below the threshold and, if there are more than `most` (0: threshold only), up to
 // half of the surplus, by increasing sum_i w_ij^2. Returns the number.
-static int choose_pruned(const fit_model *m, int wanted, bool *gone) {
+static int choose_pruned(const fit_model *m, int most, bool *gone) {
   int count = sn_published_prune(m, gone);
-  int surplus = wanted > 0 ? m->bones - wanted : 0, target = (surplus + 1) / 2;
+  int surplus = most > 0 ? m->bones - most : 0, target = (surplus + 1) / 2;
   for (; count < target; count++) {
     int least = -1;
     for (int j = 0; j < m->bones; j++)
@@ -81,12 +81,12 @@ static int choose_pruned(const fit_model *m, int wanted, bool *gone) {
 }
 
 // "Skeleton pruning".
-static sn_status prune(const published_job *job, int wanted) {
+static sn_status prune(const published_job *job, int most) {
   enum { settle = 3 };
   sn_status status = lower_energy(job, settle);
   while (status == SN_OK) {
     bool gone[FIT_MOST_BONES];
-    if (choose_pruned(job->m, wanted, gone) == 0) break;
+    if (choose_pruned(job->m, most, gone) == 0) break;
     sn_rig_remove_bones(job->ctx, job->m, gone);
     status = lower_energy(job, settle);
   }

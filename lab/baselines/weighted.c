@@ -17,7 +17,7 @@ typedef struct weighted_options {
 
 typedef struct weighted_job {
   const sn_examples *examples;
-  const sn_keys *keys, *wanted;
+  const sn_keys *keys, *test;
   sn_skin skin;
   double sigma, *vectors; // [frame][3 joints]
   double *space;          // per worker: poses^2 + 3 poses
@@ -60,9 +60,9 @@ static void predict_range(void *user, int64_t begin, int64_t end, int worker) {
         phi[p * count + q] = kernel(job, (int)i, frames[p], frames[q]) + (p == q ? rounding : 0);
     }
     sn_spd_solve(count, count, phi, 3, c);
-    for (int k = 0; k < job->wanted->count; k++) {
+    for (int k = 0; k < job->test->count; k++) {
       sn_vec3 v = sn_vec3_from(job->examples->rest.positions[i]);
-      int f = job->wanted->frames[k];
+      int f = job->test->frames[k];
       for (int p = 0; p < count; p++)
         v = sn_vec3_mad(v, sn_vec3_make(c[3 * p], c[3 * p + 1], c[3 * p + 2]), kernel(job, (int)i, f, frames[p]));
       v = sn_skin_blend(&job->skin, (int)i, sn_pose(&job->examples->poses, f), v);
@@ -72,22 +72,22 @@ static void predict_range(void *user, int64_t begin, int64_t end, int worker) {
 }
 
 static sn_status predict(sn_context *ctx, const void *options, const sn_examples *examples, const sn_keys *keys,
-                         const sn_keys *wanted, sn_frames *out) {
+                         const sn_keys *test, sn_frames *out) {
   const weighted_options *o = options;
   size_t joints = (size_t)examples->skeleton.joint_count, poses = (size_t)keys->count;
   sn_arena memory = sn_arena_new(ctx);
   sn_turn *turns;
-  weighted_job job = {examples, keys, wanted, .sigma = o->sigma, .out = out};
+  weighted_job job = {examples, keys, test, .sigma = o->sigma, .out = out};
   *out = (sn_frames){0};
   job.vectors = SN_NEW(ctx, &memory, double, 3 * joints * (size_t)examples->poses.frame_count);
   job.space = SN_NEW(ctx, &memory, double, poses *(poses + 3) * (size_t)sn_threads(ctx));
   sn_status status = job.vectors && job.space ? SN_OK : ctx->error.status;
   if (status == SN_OK)
-    status = sn_train_skin(ctx, &(sn_skin_task){&o->skin, examples, SN_RT_BLEND_LINEAR, keys}, &job.skin, NULL);
+    status = sn_train_skin(ctx, &(sn_skin_task){&o->skin, examples, SN_RT_BLEND_LINEAR, keys}, &job.skin);
   if (status == SN_OK) status = sn_turns_make(ctx, &memory, examples, keys, &turns);
   for (int f = 0; status == SN_OK && f < examples->poses.frame_count; f++)
     sn_pose_vector(turns, (int)joints, sn_pose(&examples->poses, f), job.vectors + 3 * joints * (size_t)f);
-  if (status == SN_OK) status = sn_frames_new(ctx, examples->rest.vertex_count, wanted->count, out);
+  if (status == SN_OK) status = sn_frames_new(ctx, examples->rest.vertex_count, test->count, out);
   if (status == SN_OK) sn_parallel_for(ctx, examples->rest.vertex_count, 16, predict_range, &job);
   sn_skin_free(&job.skin);
   sn_arena_free(&memory);

@@ -11,7 +11,7 @@ enum { cli_degrees = 3, cli_degree_pairs = cli_degrees * cli_degrees };
 // The spec `text` of the method torque with the degrees of combination k: f_r is k / 3 + 1, f_s is k % 3 + 1.
 sn_status sn_cli_degree_spec(cli *c, const char *text, int k, sn_method_spec *out);
 
-// Whether the spec asks for the document's own form.
+// Whether the spec chooses the published form.
 bool sn_cli_is_published(const sn_method_spec *spec);
 
 // Two-way analysis of variance (f_r by f_s) of the nine models' errors, values[k] of `count` vertices each: the document's

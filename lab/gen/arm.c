@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Arms along +x, biceps up (+y), thumb up: `elbow` (two joints), `wrist` (two joints, half a turn) and `arm` (three
+// Arms along +x, biceps up (+y), thumb up: `elbow` (two joints), `wrist` (two joints, 180 degrees of twist) and `arm` (three
 // joints, a muscle load). Metres.
 #include "lab/gen/figure.h"
 
@@ -72,7 +72,7 @@ void sn_figure_elbow_angles(sn_figure *figure, const sn_gen_angles *angles) {
   figure->drives[0].high = sn_degrees(angles->bend), figure->drives[1].high = sn_degrees(angles->twist);
 }
 
-// Two joints: the hand makes half a turn in equal steps, which the forearm takes up unevenly (Murtagh 2008, section 5).
+// Two joints: the hand rotates by 180 degrees in equal steps, which the forearm takes up unevenly (Murtagh 2008, section 5).
 void sn_figure_wrist(sn_figure *figure, int joint_count) {
   (void)joint_count;
   forearm_shapes(figure);

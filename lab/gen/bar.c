@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A box beam along +x whose second half is turned against the first: the twist is exactly linear along its length,
+// A box beam along +x whose second half is rotated against the first: the twist is exactly linear along its length,
 // from 0 to 180 degrees in equal steps (Wang 2007 figure 13).
 #include "lab/gen/figure.h"
 
@@ -22,8 +22,8 @@ static bar_grid bar_choose(int vertices) {
     int rings = (int)floor((vertices - 2.0 * (cells - 1) * (cells - 1)) / (4.0 * cells) + 0.5);
     if (rings < 2) break;
     bar_grid grid = {cells, rings};
-    double miss = fabs(bar_vertices(grid) - (double)vertices) / vertices;
-    double cost = 20 * miss + fabs(log(bar_width / cells / (bar_length / (rings - 1))));
+    double off = fabs(bar_vertices(grid) - (double)vertices) / vertices;
+    double cost = 20 * off + fabs(log(bar_width / cells / (bar_length / (rings - 1))));
     if (cost < least) least = cost, best = grid;
   }
   return best;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A standing figure, y up, facing +z, arms half lowered, with as many joints as asked for: the first ones of an order
+// A standing figure, y up, facing +z, arms half lowered, with as many joints as requested: the first ones of an order
 // of importance, then roll joints inside the long bones. Metres.
 #include <stdio.h>
 #include "lab/gen/figure.h"
@@ -54,7 +54,7 @@ enum { ROWS = sizeof table / sizeof table[0], FIRST_FINGER = 15, NAMED_JOINTS = 
 // Everything about the figure being built that its parts share.
 typedef struct body {
   sn_figure *figure;
-  int joint_count;     // wanted
+  int joint_count;     // target
   int index[ROWS][2];  // joint of each row, left and right; -1 where it is left out
   int last[ROWS][2];   // the last roll joint of the bone, or the joint itself
   int group[LIMBS][2]; // group of each limb
@@ -67,7 +67,7 @@ static sn_vec3 mirrored_axis(sn_vec3 a, int right) { return right ? sn_xyz(a.x, 
 
 static int row_parent(int row) { return table[row].parent == -2 ? row - 1 : table[row].parent; }
 
-// Roll joints in a long bone: as many as are wanted beyond the named ones, dealt out in turn.
+// Roll joints in a long bone: as many as there are beyond the named ones, one bone after the other.
 static int roll_count(const body *b, int row, int right) {
   static const int bones[LONG_BONES / 2] = {12, 13, 7, 8};
   int extra = b->joint_count - NAMED_JOINTS;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A head that looks along +z, its left towards +x, with expressions between 0 and 1 that combine: they pull at the skin where it is at
-// rest, and the jaw then turns what lies below the mouth, so that smiling with an open mouth is more than the sum of the two. From the
-// seventh on they are pulls at places of the face.
+// A head that looks along +z, its left towards +x, with expressions between 0 and 1 that combine: they displace the skin where it is at
+// rest, and the jaw then rotates what lies below the mouth, so that smiling with an open mouth is more than the sum of the two. From the
+// seventh on they are displacements around points of the face.
 //
 // Frame 0 is the rest pose, frame k expression k alone, and the frames after those mix a few expressions each.
 #include <stdio.h>
@@ -71,7 +71,7 @@ static sn_vec3 pulled(const pull *p, sn_vec3 rest) {
   return sum;
 }
 
-// How much of the jaw's turn a point of the rest mesh takes: the lower lip all of it, the neck and what is behind none.
+// The weight of the jaw's rotation at a point of the rest mesh: 1 at the lower lip, 0 at the neck and behind it.
 static double jaw_share(sn_vec3 p) {
   return sn_smooth((-0.038 - p.y) / 0.011) * sn_smooth((p.z + 0.012) / 0.045) * sn_smooth((p.y + 0.125) / 0.035);
 }
@@ -87,7 +87,7 @@ static sn_vec3 face_point(const expression *all, int count, const double *values
   return sn_vec3_add(hinge, sn_mat3_apply(sn_rotation_exp(sn_xyz(angle, 0, 0)), arm));
 }
 
-// One to four pulls near each other, somewhere on the front.
+// One to four displacements near each other, somewhere on the front.
 static void invent(const sn_mesh *rest, sn_random *rng, expression *out) {
   int first;
   do first = sn_random_below(rng, rest->vertex_count);

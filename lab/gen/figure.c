@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Putting figures together, moving them, and turning them into example sets.
+// Assembles figures, moves them, and makes example sets of them.
 #include <assert.h>
 #include <stdio.h>
 #include "lab/gen/figure.h"

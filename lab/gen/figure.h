@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Inside `sinew gen`: a figure is a surface made of blended shapes, joints that bend and twist it, muscles that swell
-// under its skin, and a motion. The sets describe figures; sn_figure_examples turns one into an example set.
+// under its skin, and a motion. The sets describe figures; sn_figure_examples makes an example set of one.
 #ifndef SN_GEN_FIGURE_H
 #define SN_GEN_FIGURE_H
 
@@ -16,7 +16,7 @@ typedef struct sn_shape {
   sn_vec3 flat;
   double squash; // 1: round
   double blend;  // width over which it melts into the shapes before it
-  double detail; // edge length wanted here, relative to the rest of the surface
+  double detail; // target edge length here, relative to the rest of the surface
   int group;
   bool cylinder; // radius ra, edges rounded by rb
 } sn_shape;
@@ -123,7 +123,7 @@ typedef struct sn_figure {
   sn_drive drives[SN_FIGURE_DRIVES];
   sn_vec3 controls[SN_FIGURE_CONTROLS];
   int load;              // the joint of the torque column where no drive has torque
-  double torque_squared; // share of the square in a muscle's answer to torque: 0 linear
+  double torque_squared; // part of the square in a muscle's response to torque: 0 linear
   int smoothing;         // rounds of smoothing after the deformation, details put back (mush.c); 0: none
 } sn_figure;
 

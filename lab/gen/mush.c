@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Delta mush: a deformed mesh is smoothed, and the details of the rest mesh are put back in frames that turn with it.
+// Delta mush: a deformed mesh is smoothed, and the details of the rest mesh are put back in frames that rotate with it.
 #include <string.h>
 #include "lab/gen/figure.h"
 

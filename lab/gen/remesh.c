@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Isotropic remeshing on an implicit surface: short edges collapse until exactly the wanted number of vertices is
+// Isotropic remeshing on an implicit surface: short edges collapse until exactly the target number of vertices is
 // left; between the collapses edges flip towards even valence and vertices slide along the surface (the scheme of
 // Botsch and Kobbelt 2004, without splits since the start is finer than the goal).
 #include <string.h>
@@ -10,7 +10,7 @@
 typedef struct web {
   int vertex_count, half_count, live; // live: vertices left
   sn_vec3 *at, *moved, *normal;
-  double *size, *weight; // wanted edge length (relative), and area of the ring / size^2, per vertex
+  double *size, *weight; // target edge length (relative), and area of the ring / size^2, per vertex
   int *from, *twin, *out;
   int *stamp; // the pass in which a vertex was last part of a collapse
   const sn_surface *surface;

@@ -181,12 +181,12 @@ static bool row_matters(const grid *g, int64_t y, int64_t z) {
 // `items` of `size` bytes with room for one more than `count`.
 static void *grown(sn_context *ctx, void *items, int64_t count, int64_t *room, size_t size) {
   if (count < *room) return items;
-  int64_t wanted = *room + *room / 2 + 4096;
-  void *out = ctx->allocator.reallocate(ctx->allocator.user, items, (size_t)wanted * size);
+  int64_t larger = *room + *room / 2 + 4096;
+  void *out = ctx->allocator.reallocate(ctx->allocator.user, items, (size_t)larger * size);
   if (out)
-    *room = wanted;
+    *room = larger;
   else
-    sn_fail(ctx, SN_NO_MEMORY, "out of memory: cannot make a surface of %lld points", (long long)wanted);
+    sn_fail(ctx, SN_NO_MEMORY, "out of memory: cannot make a surface of %lld points", (long long)larger);
   return out;
 }
 
@@ -238,7 +238,7 @@ static sn_status place_crossings(sn_context *ctx, grid *g, int64_t z, sn_soup *o
   return SN_OK;
 }
 
-// The six tetrahedra of a cube around its long diagonal (corners as bits), all turned the same way.
+// The six tetrahedra of a cube around its long diagonal (corners as bits), all oriented the same way.
 static const int tetrahedra[6][4] = {{0, 1, 3, 7}, {0, 3, 2, 7}, {0, 2, 6, 7},
                                      {0, 6, 4, 7}, {0, 4, 5, 7}, {0, 5, 1, 7}};
 
@@ -313,7 +313,7 @@ sn_status sn_surface_extract(sn_context *ctx, const sn_surface *surface, double 
   return status;
 }
 
-// The grid gives about three times the vertices wanted, so that remeshing has a choice; where it is too coarse to tell
+// The grid gives about three times the target number of vertices, so that remeshing has a choice; where it is too coarse to resolve
 // neighbouring limbs apart (the surface is not a sphere then), a finer one is tried.
 sn_status sn_surface_mesh(sn_context *ctx, sn_surface surface, int vertices, sn_mesh *out) {
   sn_arena balls = sn_arena_new(ctx);

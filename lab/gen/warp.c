@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The deformation of a figure: an analytic map of space, joint after joint from the finger tips to the root.
 //
-// A joint turns the points around it about its centre, by an angle that goes from nothing to the joint's own as one
+// A joint rotates the points around it about its centre, by an angle that goes from nothing to the joint's own as one
 // walks around the joint in the plane of the bend: the flesh opens like a fan on the outer side and closes on the
 // inner one. How wide the fan is depends on the angle itself, the closing side swells sideways and creases, the outer
 // one comes to a point, twists saturate along the bone, and muscles swell before all that. None of this is a blend
@@ -144,7 +144,7 @@ void sn_figure_warp_prepare(const sn_figure *figure, const sn_figure_pose *pose,
 
 // ---- bends and twists ------------------------------------------------------------------------------------------------
 
-// The share of a joint's motion that a vertex takes, from `along` (the share by its place along the joint's own limb).
+// The weight of a joint's motion at a vertex, from `along` (the weight by its place along the joint's limb).
 static double share_of(const warp_turn *t, const double *members, double along) {
   double share = along;
   for (int k = 0; k < t->hung_count; k++) {
@@ -154,7 +154,7 @@ static double share_of(const warp_turn *t, const double *members, double along) 
   return share * members[t->group];
 }
 
-// The fan: share of the bend at the direction atan2(along, |inward|) from the plane across the limb. Nearly linear, so
+// The fan: weight of the bend at the direction atan2(along, |inward|) from the plane across the limb. Nearly linear, so
 // that the inner side never folds over; it opens wider as the joint bends further.
 static double fan(const warp_turn *t, double along, double inward, double radius, double *middle) {
   const double surely = 1 + 1e-9;                  // most vertices are beyond the fan: no arc tangent for them
@@ -176,7 +176,7 @@ static sn_vec3 rotate_about(sn_vec3 x, sn_vec3 axis, double angle, const trig kn
   return sn_vec3_mad(turned, axis, (1 - t.c) * sn_vec3_dot(axis, x));
 }
 
-// The flesh at a bend, before it turns: the closing side swells sideways and gives way, the other comes to a point.
+// The flesh at a bend, before it rotates: the closing side swells sideways and gives way, the other comes to a point.
 static sn_vec3 squeeze(sn_vec3 x, const warp_turn *t, double side, double middle) {
   double close = (1 - t->bends[0].c) * middle, inner = sn_smooth(0.5 + 0.5 * side);
   double lateral = 0.13 * close * inner, depth = -0.10 * close * inner + 0.13 * close * middle * (1 - inner);
@@ -192,7 +192,7 @@ static sn_vec3 turn_joint(const sn_figure *figure, const warp_turn *t, const dou
   sn_vec3 from_centre = sn_vec3_sub(rest, j->centre), x = sn_vec3_sub(p, j->centre);
   double along = sn_vec3_dot(from_centre, j->axis);
   if (t->twist != 0) {
-    // Share of a twist at `along`: the skin lags behind near the start of the bone, the more the further it turns.
+    // Weight of a twist at `along`: the skin lags behind near the start of the bone, more for larger angles.
     double share =
       t->root ? 1 : twist_at(sn_clamp01((along - j->twist_from) / (j->twist_to - j->twist_from)), t->lag);
     x = rotate_about(x, j->axis, t->twist * share_of(t, members, share), t->twists);
@@ -259,7 +259,7 @@ static double painted_share(const sn_figure *figure, int j, double along) {
   return twist <= bend ? near : bend == 0 ? stretch : (near + stretch) / 2;
 }
 
-// What a joint's children do not take of its share stays with it; the four largest are kept.
+// A joint keeps the weight that its children do not take; the four largest are kept.
 static void paint_vertex(const sn_figure *figure, const warp_turn *turns, const double *members, sn_vec3 rest,
                          double *weight, sn_skin *skin, int i) {
   for (int j = 0; j < figure->joint_count; j++) {

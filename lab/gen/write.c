@@ -130,11 +130,11 @@ sn_status sn_gen_write(sn_context *ctx, const sn_gen_options *options, const sn_
   sn_status status = path ? sn_make_folder(ctx, folder) : ctx->error.status;
   if (status == SN_OK) {
     snprintf(path, size, "%s/rest.obj", folder);
-    status = sn_obj_write(ctx, path, &examples->rest, (const float(*)[3])examples->rest.positions);
+    status = sn_obj_write(ctx, path, &examples->rest, (const float(*)[3])examples->rest.positions, NULL);
   }
   if (status == SN_OK && examples->frames.positions) {
     snprintf(path, size, "%s/frames.pc2", folder);
-    status = sn_pc2_write(ctx, path, &examples->frames);
+    status = sn_frames_write(ctx, path, &examples->frames, NULL);
   }
   if (status == SN_OK) {
     snprintf(path, size, "%s/skeleton.glb", folder);

@@ -62,10 +62,7 @@ sn_status sn_anova_table_new(sn_context *ctx, const char *const factor[2], const
   return ctx->error.status;
 }
 
-void sn_anova_table_free(sn_anova_table *table) {
-  sn_arena_free(&table->memory);
-  *table = (sn_anova_table){0};
-}
+SN_DEFINE_FREE(sn_anova_table);
 
 sn_sample sn_anova_marginal(const sn_anova_table *table, int a, int b) {
   sn_sample sum = {0};
@@ -317,7 +314,4 @@ sn_status sn_anova_run(sn_context *ctx, const sn_anova_table *table, double alph
   return status;
 }
 
-void sn_anova_free(sn_anova *anova) {
-  sn_arena_free(&anova->memory);
-  *anova = (sn_anova){0};
-}
+SN_DEFINE_FREE(sn_anova);

@@ -128,24 +128,24 @@ def pairs_of(character, training):
 
 
 def plan(a, part):
-    """The units that are still to be run, and the pairs asked for."""
+    """The units that are still to be run, and the pairs that were chosen."""
     units, pairs = [], []
     for character in a.characters:
         for training in data.trainings(character):
-            wanted = [p for p in pairs_of(character, training) if a.pairs in p]
-            pairs += wanted
-            for method in a.methods if wanted else []:
-                if method == 'auto' and not a.auto_everywhere and not set(wanted) & set(data.AUTO):
+            chosen = [p for p in pairs_of(character, training) if a.pairs in p]
+            pairs += chosen
+            for method in a.methods if chosen else []:
+                if method == 'auto' and not a.auto_everywhere and not set(chosen) & set(data.AUTO):
                     continue
                 if method == 'reference' and not os.path.isdir(os.path.join(data.SHARED, 'check')):
                     continue
-                if any(method not in part['errors'].get(p, {}) for p in wanted):
+                if any(method not in part['errors'].get(p, {}) for p in chosen):
                     units.append((character, training, method, a.quick, a.tool, a.bench_seconds))
     return units, pairs
 
 
 def run(a, whole, part, units):
-    """Runs the units, two at a time unless told, and writes the result file after each."""
+    """Runs the units, two at a time by default, and writes the result file after each."""
     begin, spent, done = time.time(), cpu(), 0
     for character in {u[0]: None for u in units}: # before the units, which would all make the same files
         for clip in data.CHARACTERS[character][1]:
@@ -255,10 +255,10 @@ def print_bars(part, pairs, baseline, quick):
     if not rows:
         return
     rows.sort(reverse=True)
-    missed = [r for r in rows if r[0] > 1]
-    print('\nBars (best of psd, psd:blend=dualquat, rotreg): %d of %d missed%s' % (
-        len(missed), len(rows), '\n%7s %9s %9s' % ('ratio', 'error', 'bar') if missed else ''))
-    for r, p, e, bar, what in missed:
+    above = [r for r in rows if r[0] > 1]
+    print('\nBars (best of psd, psd:blend=dualquat, rotreg): %d of %d not met%s' % (
+        len(above), len(rows), '\n%7s %9s %9s' % ('ratio', 'error', 'bar') if above else ''))
+    for r, p, e, bar, what in above:
         print('%7.3f %9.4f %9.4f  %s %s' % (r, e, bar, p, what))
 
 

@@ -75,7 +75,7 @@ class Model:
         self._inputs = list(zip(INPUTS, ((n, 3, 4) if n else None, (controls, 3) if controls else None,
                                          (torques,) if torques else None, (values,) if values else None)))
         self._joint_shape = (n, 3, 4) if n and not controls and not torques and not values else ()
-        # Sizes of memory that C writes; `info` is anybody's to change.
+        # Sizes of memory that C writes; callers may change `info`.
         self._vertices, self._influences, self._palette = (self.info[name] for name in ("vertices", "influences", "palette"))
         self._shapes = [(self._vertices, width) for width in (3, 3, 4)]
         self._scratch_size, self._state_size = lib.sn_evaluator_scratch(self._handle), lib.sn_evaluator_state(self._handle)
@@ -217,7 +217,7 @@ class Model:
         return out
 
     def new_state(self):
-        """Memory of one character for `state=`: its joints then turn on past half a turn without a jump. None where the
+        """Memory of one character for `state=`: its joints then rotate past 180 degrees without a jump. None where the
         model has no use for it."""
         return np.zeros(self._state_size // 4, INT) if self._state_size else None
 

@@ -79,7 +79,7 @@ class _View:
 
 
 class Session:
-    """Work runs on a separate thread while the caller's waits, so that Ctrl-C and progress callbacks get their turn."""
+    """Work runs on a separate thread while the caller's waits, so that Ctrl-C and progress callbacks are handled."""
 
     def __init__(self, threads=0, seed=1, progress=None):
         self.handle = lib.sn_session_new()
@@ -102,7 +102,7 @@ class Session:
         raise TypeError("a session is memory of this process: copy or pickle a rig's skeleton, model and report instead")
 
     def _tell(self):
-        """Tells the caller's callback how far the work is, and asks it whether to go on."""
+        """Reports progress to the caller's callback, which returns whether to continue."""
         if self.ask is not None:
             task = ctypes.create_string_buffer(32)
             done = lib.sn_session_progress(self.handle, task)

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/output.h"
+#include "base/scope.h"
 
 // O_NONBLOCK: opening a pipe without a writer does not block.
 static int open_for_reading(sn_context *ctx, const char *path) {
@@ -44,22 +45,22 @@ static sn_status check_wrapped(sn_context *ctx, const char *path, const sn_file 
   return SN_OK;
 }
 
+static sn_status read_descriptor(sn_context *ctx, const char *path, int fd, sn_file *out) {
+  struct stat info;
+  if (fstat(fd, &info) != 0) return sn_fail(ctx, SN_IO, "%s: cannot read: %s", path, strerror(errno));
+  if (!S_ISREG(info.st_mode))
+    return sn_fail(ctx, SN_IO, "%s: is %s", path,
+                   S_ISDIR(info.st_mode) ? "a folder, not a file" : "not a regular file");
+  SN_TRY(read_whole(ctx, path, fd, (size_t)info.st_size, out));
+  return check_wrapped(ctx, path, out);
+}
+
 sn_status sn_file_open(sn_context *ctx, const char *path, sn_file *out) {
   *out = (sn_file){.memory = sn_arena_new(ctx)};
   int fd = open_for_reading(ctx, path);
   if (fd < 0) return sn_fail(ctx, SN_IO, "%s: cannot open: %s", path, strerror(errno));
-  struct stat info;
-  sn_status status = SN_OK;
-  if (fstat(fd, &info) != 0) {
-    status = sn_fail(ctx, SN_IO, "%s: cannot read: %s", path, strerror(errno));
-  } else if (!S_ISREG(info.st_mode)) {
-    status =
-      sn_fail(ctx, SN_IO, "%s: is %s", path, S_ISDIR(info.st_mode) ? "a folder, not a file" : "not a regular file");
-  } else {
-    status = read_whole(ctx, path, fd, (size_t)info.st_size, out);
-  }
+  sn_status status = read_descriptor(ctx, path, fd, out);
   close(fd);
-  if (status == SN_OK) status = check_wrapped(ctx, path, out);
   if (status != SN_OK) sn_file_close(out);
   return status;
 }
@@ -148,25 +149,19 @@ sn_status sn_file_scratch(sn_context *ctx, size_t size, const char *what, sn_fil
 
 void *sn_file_scratch_bytes(const sn_file *file) { return file->map->bytes; }
 
-// ---- folders -------------------------------------------------------------------------------------------------------------
-
 sn_status sn_make_folder(sn_context *ctx, const char *path) {
-  sn_arena memory = sn_arena_new(ctx);
+  SN_SCRATCH(memory, ctx);
   char *copy = sn_arena_text(ctx, &memory, path);
-  sn_status status = copy ? SN_OK : ctx->error.status;
-  for (char *slash = copy ? strchr(copy + (*copy == '/'), '/') : NULL; status == SN_OK;
-       slash = strchr(slash + 1, '/')) {
+  if (!copy) return ctx->error.status;
+  for (char *slash = strchr(copy + (*copy == '/'), '/');; slash = strchr(slash + 1, '/')) {
     if (slash) *slash = '\0';
     struct stat info;
-    if (mkdir(copy, 0777) == 0) {
+    if (mkdir(copy, 0777) == 0)
       sn_outputs_made_folder(ctx, copy);
-    } else if (errno != EEXIST || stat(copy, &info) != 0 || !S_ISDIR(info.st_mode)) {
-      status = sn_fail(ctx, SN_IO, "%s: cannot make this folder: %s", copy,
-                       errno == EEXIST ? "a file of that name is in the way" : strerror(errno));
-    }
-    if (!slash) break;
+    else if (errno != EEXIST || stat(copy, &info) != 0 || !S_ISDIR(info.st_mode))
+      return sn_fail(ctx, SN_IO, "%s: cannot make this folder: %s", copy,
+                     errno == EEXIST ? "a file of that name is in the way" : strerror(errno));
+    if (!slash) return SN_OK;
     *slash = '/';
   }
-  sn_arena_free(&memory);
-  return status;
 }

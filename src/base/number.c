@@ -2,7 +2,6 @@
 // Parses decimal numbers: by exact powers of ten if possible, else by strtod.
 #include "base/number.h"
 
-#include <float.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -14,28 +13,12 @@ static const double powers_of_ten[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6, 
 
 static bool is_digit(char c) { return (unsigned char)(c - '0') < 10; }
 
-// mantissa * 10^shift, if it is certain to be rounded correctly.
+// mantissa * 10^shift where both are exact doubles, so that it is rounded once; else false.
 static bool parse_fast(uint64_t mantissa, int64_t shift, double *out) {
-  if (mantissa < (UINT64_C(1) << 53) && shift >= -22 && shift <= 22) {
-    // Integer and power of ten are exact doubles: rounded once.
-    double value = (double)mantissa;
-    *out = shift < 0 ? value / powers_of_ten[-shift] : value * powers_of_ten[shift];
-    return true;
-  }
-#if LDBL_MANT_DIG == 64
-  if (shift >= -27 && shift <= 27) {
-    // The same with a 64-bit significand (17 digits), then rounded to 53 bits: correct unless the first rounding made a tie.
-    long double value = (long double)mantissa, power = 1, base = 10;
-    for (int64_t k = shift < 0 ? -shift : shift; k > 0; k /= 2, base *= base)
-      if (k % 2) power *= base;
-    value = shift < 0 ? value / power : value * power;
-    uint64_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    *out = (double)value;
-    return (bits & 0x7FF) != 0x400;
-  }
-#endif
-  return false;
+  if (mantissa >= (UINT64_C(1) << 53) || shift < -22 || shift > 22) return false;
+  double value = (double)mantissa;
+  *out = shift < 0 ? value / powers_of_ten[-shift] : value * powers_of_ten[shift];
+  return true;
 }
 
 // For numbers with many digits or large exponents. strtod gets the same number without a decimal point (which depends on

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Tables of options: defaults, and conversion between text and struct fields.
+#include "base/scope.h"
 #include "sinew/option.h"
 
 #include <math.h>
@@ -95,8 +96,7 @@ sn_status sn_options_parse(sn_context *ctx, const sn_option_group *groups, const
     char *equals = strchr(pair, '=');
     if (!equals) return sn_fail(ctx, SN_BAD_INPUT, "'%s' is not key=value", pair);
     *equals = '\0';
-    sn_status status = sn_option_set(ctx, groups, pair, equals + 1, out);
-    if (status != SN_OK) return status;
+    SN_TRY(sn_option_set(ctx, groups, pair, equals + 1, out));
     pairs += length + (pairs[length] == ',');
   }
   return SN_OK;
@@ -142,8 +142,7 @@ sn_status sn_options_check(sn_context *ctx, const sn_option_group *groups, const
     double number;
     sn_option_value text;
   } field;
-  sn_status status = SN_OK;
-  for (sn_option_cursor at = {.group = groups}; status == SN_OK && sn_option_next(&at);)
-    status = store(ctx, at.option, sn_option_get(&at, options).text, &field);
-  return status;
+  for (sn_option_cursor at = {.group = groups}; sn_option_next(&at);)
+    SN_TRY(store(ctx, at.option, sn_option_get(&at, options).text, &field));
+  return SN_OK;
 }

@@ -4,6 +4,7 @@
 // A file is written without a name (O_TMPFILE) if the system can, so that a killed process leaves nothing; else under a
 // temporary name in the same folder. For a group, all files are on the disk before the first is renamed.
 #include "base/output.h"
+#include "base/scope.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -45,13 +46,11 @@ static const char *follow_links(sn_context *ctx, sn_arena *memory, const char *p
   return path;
 }
 
-static bool same_place(const sn_output *a, const struct stat *folder, const char *name) {
-  return a->folder_device == folder->st_dev && a->folder_inode == folder->st_ino && strcmp(a->name, name) == 0;
-}
-
 static sn_output *find(const sn_outputs *outputs, const struct stat *folder, const char *name) {
   for (sn_output *o = outputs ? outputs->first : NULL; o; o = o->next)
-    if (o->written && same_place(o, folder, name)) return o;
+    if (o->written && o->folder_device == folder->st_dev && o->folder_inode == folder->st_ino &&
+        strcmp(o->name, name) == 0)
+      return o;
   return NULL;
 }
 
@@ -283,32 +282,26 @@ static sn_status open_output(sn_context *ctx, const char *path, sn_output *o) {
   return SN_OK;
 }
 
-sn_status sn_writer_open(sn_context *ctx, const char *path, sn_writer *out) {
-  *out = (sn_writer){0};
-  out->own.memory = sn_arena_new(ctx);
-  out->alone = !ctx->outputs;
-  sn_outputs *outputs = out->alone ? &out->own : ctx->outputs;
+static sn_status open_writer(sn_context *ctx, const char *path, sn_outputs *outputs, sn_writer *out) {
   sn_output *o = SN_NEW(ctx, &outputs->memory, sn_output, 1);
-  sn_status status = o ? SN_OK : ctx->error.status;
-  if (status == SN_OK) {
-    o->fd = -1;
-    status = describe(ctx, &outputs->memory, path, o);
-  }
-  if (status == SN_OK && !spare_descriptors(outputs))
-    status = sn_fail(ctx, SN_IO, "%s: cannot write: %s", path, strerror(errno));
-  if (status == SN_OK) {
-    append(outputs, o);
-    status = open_output(ctx, path, o);
-  }
-  if (status == SN_OK) {
-    int fd = dup(o->fd);
-    out->stream = fd >= 0 ? fdopen(fd, "wb") : NULL;
-    if (!out->stream) {
-      status = sn_fail(ctx, SN_IO, "%s: cannot write: %s", path, strerror(errno));
-      if (fd >= 0) close(fd);
-    }
-  }
-  out->output = o;
+  if (!o) return ctx->error.status;
+  o->fd = -1, out->output = o;
+  SN_TRY(describe(ctx, &outputs->memory, path, o));
+  if (!spare_descriptors(outputs)) return sn_fail(ctx, SN_IO, "%s: cannot write: %s", path, strerror(errno));
+  append(outputs, o);
+  SN_TRY(open_output(ctx, path, o));
+  int fd = dup(o->fd);
+  out->stream = fd >= 0 ? fdopen(fd, "wb") : NULL;
+  if (out->stream) return SN_OK;
+  sn_fail(ctx, SN_IO, "%s: cannot write: %s", path, strerror(errno));
+  if (fd >= 0) close(fd);
+  return ctx->error.status;
+}
+
+sn_status sn_writer_open(sn_context *ctx, const char *path, sn_writer *out) {
+  *out = (sn_writer){.alone = !ctx->outputs};
+  out->own.memory = sn_arena_new(ctx);
+  sn_status status = open_writer(ctx, path, out->alone ? &out->own : ctx->outputs, out);
   if (status != SN_OK) sn_writer_abort(ctx, out);
   return status;
 }

@@ -14,12 +14,6 @@ int sn_threads(const sn_context *ctx) {
   return threads < 1 ? 1 : threads > most_threads ? most_threads : (int)threads;
 }
 
-static int64_t chunk_count(int64_t count, int64_t grain) { return count <= 0 ? 0 : (count + grain - 1) / grain; }
-
-static int64_t chunk_end(int64_t begin, int64_t count, int64_t grain) {
-  return count - begin < grain ? count : begin + grain;
-}
-
 typedef struct loop {
   const sn_context *ctx;
   int64_t count, grain, chunks;
@@ -39,14 +33,15 @@ static void *take_chunks(void *argument) {
   loop *l = worker->loop;
   for (int64_t c; (c = atomic_fetch_add_explicit(&l->next, 1, memory_order_relaxed)) < l->chunks;) {
     if (sn_stopped(l->ctx)) break;
-    l->body(l->user, c * l->grain, chunk_end(c * l->grain, l->count, l->grain), worker->index);
+    int64_t begin = c * l->grain, left = l->count - begin;
+    l->body(l->user, begin, begin + (left < l->grain ? left : l->grain), worker->index);
   }
   return NULL;
 }
 
 void sn_parallel_for(const sn_context *ctx, int64_t count, int64_t grain, sn_range_fn body, void *user) {
-  loop l = {
-    .ctx = ctx, .count = count, .grain = grain, .chunks = chunk_count(count, grain), .body = body, .user = user};
+  loop l = {.ctx = ctx, .count = count, .grain = grain, .body = body, .user = user};
+  if (count > 0) l.chunks = (count + grain - 1) / grain;
   loop_worker workers[most_threads] = {{&l, 0, 0}};
   int threads = sn_threads(ctx), started = 1;
   // If a thread cannot be started, the others do its work.

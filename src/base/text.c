@@ -2,10 +2,11 @@
 // Suggestions: the most similar word of a list.
 #include "sinew/base.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
-// Levenshtein distance with transpositions of neighbours as one edit; large for long words.
+// Levenshtein distance with transpositions of neighbours as one edit, upper and lower case alike; large for long words.
 static int edit_distance(const char *a, const char *b) {
   enum { most = 40 };
   int n = (int)strlen(a), m = (int)strlen(b), d[most + 1][most + 1];
@@ -16,7 +17,7 @@ static int edit_distance(const char *a, const char *b) {
         d[i][j] = i + j;
         continue;
       }
-      int cost = a[i - 1] != b[j - 1], best = d[i - 1][j - 1] + cost;
+      int cost = tolower((unsigned char)a[i - 1]) != tolower((unsigned char)b[j - 1]), best = d[i - 1][j - 1] + cost;
       if (d[i - 1][j] + 1 < best) best = d[i - 1][j] + 1;
       if (d[i][j - 1] + 1 < best) best = d[i][j - 1] + 1;
       if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && d[i - 2][j - 2] + 1 < best)

@@ -239,7 +239,8 @@ static int parse_words(cli *c, int argc, char **argv) {
     return sn_cli_misuse("%s: %s has no option before it; usage: sinew %s %s", command->name,
                          c->arguments[command->takes.most], command->name, command->usage);
   if (c->argument_count < command->takes.least)
-    return sn_cli_misuse("usage: sinew %s %s", command->name, command->usage);
+    return sn_cli_misuse("%s: an argument is missing; usage: sinew %s %s", command->name, command->name,
+                         command->usage);
   for (const cli_option *option = c->options; option->name; option++)
     if (option->flags & cli_needed && !sn_cli_given(c, option->name))
       return sn_cli_misuse("%s: %s %s is missing: %s", command->name, option->name, option->argument, option->help);

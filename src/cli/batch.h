@@ -28,7 +28,6 @@ typedef struct batch_job {
   char **words; // of the command, without `sinew`
   batch_file *inputs, *outputs;
   int need_count, *needs; // jobs whose outputs it reads
-  int group;              // the first job connected to it by files
   bool chosen;            // belongs to this part
   batch_state state;
   pid_t process;

@@ -39,27 +39,13 @@ static char *canonical(sn_context *ctx, sn_arena *memory, const char *path) {
 
 // ---- the list ---------------------------------------------------------------------------------------------------------
 
-// State while reading one job of the list.
-typedef struct job_reader {
-  sn_context *ctx;
-  sn_arena *memory;
-  const char *list;
-  int k;
-  batch_job *job;
-} job_reader;
-
-static sn_status bad_job(const job_reader *r, const char *what) {
-  return sn_fail(r->ctx, SN_BAD_FILE, "%s: job %d: %s", r->list, r->k + 1, what);
-}
-
 static bool is_text(const json_t *value) { return json_is_string(value) && *json_string_value(value); }
 
 // Splits a command line into words, at spaces except within quotes.
-static bool split_words(const job_reader *r, const char *line) {
-  batch_job *job = r->job;
-  char *out = sn_arena_text(r->ctx, r->memory, line);
-  job->words = SN_NEW(r->ctx, r->memory, char *, strlen(line) / 2 + 2);
-  if (!out || !job->words) return false;
+static sn_status split_words(sn_context *ctx, sn_arena *memory, const char *line, batch_job *job) {
+  char *out = sn_arena_text(ctx, memory, line);
+  job->words = SN_NEW(ctx, memory, char *, strlen(line) / 2 + 2);
+  if (!out || !job->words) return ctx->error.status;
   for (const char *at = line; *(at += strspn(at, " \t\n"));) {
     char quote = 0;
     job->words[job->word_count++] = out;
@@ -70,87 +56,81 @@ static bool split_words(const job_reader *r, const char *line) {
         *out++ = *at;
     if (*at) at++;
     *out++ = '\0';
-    if (quote) return false;
+    if (quote) return sn_fail(ctx, SN_BAD_FILE, "a quote without its end");
   }
-  return true;
-}
-
-static sn_status read_command(const job_reader *r, const json_t *json) {
-  batch_job *job = r->job;
-  size_t count = json_array_size(json), first;
-  if (json_is_string(json)) {
-    if (!split_words(r, json_string_value(json))) return bad_job(r, "a quote without its end");
-  } else if (json_is_array(json)) {
-    job->words = SN_NEW(r->ctx, r->memory, char *, count + 1);
-    if (!job->words) return r->ctx->error.status;
-    for (size_t w = 0; w < count; w++) {
-      const json_t *word = json_array_get(json, w);
-      if (!json_is_string(word)) return bad_job(r, "every word of the command must be text");
-      job->words[job->word_count++] = (char *)(uintptr_t)json_string_value(word);
-    }
-  } else {
-    return bad_job(r, "needs a \"command\", as \"train --method lbs ...\" or a list of words");
-  }
-  first = job->word_count > 0 && strcmp(job->words[0], "sinew") == 0;
-  job->words += first, job->word_count -= (int)first;
-  if (job->word_count == 0) return bad_job(r, "the command is empty");
-  if (strcmp(job->words[0], "batch") == 0) return bad_job(r, "a batch within a batch; put its jobs here");
-  for (int w = 1; w < job->word_count; w++)
-    if (strcmp(job->words[w], "--json=-") == 0) return bad_job(r, "--json needs a file here");
   return SN_OK;
 }
 
-static sn_status read_files(const job_reader *r, const json_t *job, const char *key, batch_file **out,
-                            int *out_count) {
-  char what[80];
+static sn_status read_command(sn_context *ctx, sn_arena *memory, const json_t *json, batch_job *job) {
+  sn_status status = SN_OK;
+  if (json_is_string(json)) {
+    status = split_words(ctx, memory, json_string_value(json), job);
+  } else if (json_is_array(json)) {
+    size_t count = json_array_size(json);
+    job->words = SN_NEW(ctx, memory, char *, count + 1);
+    if (!job->words) return ctx->error.status;
+    for (size_t w = 0; w < count; w++) {
+      const json_t *word = json_array_get(json, w);
+      if (!json_is_string(word)) return sn_fail(ctx, SN_BAD_FILE, "every word of the command must be text");
+      job->words[job->word_count++] = (char *)(uintptr_t)json_string_value(word);
+    }
+  } else {
+    return sn_fail(ctx, SN_BAD_FILE, "needs a \"command\", as \"train --method lbs ...\" or a list of words");
+  }
+  if (status != SN_OK) return status;
+  bool named = job->word_count > 0 && strcmp(job->words[0], "sinew") == 0;
+  job->words += named, job->word_count -= named;
+  if (job->word_count == 0) return sn_fail(ctx, SN_BAD_FILE, "the command is empty");
+  if (strcmp(job->words[0], "batch") == 0)
+    return sn_fail(ctx, SN_BAD_FILE, "a batch within a batch; put its jobs here");
+  for (int w = 1; w < job->word_count; w++)
+    if (strcmp(job->words[w], "--json=-") == 0) return sn_fail(ctx, SN_BAD_FILE, "--json needs a file here");
+  return SN_OK;
+}
+
+// The files that job `k` reads or writes.
+static sn_status read_files(sn_context *ctx, batch *b, int k, const json_t *job, batch_file **out, int *out_count) {
+  bool reads = out == &b->jobs[k].inputs;
+  const char *key = reads ? "inputs" : "outputs";
   const json_t *json = json_object_get(job, key);
   size_t count = json_array_size(json);
-  *out = SN_NEW(r->ctx, r->memory, batch_file, count);
-  if (!*out) return r->ctx->error.status;
+  *out = SN_NEW(ctx, &b->memory, batch_file, count);
+  if (!*out) return ctx->error.status;
   for (size_t f = 0; f < count; f++) {
     const json_t *text = json_array_get(json, f);
-    snprintf(what, sizeof what, "\"%s\" must be a list of file names", key);
-    if (!is_text(text)) return bad_job(r, what);
-    (*out)[f] = (batch_file){json_string_value(text), canonical(r->ctx, r->memory, json_string_value(text)), r->k};
-    if (!(*out)[f].path) return r->ctx->error.status;
+    if (!is_text(text)) return sn_fail(ctx, SN_BAD_FILE, "\"%s\" must be a list of file names", key);
+    (*out)[f] = (batch_file){json_string_value(text), canonical(ctx, &b->memory, json_string_value(text)), k};
+    if (!(*out)[f].path) return ctx->error.status;
   }
   *out_count = (int)count;
-  snprintf(what, sizeof what, "needs \"%s\": a list of the files that it %s", key, *key == 'i' ? "reads" : "writes");
-  bool needed = *key == 'o' && count == 0;
-  return !json_is_array(json) || needed ? bad_job(r, what) : SN_OK;
+  if (json_is_array(json) && (reads || count > 0)) return SN_OK;
+  return sn_fail(ctx, SN_BAD_FILE, "needs \"%s\": a list of the files that it %s", key, reads ? "reads" : "writes");
 }
 
-static sn_status read_name(const job_reader *r, const json_t *json) {
-  batch_job *job = r->job;
+static sn_status read_name(sn_context *ctx, sn_arena *memory, int k, const json_t *json, const char **out) {
   char number[16];
-  snprintf(number, sizeof number, "%d", r->k + 1);
-  if (!json) {
-    job->name = sn_arena_text(r->ctx, r->memory, number);
-    return job->name ? SN_OK : r->ctx->error.status;
-  }
-  job->name = json_string_value(json);
-  bool plain = is_text(json) && strlen(job->name) <= most_name && job->name[0] != '.' && !strchr(job->name, '/');
-  return plain ? SN_OK : bad_job(r, "\"name\" must be a short text without slashes: it names its log");
+  snprintf(number, sizeof number, "%d", k + 1);
+  *out = json ? json_string_value(json) : sn_arena_text(ctx, memory, number);
+  if (!json) return *out ? SN_OK : ctx->error.status;
+  if (is_text(json) && strlen(*out) <= most_name && **out != '.' && !strchr(*out, '/')) return SN_OK;
+  return sn_fail(ctx, SN_BAD_FILE, "\"name\" must be a short text without slashes: it names its log");
 }
 
-static sn_status read_job(cli *c, batch *b, const char *list, int k, const json_t *json) {
+static sn_status read_job(sn_context *ctx, batch *b, int k, json_t *json) {
   static const char *const known[] = {"name", "command", "inputs", "outputs", NULL};
   batch_job *job = &b->jobs[k];
-  const job_reader reader = {&c->ctx, &b->memory, list, k, job}, *r = &reader;
   const char *key;
   json_t *value;
-  if (!json_is_object(json)) return bad_job(r, "must be an object with command, inputs and outputs");
-  json_object_foreach((json_t *)(uintptr_t)json, key, value) {
+  if (!json_is_object(json)) return sn_fail(ctx, SN_BAD_FILE, "must be an object with command, inputs and outputs");
+  json_object_foreach(json, key, value) {
     int at = 0;
     while (known[at] && strcmp(known[at], key) != 0) at++;
-    if (known[at]) continue;
-    sn_fail_unknown(&c->ctx, "key", key, known);
-    return sn_fail_prefix(&c->ctx, "%s: job %d: ", list, k + 1);
+    if (!known[at]) return sn_fail_unknown(ctx, "key", key, known);
   }
-  sn_status status = read_name(r, json_object_get(json, "name"));
-  if (status == SN_OK) status = read_command(r, json_object_get(json, "command"));
-  if (status == SN_OK) status = read_files(r, json, "inputs", &job->inputs, &job->input_count);
-  if (status == SN_OK) status = read_files(r, json, "outputs", &job->outputs, &job->output_count);
+  sn_status status = read_name(ctx, &b->memory, k, json_object_get(json, "name"), &job->name);
+  if (status == SN_OK) status = read_command(ctx, &b->memory, json_object_get(json, "command"), job);
+  if (status == SN_OK) status = read_files(ctx, b, k, json, &job->inputs, &job->input_count);
+  if (status == SN_OK) status = read_files(ctx, b, k, json, &job->outputs, &job->output_count);
   return status;
 }
 
@@ -221,36 +201,30 @@ static sn_status list_outputs(cli *c, batch *b, const char *list) {
   return SN_OK;
 }
 
-static void add_need(batch_job *job, int other) {
-  for (int k = 0; k < job->need_count; k++)
-    if (job->needs[k] == other) return;
-  job->needs[job->need_count++] = other;
-}
-
-// Counts the jobs that write this path, into it, or a folder around it; adds them to `job` once its list is allocated.
-static size_t add_needs(const batch *b, char *path, batch_job *job) {
-  size_t found = 0;
-  for (int g = first_from(b, path); g < b->output_count && is_within(b->outputs[g].path, path); g++, found++)
-    if (job->needs) add_need(job, b->outputs[g].job);
-  for (char *slash = strrchr(path, '/'); found == 0 && slash && slash > path;) {
+// Counts the jobs that write this path, into it, or a folder around it, and lists them in job->needs unless that is NULL.
+static void add_needs(const batch *b, char *path, batch_job *job) {
+  int before = job->need_count;
+  for (int g = first_from(b, path); g < b->output_count && is_within(b->outputs[g].path, path);
+       g++, job->need_count++)
+    if (job->needs) job->needs[job->need_count] = b->outputs[g].job;
+  for (char *slash = strrchr(path, '/'); job->need_count == before && slash && slash > path;) {
     *slash = '\0';
     int g = first_from(b, path);
-    found = g < b->output_count && strcmp(b->outputs[g].path, path) == 0;
-    if (found && job->needs) add_need(job, b->outputs[g].job);
+    bool found = g < b->output_count && strcmp(b->outputs[g].path, path) == 0;
+    if (found && job->needs) job->needs[job->need_count] = b->outputs[g].job;
+    job->need_count += found;
     char *next = strrchr(path, '/');
     *slash = '/';
     slash = next;
   }
-  return found;
 }
 
 static sn_status find_needs(cli *c, batch *b) {
-  for (int k = 0; k < b->job_count; k++) {
-    batch_job *job = &b->jobs[k];
-    size_t room = 0;
-    for (int f = 0; f < job->input_count; f++) room += add_needs(b, job->inputs[f].path, job);
-    job->needs = SN_NEW(&c->ctx, &b->memory, int, room);
+  for (batch_job *job = b->jobs; job < b->jobs + b->job_count; job++) {
+    for (int f = 0; f < job->input_count; f++) add_needs(b, job->inputs[f].path, job);
+    job->needs = SN_NEW(&c->ctx, &b->memory, int, job->need_count);
     if (!job->needs) return c->ctx.error.status;
+    job->need_count = 0;
     for (int f = 0; f < job->input_count; f++) add_needs(b, job->inputs[f].path, job);
   }
   return SN_OK;
@@ -299,34 +273,22 @@ static sn_status check_cycles(cli *c, batch *b, const char *list) {
 
 // ---- parts --------------------------------------------------------------------------------------------------------------
 
-// Group of a job: the lowest index among the jobs connected to it.
-static void find_groups(batch *b) {
-  for (int k = 0; k < b->job_count; k++) b->jobs[k].group = k;
-  for (bool more = true; more;) {
-    more = false;
-    for (int k = 0; k < b->job_count; k++)
-      for (int n = 0; n < b->jobs[k].need_count; n++) {
-        int *x = &b->jobs[k].group, *y = &b->jobs[b->jobs[k].needs[n]].group;
-        more = more || *x != *y;
-        *x = *y = *x < *y ? *x : *y;
-      }
-  }
-}
-
 sn_status sn_batch_choose(cli *c, batch *b, int part, int parts) {
   int *sizes = SN_NEW(&c->ctx, &b->memory, int, b->job_count), *loads = SN_NEW(&c->ctx, &b->memory, int, parts);
-  if (!sizes || !loads) return c->ctx.error.status;
-  for (int k = 0; k < b->job_count; k++) sizes[b->jobs[k].group]++;
+  int *groups = SN_NEW(&c->ctx, &b->memory, int, b->job_count); // disjoint sets of connected jobs
+  if (!sizes || !loads || !groups) return c->ctx.error.status;
+  for (int k = 0; k < b->job_count; k++) groups[k] = k;
+  for (int k = 0; k < b->job_count; k++)
+    for (int n = 0; n < b->jobs[k].need_count; n++) sn_set_join(groups, k, b->jobs[k].needs[n]);
+  for (int k = 0; k < b->job_count; k++) sizes[sn_set_first(groups, k)]++;
   for (int g = 0; g < b->job_count; g++) {
     if (sizes[g] == 0) continue;
     int least = 0;
     for (int p = 1; p < parts; p++)
       if (loads[p] < loads[least]) least = p;
-    loads[least] += sizes[g];
-    if (least != part - 1) continue;
-    for (int k = g; k < b->job_count; k++)
-      if (b->jobs[k].group == g) b->jobs[k].chosen = true;
+    loads[least] += sizes[g], sizes[g] = least; // now the group's part
   }
+  for (int k = 0; k < b->job_count; k++) b->jobs[k].chosen = sizes[sn_set_first(groups, k)] == part - 1;
   return SN_OK;
 }
 
@@ -346,10 +308,10 @@ static sn_status read_list(cli *c, const char *path, const sn_file *file, batch 
   b->folder = SN_NEW(&c->ctx, &b->memory, char, size);
   if (!b->jobs || !b->folder) return c->ctx.error.status;
   snprintf(b->folder, size, "%s.log", path);
-  sn_status status = SN_OK;
-  for (int k = 0; status == SN_OK && k < b->job_count; k++)
-    status = read_job(c, b, path, k, json_array_get(jobs, (size_t)k));
-  return status;
+  for (int k = 0; k < b->job_count; k++)
+    if (read_job(&c->ctx, b, k, json_array_get(jobs, (size_t)k)) != SN_OK)
+      return sn_fail_prefix(&c->ctx, "%s: job %d: ", path, k + 1);
+  return SN_OK;
 }
 
 sn_status sn_batch_read(cli *c, const char *path, batch *out) {
@@ -363,12 +325,8 @@ sn_status sn_batch_read(cli *c, const char *path, batch *out) {
   if (status == SN_OK) status = list_outputs(c, out, path);
   if (status == SN_OK) status = find_needs(c, out);
   if (status == SN_OK) status = check_cycles(c, out, path);
-  if (status != SN_OK) {
-    sn_batch_free(out);
-    return status;
-  }
-  find_groups(out);
-  return SN_OK;
+  if (status != SN_OK) sn_batch_free(out);
+  return status;
 }
 
 void sn_batch_free(batch *b) {

@@ -16,8 +16,7 @@ static void say_row(const cli *c, const char *name, const sn_timing *t, double v
 
 static sn_status bench(cli *c, const sn_rt_model *model, const sn_examples *examples, double seconds) {
   sn_bench_result r;
-  sn_status status = sn_job_bench(&c->ctx, model, examples, seconds, &r);
-  if (status != SN_OK) return status;
+  SN_TRY(sn_job_bench(&c->ctx, model, examples, seconds, &r));
   double n = model->info.vertex_count, lbs = r.lbs.median;
   sn_cli_say(c, "%s: %u vertices, %u palette matrices, %s blend, %.3f million operations, %.1f KB touched (%s)\n",
              c->arguments[0], model->info.vertex_count, model->info.palette_count,
@@ -76,20 +75,18 @@ static sn_status bench_cuda(cli *c, const sn_rt_model *model, int characters, do
 static int run(cli *c) {
   double seconds;
   int characters;
-  sn_opened opened;
+  SN_FREED_BY(sn_opened_close) sn_opened opened = {0};
   if (!sn_cli_double(c, "--seconds", 0.01, 600, &seconds)) return exit_usage;
   if (!sn_cli_int(c, "--characters", 1, 10000000, &characters)) return exit_usage;
   bool cuda = sn_cli_given(c, "--cuda");
   if (!cuda && sn_cli_given(c, "--characters")) return sn_cli_misuse("bench: --characters goes with --cuda");
   if (sn_open_model(&c->ctx, c->arguments[0], &opened) != SN_OK) return sn_cli_fail(c);
-  sn_examples examples = {0};
+  SN_FREED_BY(sn_examples_free) sn_examples examples = {0};
   sn_inputs inputs;
   sn_status status = sn_cli_inputs(c, &inputs);
   if (status == SN_OK && inputs.skeletons.count > 0) status = sn_inputs_load(&c->ctx, &inputs, &examples);
   if (status == SN_OK)
     status = cuda ? bench_cuda(c, &opened.model, characters, seconds) : bench(c, &opened.model, &examples, seconds);
-  sn_examples_free(&examples);
-  sn_opened_close(&opened);
   return status == SN_OK ? exit_done : sn_cli_fail(c);
 }
 

@@ -59,10 +59,11 @@ static sn_status measure_vertices(comparison *job, const sn_rt_model *model, con
   const sn_training *data = &job->job.data;
   int n = job->examples.rest.vertex_count;
   double diagonal = sn_points_diagonal((const float(*)[3])job->examples.rest.positions, n);
-  more->vertex_rms = SN_NEW(&c->ctx, &c->memory, double, n);
-  if (!more->vertex_rms) return c->ctx.error.status;
-  sn_status status = sn_assess_vertices(&c->ctx, model, &job->examples,
-                                        data->others.count > 0 ? &data->others : &data->keys, more->vertex_rms);
+  sn_figures figures;
+  const sn_keys *keys = data->others.count > 0 ? &data->others : &data->keys;
+  sn_status status =
+    sn_assess_figures(&c->ctx, model, &(sn_measured){&job->examples, &job->examples, keys}, &c->memory, &figures);
+  more->vertex_rms = figures.vertex_rms;
   bool squared = sn_cli_is_published(&row->spec);
   for (int i = 0; status == SN_OK && i < n; i++)
     more->vertex_rms[i] *= squared ? more->vertex_rms[i] : 100 / diagonal;
@@ -181,16 +182,15 @@ static void begin(void *user) {
 
 static sn_status compare_all(comparison *job, sn_inputs *inputs) {
   cli *c = job->c;
-  sn_status status = sn_inputs_load(&c->ctx, inputs, &job->examples);
+  SN_TRY(sn_inputs_load(&c->ctx, inputs, &job->examples));
   job->list = json_array();
   job->job = (sn_compare_job){.data = {inputs, &job->examples, .ready = ready, .user = job},
                               .loocv = sn_cli_given(c, "--loocv"),
                               .begin = begin,
                               .with_model = with_model,
                               .finished = finished};
-  if (status == SN_OK) status = sn_job_compare(&c->ctx, &job->job, job->rows, job->count);
   c->result = json_pack("{so}", "methods", job->list);
-  return status;
+  return sn_job_compare(&c->ctx, &job->job, job->rows, job->count);
 }
 
 // ---- --degrees all -------------------------------------------------------------------------------------------------

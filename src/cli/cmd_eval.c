@@ -5,7 +5,7 @@
 #include "cli/inputs.h"
 
 static int run(cli *c) {
-  sn_opened opened;
+  SN_FREED_BY(sn_opened_close) sn_opened opened;
   sn_inputs inputs;
   sn_eval_result result = {0};
   sn_eval_job job = {
@@ -19,7 +19,6 @@ static int run(cli *c) {
     sn_cli_say(c, isfinite(m->ee) ? ", enveloping error %.4f\n" : "\n", m->ee);
   }
   c->result = sn_report_eval(&job, &result);
-  sn_opened_close(&opened);
   return status == SN_OK ? exit_done : sn_cli_fail(c);
 }
 

@@ -6,7 +6,7 @@
 #include "export/export.h"
 
 static int run(cli *c) {
-  sn_opened opened;
+  SN_FREED_BY(sn_opened_close) sn_opened opened;
   sn_export_result done;
   sn_export_job job = {.model = &opened.model,
                        .model_name = c->arguments[0],
@@ -14,22 +14,18 @@ static int run(cli *c) {
                        .tool = sn_cli_text(c, "--to"),
                        .path = sn_cli_text(c, "-o")};
   if (sn_open_as_file(&c->ctx, job.model_name, &opened) != SN_OK) return sn_cli_fail(c);
-  sn_status status = sn_export(&c->ctx, &job, &done);
-  if (status == SN_OK) {
-    sn_cli_say(c, "%s: %d %s, driven by %d joints\n", job.path, done.shapes ? done.shapes : done.helpers,
-               done.shapes ? "shapes" : "helpers", done.drivers);
-    if (done.limited)
-      sn_cli_say(c, "note: the model limits displacements beyond its training, morph targets do not\n");
-    for (int k = 0; k < 2 && done.also[k]; k++) sn_cli_say(c, "%s\n", done.also[k]);
-    if (!done.has_materials && strcmp(job.tool, "json") != 0)
-      sn_cli_say(c,
-                 "note: %s does not have the model's mesh, so the character has no materials and no clips: train "
-                 "with --rest of that file to keep them\n",
-                 job.skeleton);
-    c->result = sn_report_export(&done);
-  }
-  sn_opened_close(&opened);
-  return status == SN_OK ? exit_done : sn_cli_fail(c);
+  if (sn_export(&c->ctx, &job, &done) != SN_OK) return sn_cli_fail(c);
+  sn_cli_say(c, "%s: %d %s, driven by %d joints\n", job.path, done.shapes ? done.shapes : done.helpers,
+             done.shapes ? "shapes" : "helpers", done.drivers);
+  if (done.limited) sn_cli_say(c, "note: the model limits displacements beyond its training, morph targets do not\n");
+  for (int k = 0; k < 2 && done.also[k]; k++) sn_cli_say(c, "%s\n", done.also[k]);
+  if (!done.has_materials && strcmp(job.tool, "json") != 0)
+    sn_cli_say(c,
+               "note: %s does not have the model's mesh, so the character has no materials and no clips: train "
+               "with --rest of that file to keep them\n",
+               job.skeleton);
+  c->result = sn_report_export(&done);
+  return exit_done;
 }
 
 static const cli_option options[] = {

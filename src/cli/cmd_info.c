@@ -5,31 +5,27 @@
 // --keys auto:N: chooses poses of a clip to sculpt or simulate.
 static sn_status choose_poses(cli *c, const char *path) {
   sn_inputs inputs;
-  sn_examples examples;
-  sn_keys keys = {0}, others = {0};
+  SN_FREED_BY(sn_examples_free) sn_examples examples = {0};
+  SN_FREED_BY(sn_keys_free) sn_keys keys = {0};
+  SN_FREED_BY(sn_keys_free) sn_keys others = {0};
   if (!sn_is_document(path))
     return sn_fail(&c->ctx, SN_BAD_INPUT, "--keys: poses are chosen from a skeleton's motion, and %s has none", path);
-  sn_status status = sn_cli_inputs(c, &inputs);
-  if (status == SN_OK) status = sn_inputs_add(&c->ctx, &inputs, "skeleton", path);
-  if (status == SN_OK) status = sn_inputs_load(&c->ctx, &inputs, &examples);
-  if (status != SN_OK) return status;
-  status = sn_train_keys(&c->ctx, &examples, sn_cli_text(c, "--keys"), c->seed, &keys, &others);
-  if (status == SN_OK) sn_cli_say_keys(c, &keys);
-  sn_keys_free(&keys);
-  sn_keys_free(&others);
-  sn_examples_free(&examples);
-  return status;
+  SN_TRY(sn_cli_inputs(c, &inputs));
+  SN_TRY(sn_inputs_add(&c->ctx, &inputs, "skeleton", path));
+  SN_TRY(sn_inputs_load(&c->ctx, &inputs, &examples));
+  SN_TRY(sn_train_keys(&c->ctx, &examples, sn_cli_text(c, "--keys"), c->seed, &keys, &others));
+  sn_cli_say_keys(c, &keys);
+  return SN_OK;
 }
 
 static int run(cli *c) {
   const char *path = c->arguments[0];
-  sn_info_result result = {0};
+  SN_FREED_BY(sn_info_result_free) sn_info_result result = {0};
   if (sn_cli_given(c, "--clip") && !sn_cli_given(c, "--keys")) return sn_cli_misuse("info: --clip goes with --keys");
   sn_status status = sn_job_info(&c->ctx, path, &result);
   if (result.text) sn_cli_say(c, "%s", result.text);
   c->result = json_incref(result.report);
   if (status == SN_OK && sn_cli_given(c, "--keys")) status = choose_poses(c, path);
-  sn_info_result_free(&result);
   return status == SN_OK ? exit_done : sn_cli_fail(c);
 }
 

@@ -4,20 +4,17 @@
 
 static int run(cli *c) {
   const char *from = c->arguments[0], *to = sn_cli_text(c, "-o"), *order = sn_cli_text(c, "--order");
-  sn_opened opened;
+  SN_FREED_BY(sn_opened_close) sn_opened opened;
+  SN_FREED_BY(sn_model_free) sn_model packed = {0};
   if (sn_open_model(&c->ctx, from, &opened) != SN_OK) return sn_cli_fail(c);
-  sn_model packed = {0};
   sn_status status = sn_job_pack(&c->ctx, &opened.model, order, &packed);
   if (status != SN_OK) sn_fail_prefix(&c->ctx, "%s: ", from);
   if (status == SN_OK) status = sn_model_write(&c->ctx, to, &packed);
-  if (status == SN_OK) {
-    double before = (double)opened.file.size, after = (double)packed.size;
-    sn_cli_say(c, "%s: %.0f bytes, %.1f %% of %.0f\n", to, after, 100 * after / before, before);
-    c->result = json_pack("{sfsf}", "bytes", after, "bytes_before", before);
-  }
-  sn_model_free(&packed);
-  sn_opened_close(&opened);
-  return status == SN_OK ? exit_done : sn_cli_fail(c);
+  if (status != SN_OK) return sn_cli_fail(c);
+  double before = (double)opened.file.size, after = (double)packed.size;
+  sn_cli_say(c, "%s: %.0f bytes, %.1f %% of %.0f\n", to, after, 100 * after / before, before);
+  c->result = json_pack("{sfsf}", "bytes", after, "bytes_before", before);
+  return exit_done;
 }
 
 static const cli_option options[] = {

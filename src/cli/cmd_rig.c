@@ -65,7 +65,7 @@ static void say_result(const cli *c, const sn_rig_job *job, const sn_rig_done *d
              g->error.e_rms, g->joint_gap_pct_diag);
   sn_cli_say(
     c, "  99 %% of vertices below %s %%, normals off by %.2f degrees, roughness of new poses %.2f %% of an edge\n",
-    sn_cli_figure(g->visible.p99_pct_diag, 3).text, g->error.normal_deg, g->visible.roughness);
+    sn_cli_figure(g->error.p99_pct_diag, 3).text, g->error.normal_deg, g->roughness);
   if (r->bones > 1 && job->options.structure == SN_RIG_TREE) {
     sn_cli_say(c, "  joints inside the body: %.0f %%", g->joints_inside_pct);
     if (g->joints_inside_pct < 100) sn_cli_say(c, ", the farthest %.2g %% outside", g->joint_outside_pct_diag);
@@ -85,37 +85,33 @@ static void say_result(const cli *c, const sn_rig_job *job, const sn_rig_done *d
              g->error.rms_pct_diag * g->frame_rms[worst] / fmax(g->error.rms, 1e-30));
 }
 
-// Checks for the least memory that the solver needs: about 500 bytes per vertex.
-static sn_status check_memory(cli *c, const sn_examples *e) {
+static sn_status rig(cli *c, sn_rig_job *job, sn_inputs *inputs, sn_rig_done *done) {
   char what[96];
-  snprintf(what, sizeof what, "a rig of %d vertices", e->rest.vertex_count);
-  return sn_cli_need_memory(&c->ctx, 500.0 * e->rest.vertex_count, what);
+  SN_TRY(sn_inputs_load(&c->ctx, inputs, job->examples));
+  SN_TRY(sn_inputs_sculpt(&c->ctx, inputs, job->examples));
+  int vertices = job->examples->rest.vertex_count;
+  snprintf(what, sizeof what, "a rig of %d vertices", vertices);
+  SN_TRY(
+    sn_cli_need_memory(&c->ctx, 500.0 * vertices, what)); // the least that the solver needs: 500 bytes per vertex
+  SN_TRY(sn_job_rig(&c->ctx, job, done));
+  return sn_cli_given(c, "--plot") ? plot_curve(c, &done->rig.report, sn_cli_text(c, "--plot")) : SN_OK;
 }
 
 static int run(cli *c) {
   sn_inputs inputs;
-  sn_examples examples = {0};
-  sn_rig_done done = {0};
+  SN_FREED_BY(sn_examples_free) sn_examples examples = {0};
+  SN_FREED_BY(sn_rig_done_free) sn_rig_done done = {0};
   sn_rig_job job = {.inputs = &inputs, .examples = &examples, .path = sn_cli_text(c, "-o")};
   if (!sn_is_scene(job.path)) return sn_cli_misuse("rig: -o %s: a rig is written as .glb, .gltf or .fbx", job.path);
   if (!sn_cli_fill(c, &job.options)) return exit_usage;
   if (sn_cli_inputs(c, &inputs) != SN_OK) return sn_cli_fail(c);
   if (check_options(c, &job.options, &inputs) != exit_done) return exit_usage;
-  sn_status status = sn_inputs_load(&c->ctx, &inputs, &examples);
-  if (status == SN_OK) status = sn_inputs_sculpt(&c->ctx, &inputs, &examples);
-  if (status == SN_OK) status = check_memory(c, &examples);
-  if (status == SN_OK) status = sn_job_rig(&c->ctx, &job, &done);
-  if (status == SN_OK && sn_cli_given(c, "--plot"))
-    status = plot_curve(c, &done.rig.report, sn_cli_text(c, "--plot"));
-  if (status == SN_OK) {
-    sn_cli_name_options(c, done.poor);
-    c->input = sn_report_examples(&examples);
-    c->result = sn_report_rigging(&job, &done);
-    say_result(c, &job, &done);
-  }
-  sn_rig_done_free(&done);
-  sn_examples_free(&examples);
-  return status == SN_OK ? exit_done : sn_cli_fail(c);
+  if (rig(c, &job, &inputs, &done) != SN_OK) return sn_cli_fail(c);
+  sn_cli_name_options(c, done.poor);
+  c->input = sn_report_examples(&examples);
+  c->result = sn_report_rigging(&job, &done);
+  say_result(c, &job, &done);
+  return exit_done;
 }
 
 static const cli_option options[] = {

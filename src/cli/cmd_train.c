@@ -80,8 +80,8 @@ static sn_status ready(void *user, const sn_method_spec *spec) {
 
 // Trains, writes and reports. The figures are measured by the runtime on the bytes that are written.
 static int train(cli *c, const char *path, sn_inputs *inputs, training *t) {
-  sn_examples examples = {0};
-  sn_train_result result = {0};
+  SN_FREED_BY(sn_examples_free) sn_examples examples = {0};
+  SN_FREED_BY(sn_train_result_free) sn_train_result result = {0};
   t->job.measure = true;
   t->job.data = (sn_training){inputs, &examples, .ready = ready, .user = t};
   sn_status status = sn_inputs_load(&c->ctx, inputs, &examples);
@@ -90,26 +90,21 @@ static int train(cli *c, const char *path, sn_inputs *inputs, training *t) {
   if (status == SN_OK && inputs->limits.curve)
     status = sn_plot_rates(&c->ctx, sn_cli_text(c, "--plot"), &result.report);
   if (status == SN_OK) status = sn_model_write(&c->ctx, path, &result.model);
-  if (status == SN_OK) {
-    say_result(c, path, &result);
-    c->result = sn_report_training(&result);
-  }
-  sn_train_result_free(&result);
   sn_training_free(&t->job.data);
-  sn_examples_free(&examples);
-  return status == SN_OK ? exit_done : sn_cli_fail(c);
+  if (status != SN_OK) return sn_cli_fail(c);
+  say_result(c, path, &result);
+  c->result = sn_report_training(&result);
+  return exit_done;
 }
 
 // --from MODEL --pose FRAME=MESH: adds a pose to a trained model.
 static int run_from(cli *c, const char *path, sn_inputs *inputs) {
-  sn_opened opened;
+  SN_FREED_BY(sn_opened_close) sn_opened opened = {0};
   if (sn_cli_given(c, "--method")) return sn_cli_misuse("train: --from goes without --method: the model has one");
-  if (inputs->poses.count == 0)
-    return sn_cli_misuse("train: --from needs the poses to add: --pose FRAME=MESH, and --skeleton FILE");
+  if (inputs->poses.count == 0 || (!sn_cli_given(c, "--skeleton") && !sn_cli_given(c, "--values")))
+    return sn_cli_misuse("train: --from needs --pose FRAME=MESH, and --skeleton FILE (or --values) with that frame");
   if (sn_open_model(&c->ctx, sn_cli_text(c, "--from"), &opened) != SN_OK) return sn_cli_fail(c);
-  int result = train(c, path, inputs, &(training){.c = c, .job.from = &opened.model});
-  sn_opened_close(&opened);
-  return result;
+  return train(c, path, inputs, &(training){.c = c, .job.from = &opened.model});
 }
 
 static int run(cli *c) {

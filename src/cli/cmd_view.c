@@ -8,7 +8,7 @@ enum { most_models = 64 };
 static int run(cli *c) {
   const char *pages[most_models], *models[most_models];
   sn_inputs inputs;
-  sn_file file;
+  SN_FREED_BY(sn_file_close) sn_file file = {0};
   sn_view_job job = {.models = models,
                      .pages = pages,
                      .inputs = &inputs,
@@ -30,7 +30,6 @@ static int run(cli *c) {
   if (status != SN_OK) return sn_cli_fail(c);
   sn_cli_say(c, "%s: %.2f MB; open it in a browser\n", job.path, 1e-6 * (double)file.size);
   c->result = json_pack("{sI si}", "bytes", (json_int_t)file.size, "models", job.count);
-  sn_file_close(&file);
   return exit_done;
 }
 

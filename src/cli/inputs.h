@@ -3,6 +3,7 @@
 #ifndef SINEW_CLI_INPUTS_H
 #define SINEW_CLI_INPUTS_H
 
+#include "base/scope.h"
 #include "cli/cli.h"
 #include "job/job.h"
 

@@ -57,8 +57,8 @@ template <int K> struct vertex {
   float position[3], normal[3], limit, centre[3], weights[K];
   uint32_t entries
     [K]; // offsets in float4s in the tile's palette of a character, or in the character's palette if it is not staged
-  uint32_t place;
-  int influences; // of the group
+  uint32_t number; // of the mesh
+  int influences;  // of the group
 };
 
 // Vertex v of a group; `joints`: of the tile.
@@ -71,14 +71,18 @@ static __device__ __forceinline__ vertex<K> load_vertex(const sn_cuda_tiles &t, 
   vertex<K> out = {{position.x, position.y, position.z}, {normal.x, normal.y, normal.z}, position.w};
   for (int c = 0; ROWS == centre_rows && c < 3; c++) out.centre[c] = __ldg(t.centres + 3 * (size_t)at + c);
 #pragma unroll
-  for (int k = 0; k < K; k++) {
-    const bool there = k < (int)t.influences;
-    const size_t n = ((size_t)group * t.influences + (there ? k : 0)) * t.group + v;
-    const uint32_t local = __ldg(t.locals + n);
-    out.weights[k] = there ? __ldg(t.weights + n) : 0;
-    out.entries[k] = ROWS * (staged ? local : joints[local]);
+  for (int k = 0; k < K; k += 4) {
+    const size_t n = (size_t)at * t.influences + (k < (int)t.influences ? k : 0);
+    const float4 weights = __ldg((const float4 *)(t.weights + n));
+    const ushort4 locals = __ldg((const ushort4 *)(t.locals + n));
+    out.weights[k] = weights.x, out.weights[k + 1] = weights.y, out.weights[k + 2] = weights.z,
+    out.weights[k + 3] = weights.w;
+    out.entries[k] = locals.x, out.entries[k + 1] = locals.y, out.entries[k + 2] = locals.z,
+    out.entries[k + 3] = locals.w;
   }
-  out.place = t.places[at], out.influences = t.counts[group];
+#pragma unroll
+  for (int k = 0; k < K; k++) out.entries[k] = ROWS * (staged ? out.entries[k] : joints[out.entries[k]]);
+  out.number = t.vertices[at], out.influences = t.counts[group];
   return out;
 }
 

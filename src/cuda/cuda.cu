@@ -50,11 +50,11 @@ template <class T> static void put_array(parcel *p, T *&array, size_t count) { a
 
 static void put_fans(parcel *p, const sn_cuda_fans *from, sn_cuda_fans *to) {
   *to = *from;
-  if (!from->pairs) return;
+  if (!from->groups) return;
   put_array(p, to->first_halo, from->tile_count + 1);
   put_array(p, to->halo, from->first_halo[from->tile_count]);
-  put_array(p, to->first_pair, from->vertex_count + 1);
-  put_array(p, to->pairs, from->first_pair[from->vertex_count]);
+  put_array(p, to->first_group, from->vertex_count + 1);
+  put_array(p, to->groups, from->first_group[from->vertex_count]);
   put_array(p, to->own, 4 * (size_t)from->vertex_count);
 }
 
@@ -64,7 +64,7 @@ static void put_tiles(parcel *p, const sn_cuda_tiles *from, sn_cuda_tiles *to) {
   put_array(p, to->first_joint, from->tile_count + 1);
   put_array(p, to->joints, from->first_joint[from->tile_count]);
   put_array(p, to->counts, groups);
-  put_array(p, to->places, slots);
+  put_array(p, to->vertices, slots);
   put_array(p, to->rest, 8 * slots);
   put_array(p, to->weights, from->influences * slots);
   put_array(p, to->locals, from->influences * slots);
@@ -85,7 +85,7 @@ static void put_sums(parcel *p, const sn_cuda_sums *from, sn_cuda_sums *to) {
 // Sections that the palette stage reads unchanged.
 static const sn_rt_section_id palette_sections[] = {
   SN_SECTION_JOINT_REFERENCE, SN_SECTION_JOINT_REST,    SN_SECTION_DRIVE_EXTRA,     SN_SECTION_DRIVE_JOINTS,
-  SN_SECTION_DRIVE_KEYS,      SN_SECTION_DRIVE_SOLVE,   SN_SECTION_DRIVE_TORQUES,   SN_SECTION_DRIVE_PAIRS, SN_SECTION_DRIVE_CENTRE,
+  SN_SECTION_DRIVE_KEYS,      SN_SECTION_DRIVE_TORQUES, SN_SECTION_DRIVE_PAIRS,     SN_SECTION_DRIVE_CENTRE,
   SN_SECTION_CONTROL_FRAMES,  SN_SECTION_CONTROL_MAP,   SN_SECTION_CONTROL_CENTRES, SN_SECTION_CONTROL_SOLVE,
   SN_SECTION_CORRECT_FIELDS, SN_SECTION_CORRECT_JOINTS, SN_SECTION_CORRECT_NUMBERS, SN_SECTION_CORRECT_TERMS,
   SN_SECTION_CORRECT_MIX, SN_SECTION_DRIVE_OFFSETS, SN_SECTION_VALUE_RANGES,  SN_SECTION_DRIVE_HELPERS,   SN_SECTION_DRIVE_TERMS,
@@ -95,7 +95,7 @@ struct layouts {
   sn_cuda_tiles tiles;
   sn_cuda_fans fans;
   sn_cuda_sums sums;
-  float *solve; // of a packed model, as floats; else NULL
+  float *solve; // NULL: none
   size_t solve_size;
 };
 
@@ -105,7 +105,7 @@ static void put_model(parcel *p, const sn_rt_model *model, const layouts *from, 
   put_fans(p, &from->fans, &out->fans);
   put_sums(p, &from->sums, &out->sums);
   for (sn_rt_section_id id : palette_sections) out->sections[id] = put(p, sn_rt_data(model, id), sn_rt_size(model, id));
-  if (from->solve) out->sections[SN_SECTION_DRIVE_SOLVE] = put(p, from->solve, from->solve_size);
+  out->sections[SN_SECTION_DRIVE_SOLVE] = put(p, from->solve, from->solve_size);
 }
 
 static sn_cuda_status send(const sn_rt_model *model, const layouts *from, sn_cuda_model *out, sn_cuda_error *error) {
@@ -151,20 +151,16 @@ static const char *find_unsupported(const sn_rt_model *model, const sn_cuda_mode
   return NULL;
 }
 
-// The solve of a packed model is uploaded as floats.
-static bool unpack_solve(const sn_rt_model *model, layouts *out) {
-  if (!sn_rt_data(model, SN_SECTION_PACK_SOLVE)) return true;
-  const sn_rt_info *info = &model->info;
-  out->solve_size = sn_rt_rotreg_solve_count(info->joint_count, info->palette_count - info->joint_count) * sizeof(float);
-  out->solve = (float *)malloc(out->solve_size);
-  if (out->solve) sn_cuda_unpack_solve(model, out->solve);
+static bool lay_out_solve(const sn_rt_model *model, layouts *out) {
+  if (model->info.drive != SN_RT_DRIVE_ROTREG && model->info.drive != SN_RT_DRIVE_TORQUE) return true;
+  out->solve = sn_cuda_lay_out_solve(model, &out->solve_size);
   return out->solve != NULL;
 }
 
 static sn_cuda_status upload_layouts(const sn_rt_model *model, sn_cuda_model *m, sn_cuda_error *error) {
   layouts all = {};
   bool made = sn_cuda_tiles_make(model, &all.tiles) && sn_cuda_fans_make(model, &all.fans) &&
-              sn_cuda_sums_make(model, &all.sums) && unpack_solve(model, &all);
+              sn_cuda_sums_make(model, &all.sums) && lay_out_solve(model, &all);
   sn_cuda_status status = made ? send(model, &all, m, error) : fail(error, SN_CUDA_NO_MEMORY, "no memory to lay out the model");
   sn_cuda_tiles_free(&all.tiles), sn_cuda_fans_free(&all.fans), sn_cuda_sums_free(&all.sums), free(all.solve);
   return status;
@@ -215,7 +211,7 @@ static bool makes_palette(const sn_cuda_model *m) {
   return m->info.drive != SN_RT_DRIVE_JOINTS || m->info.palette_count != m->info.joint_count;
 }
 
-static bool recomputes(const crowd *c) { return c->model->info.shade == SN_RT_SHADE_RECOMPUTE && c->output.normals.data; }
+static bool recomputes(const crowd *c) { return c->model->info.shade == SN_RT_SHADE_RECOMPUTE; }
 
 // Memory for positions of recomputed normals: limits the number of passes at a time.
 static const size_t row_bytes = (size_t)256 << 20;

@@ -6,6 +6,7 @@
 
 #include "cuda/device.h"
 #include "cuda/product.h"
+#include "cuda/rows.h"
 #include "runtime/control_bone.h"
 #include "runtime/dualquat.h"
 #include "runtime/extra.h"
@@ -148,19 +149,20 @@ static __device__ __forceinline__ void vf_scatter4(const vf *v, char *base, cons
 struct rotreg_memory {
   float *rotations;   // [character][joint][8]: quaternion, logarithm
   float *blends;  // [character][joint + 1][2]: f_r, f_s
-  float4 *inputs; // [character][3 bones + 4 joints]: columns of the gradients, then of the joints: X of T' = C X
+  float4 *inputs; // [character][3 bones + 4 joints]: columns of the gradients, then of the joints, padded with zeros: X of T' = C X
+  uint32_t columns;
 };
 
 static size_t rotreg_floats(const sn_rt_info *info, size_t characters) {
-  size_t joint_count = info->joint_count, bones = info->palette_count - joint_count;
-  return characters * (8 * joint_count + 4 * ((joint_count + 2) / 2) + 4 * (3 * bones + 4 * joint_count));
+  size_t joint_count = info->joint_count;
+  return characters * (8 * joint_count + 4 * ((joint_count + 2) / 2) + 4 * (size_t)sn_cuda_solve_columns(info));
 }
 
 static rotreg_memory lay_out_rotreg(const crowd *c) {
-  size_t joint_count = c->model->info.joint_count, bones = c->model->info.palette_count - joint_count;
+  size_t joint_count = c->model->info.joint_count;
   rotreg_memory m;
-  m.inputs = (float4 *)c->drive;
-  m.rotations = (float *)(m.inputs + c->count * (3 * bones + 4 * joint_count));
+  m.inputs = (float4 *)c->drive, m.columns = sn_cuda_solve_columns(&c->model->info);
+  m.rotations = (float *)(m.inputs + (size_t)c->count * m.columns);
   m.blends = m.rotations + c->count * 8 * joint_count;
   return m;
 }
@@ -176,7 +178,7 @@ static __global__ void rotation_kernel(size_t count, uint32_t joint_count, uint3
                                        const float *centre, rotreg_memory to) {
   size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
   if (at >= count * joint_count) return;
-  size_t character = at / joint_count, j = at % joint_count, columns = 3 * (size_t)bone_count + 4 * (size_t)joint_count;
+  size_t character = at / joint_count, j = at % joint_count;
   float m[16], r[9];
   load_columns(joints + 12 * at, m);
   sn_rt_rotation_of(m, r);
@@ -186,8 +188,10 @@ static __global__ void rotation_kernel(size_t count, uint32_t joint_count, uint3
     find_there(joints + 12 * character * joint_count, centre, there);
     sn_rt_bring_home(centre, there, m);
   }
-  float4 *out = to.inputs + character * columns + 3 * (size_t)bone_count + 4 * j;
+  float4 *out = to.inputs + character * to.columns + 3 * (size_t)bone_count + 4 * j;
   for (int c = 0; c < 4; c++) out[c] = make_float4(m[4 * c], m[4 * c + 1], m[4 * c + 2], 0);
+  for (uint32_t c = 3 * bone_count + 4 * joint_count; j == 0 && c < to.columns; c++)
+    to.inputs[character * to.columns + c] = make_float4(0, 0, 0, 0);
 }
 
 // Input of the torque functions; `joints` NULL: no torques.
@@ -218,7 +222,7 @@ static __global__ void predict_kernel(size_t count, uint32_t joint_count, uint32
                                       const sn_rt_torque_block *pairs, rotreg_memory to) {
   size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
   if (at >= count * bone_count) return;
-  size_t character = at / bone_count, columns = 3 * (size_t)bone_count + 4 * (size_t)joint_count;
+  size_t character = at / bone_count;
   uint32_t bone = (uint32_t)(at % bone_count), block = bone / SN_RT_LANES;
   int lane = (int)(bone % SN_RT_LANES);
   const float(*rotations)[8] = (const float(*)[8])(to.rotations + 8 * character * joint_count);
@@ -229,31 +233,43 @@ static __global__ void predict_kernel(size_t count, uint32_t joint_count, uint32
   } else {
     rr_predict(blocks + block, lane, rotations, out);
   }
-  float4 *to_input = to.inputs + character * columns + 3 * (size_t)bone;
+  float4 *to_input = to.inputs + character * to.columns + 3 * (size_t)bone;
   for (int c = 0; c < 3; c++) to_input[c] = make_float4(out[4 * c], out[4 * c + 1], out[4 * c + 2], 0);
 }
 
 // ---- the reduced solve for all characters at once: T' = C X (4.3, 5) ----------------------------------------------------------
 
 // A warp computes 32 rows of T' (eight bones) for 16 characters on tensor cores: D = X C^t with characters as rows, for each
-// coordinate. C is in strips of 32 rows, column by column. A block of threads computes some strips of the same characters.
-enum { solve_characters = 16, solve_warps = 4, solve_rows = 32, solve_depth = 8 };
+// coordinate. C is in strips of 32 rows (sn_cuda_lay_out_solve). A block of threads computes some strips of the same characters.
+enum { solve_characters = 16, solve_warps = 4, solve_rows = 32 };
 
 struct solve_job {
-  const float *c;  // [strip][columns][32]
+  const float4 *c; // [strip][eight columns][lane][2]
   const float4 *x; // [character][columns]
   float4 *palette; // [character][palette_count][3]
   uint32_t columns, strips, characters, joint_count, bone_count;
 };
 
-// Operand A of the three coordinates: rows are characters `who` and eight more, columns are `k` and four more.
-static __device__ __forceinline__ void load_inputs(const solve_job &job, uint32_t who, uint32_t k, uint32_t high[3][4],
-                                                   uint32_t low[3][4]) {
+// A lane's numbers of eight columns: of X columns lane % 4 and four more of characters lane / 4 and eight more, of C two by four.
+struct solve_step {
+  float4 x[4], c[2];
+};
+
+static __device__ __forceinline__ solve_step load_step(const float4 *const x[2], const float4 *c) {
+  return solve_step{{__ldg(x[0]), __ldg(x[1]), __ldg(x[0] + 4), __ldg(x[1] + 4)}, {__ldg(c), __ldg(c + 1)}};
+}
+
+static __device__ __forceinline__ void add_step(const solve_step &from, float sum[solve_rows / 8][3][4]) {
+  factor<4> a[3];
 #pragma unroll
-  for (int n = 0; n < 4; n++) {
-    const uint32_t character = min(who + n % 2 * 8, job.characters - 1), column = k + n / 2 * 4;
-    const float4 x = column < job.columns ? __ldg(job.x + (size_t)character * job.columns + column) : make_float4(0, 0, 0, 0);
-    split(x.x, &high[0][n], &low[0][n]), split(x.y, &high[1][n], &low[1][n]), split(x.z, &high[2][n], &low[2][n]);
+  for (int n = 0; n < 4; n++) a[0].set(n, from.x[n].x), a[1].set(n, from.x[n].y), a[2].set(n, from.x[n].z);
+#pragma unroll
+  for (int n = 0; n < solve_rows / 8; n++) {
+    const float4 c = from.c[n / 2];
+    factor<2> b;
+    b.set(0, n % 2 ? c.z : c.x), b.set(1, n % 2 ? c.w : c.y);
+#pragma unroll
+    for (int r = 0; r < 3; r++) multiply_exactly(sum[n][r], a[r], b);
   }
 }
 
@@ -270,24 +286,19 @@ static __device__ __forceinline__ void store_bones(const solve_job &job, uint32_
   }
 }
 
-static __global__ void __launch_bounds__(solve_warps * 32) solve_kernel(const __grid_constant__ solve_job job) {
-  const uint32_t lane = threadIdx.x % 32, strip = blockIdx.y * solve_warps + threadIdx.x / 32;
-  const uint32_t who = blockIdx.x * solve_characters + lane / 4;
+static __global__ void __launch_bounds__(solve_warps * 32, 4) solve_kernel(const __grid_constant__ solve_job job) {
+  const uint32_t lane = threadIdx.x % 32, strip = blockIdx.x * solve_warps + threadIdx.x / 32, steps = job.columns / 8;
+  const uint32_t who = blockIdx.y * solve_characters + lane / 4;
   if (strip >= job.strips) return;
+  const float4 *x[2], *c = job.c + ((size_t)strip * steps * 32 + lane) * 2;
+  for (int n = 0; n < 2; n++) x[n] = job.x + (size_t)min(who + 8 * n, job.characters - 1) * job.columns + lane % 4;
   float sum[solve_rows / 8][3][4] = {};
-  for (uint32_t k0 = 0; k0 < job.columns; k0 += solve_depth) {
-    const uint32_t k = k0 + lane % 4;
-    uint32_t high[3][4], low[3][4];
-    load_inputs(job, who, k, high, low);
-#pragma unroll
-    for (int n = 0; n < solve_rows / 8; n++) {
-      const float *c = job.c + ((size_t)strip * job.columns + k) * solve_rows + 8 * n + lane / 4;
-      uint32_t b_high[2], b_low[2];
-      split(k < job.columns ? __ldg(c) : 0, &b_high[0], &b_low[0]);
-      split(k + 4 < job.columns ? __ldg(c + 4 * solve_rows) : 0, &b_high[1], &b_low[1]);
-#pragma unroll
-      for (int r = 0; r < 3; r++) multiply_exactly(sum[n][r], high[r], low[r], b_high, b_low);
-    }
+  solve_step next = load_step(x, c);
+  for (uint32_t step = 0; step < steps; step++) { // the next columns are read while these are multiplied
+    const solve_step now = next;
+    if (step + 1 < steps) x[0] += 8, x[1] += 8, c += 64;
+    next = load_step(x, c);
+    add_step(now, sum);
   }
 #pragma unroll
   for (int n = 0; n < solve_rows / 8; n++) store_bones(job, who, strip * solve_rows + 8 * n + 2 * (lane % 4), sum[n]);
@@ -324,10 +335,10 @@ static cudaError_t drive_rotreg(const crowd *c) {
     c->count, joint_count, bones, section<sn_rt_rotreg_block>(m, SN_SECTION_DRIVE_KEYS),
     paired ? section<sn_rt_torque_block>(m, SN_SECTION_DRIVE_PAIRS) : NULL, memory);
   solve_job job = {};
-  job.c = section<float>(m, SN_SECTION_DRIVE_SOLVE), job.x = memory.inputs, job.palette = c->palette;
-  job.columns = 3 * bones + 4 * joint_count, job.strips = sn_cuda_blocks(bones, 8), job.characters = c->count;
+  job.c = section<float4>(m, SN_SECTION_DRIVE_SOLVE), job.x = memory.inputs, job.palette = c->palette;
+  job.columns = sn_cuda_solve_columns(&m->info), job.strips = sn_cuda_blocks(bones, 8), job.characters = c->count;
   job.joint_count = joint_count, job.bone_count = bones;
-  const dim3 grid(sn_cuda_blocks(c->count, solve_characters), sn_cuda_blocks(job.strips, solve_warps));
+  const dim3 grid(sn_cuda_blocks(job.strips, solve_warps), sn_cuda_blocks(c->count, solve_characters));
   solve_kernel<<<grid, solve_warps * 32, 0, c->stream>>>(job);
   if (centre) {
     bring_back_kernel<<<sn_cuda_blocks(predictors, threads), threads, 0, c->stream>>>(c->count, joint_count, bones, c->input.joints,

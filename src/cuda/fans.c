@@ -74,20 +74,20 @@ static uint32_t place_in_tile(const sn_cuda_fans *f, uint32_t tile, uint32_t ver
   return (SN_CUDA_FAN_TILE + (uint32_t)(at - halo)) * SN_CUDA_FAN_BYTES;
 }
 
-static int make_pairs(const sn_rt_model *model, sn_cuda_fans *f) {
-  f->first_pair = calloc((size_t)f->vertex_count + 1, sizeof *f->first_pair);
-  for (uint32_t i = 0; f->first_pair && i < f->vertex_count; i++)
-    f->first_pair[i + 1] = f->first_pair[i] + (read_fan(model, i).size + 1) / 2;
-  if (f->first_pair) f->pairs = calloc((size_t)f->first_pair[f->vertex_count] + 1, sizeof *f->pairs);
-  for (uint32_t i = 0; f->pairs && i < f->vertex_count; i++) {
-    fan from = read_fan(model, i);
-    uint32_t(*to)[2] = f->pairs + f->first_pair[i];
-    for (uint32_t n = 0; n < from.size; n += 2, to++) {
-      (*to)[0] = place_in_tile(f, i / SN_CUDA_FAN_TILE, neighbour(&from, n + 1 < from.size ? n + 1 : n));
-      (*to)[1] = place_in_tile(f, i / SN_CUDA_FAN_TILE, neighbour(&from, n + 2 < from.size ? n + 2 : 0));
-    }
+static int make_groups(const sn_rt_model *model, sn_cuda_fans *f) {
+  f->first_group = calloc((size_t)f->vertex_count + 1, sizeof *f->first_group);
+  for (uint32_t i = 0; f->first_group && i < f->vertex_count; i++) {
+    const uint32_t size = read_fan(model, i).size;
+    f->first_group[i + 1] = f->first_group[i] + (size ? (size + SN_CUDA_FAN_GROUP - 1) / SN_CUDA_FAN_GROUP : 1);
   }
-  return f->pairs != NULL;
+  if (f->first_group) f->groups = calloc((size_t)f->first_group[f->vertex_count] + 1, sizeof *f->groups);
+  for (uint32_t i = 0; f->groups && i < f->vertex_count; i++) {
+    const fan from = read_fan(model, i);
+    uint32_t *to = f->groups[f->first_group[i]];
+    for (uint32_t n = 1; to < f->groups[f->first_group[i + 1]]; n++, to++)
+      *to = place_in_tile(f, i / SN_CUDA_FAN_TILE, from.size ? neighbour(&from, n < from.size ? n : 0) : i);
+  }
+  return f->groups != NULL;
 }
 
 static int make_own(const sn_rt_model *model, sn_cuda_fans *f) {
@@ -105,12 +105,12 @@ int sn_cuda_fans_make(const sn_rt_model *model, sn_cuda_fans *out) {
   if (model->info.shade != SN_RT_SHADE_RECOMPUTE) return 1;
   out->vertex_count = model->info.vertex_count;
   out->tile_count = (out->vertex_count + SN_CUDA_FAN_TILE - 1) / SN_CUDA_FAN_TILE;
-  if (make_halos(model, out) && make_pairs(model, out) && make_own(model, out)) return 1;
+  if (make_halos(model, out) && make_groups(model, out) && make_own(model, out)) return 1;
   sn_cuda_fans_free(out);
   return 0;
 }
 
 void sn_cuda_fans_free(sn_cuda_fans *f) {
-  free(f->first_halo), free(f->halo), free(f->first_pair), free(f->pairs), free(f->own);
+  free(f->first_halo), free(f->halo), free(f->first_group), free(f->groups), free(f->own);
   *f = (sn_cuda_fans){0};
 }

@@ -51,21 +51,16 @@ static __device__ __forceinline__ void sum_displacements(const octet_job &job, u
     const sn_cuda_bases *bases = job.of.bases + n;
     const float *first = values + (size_t)__ldg(bases->bases + lane % 4) * SN_CUDA_PASS;
     const float *second = values + (size_t)__ldg(bases->bases + lane % 4 + 4) * SN_CUDA_PASS;
-    uint32_t b_high[eights][2], b_low[eights][2];
+    factor<2> b[eights];
 #pragma unroll
-    for (int t = 0; t < eights; t++) {
-      split(__ldg(first + 8 * t), &b_high[t][0], &b_low[t][0]);
-      split(__ldg(second + 8 * t), &b_high[t][1], &b_low[t][1]);
-    }
+    for (int t = 0; t < eights; t++) b[t].set(0, __ldg(first + 8 * t)), b[t].set(1, __ldg(second + 8 * t));
 #pragma unroll
     for (int c = 0; c < 3; c++) {
-      float4 a = __ldg((const float4 *)bases->deltas[c][lane]);
-      uint32_t high[4], low[4];
-      split(a.x, high, low), split(a.y, high + 1, low + 1), split(a.z, high + 2, low + 2), split(a.w, high + 3, low + 3);
+      const float4 delta = __ldg((const float4 *)bases->deltas[c][lane]);
+      factor<4> a;
+      a.set(0, delta.x), a.set(1, delta.y), a.set(2, delta.z), a.set(3, delta.w);
 #pragma unroll
-      for (int t = 0; t < eights; t++) {
-        multiply_exactly(out[c][t], high, low, b_high[t], b_low[t]);
-      }
+      for (int t = 0; t < eights; t++) multiply_exactly(out[c][t], a, b[t]);
     }
   }
 }
@@ -155,7 +150,8 @@ static __global__ void __launch_bounds__(threads, 4) octet_kernel(const __grid_c
     wait_async<0>();
     wait_for_copies();
     __syncthreads();
-    if (v.place != 0xffff) {
+    const uint32_t place = v.number - tile * SN_CUDA_OCTET_TILE;
+    if (v.number != SN_CUDA_NO_VERTEX) {
 #pragma unroll
       for (int t = 0; t < eights; t++) {
         point p[2];
@@ -170,10 +166,10 @@ static __global__ void __launch_bounds__(threads, 4) octet_kernel(const __grid_c
                                          : job.palette + (size_t)min(character, job.characters - 1) * job.palette_count * ROWS;
           p[s] = move_vertex<K, ROWS, STRETCH>(job, is, v, palette, character, move);
           if (is.to_rows) continue;
-          stage(to_positions, staged_positions + m * staged_size, v.place, p[s].position);
-          if (is.normals) stage(to_normals, staged_normals + m * staged_size, v.place, p[s].normal);
+          stage(to_positions, staged_positions + m * staged_size, place, p[s].position);
+          if (is.normals) stage(to_normals, staged_normals + m * staged_size, place, p[s].normal);
         }
-        if (is.to_rows) store_pair(job, tile * SN_CUDA_OCTET_TILE + v.place, step, t, p, mine);
+        if (is.to_rows) store_pair(job, v.number, step, t, p, mine);
       }
     }
     publish_staged();

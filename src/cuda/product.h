@@ -5,11 +5,14 @@
 
 #include <stdint.h>
 
-// Splits a float into two numbers of 11 bits: the rounded value and the remainder.
-static __device__ __forceinline__ void split(float x, uint32_t *high, uint32_t *low) {
-  *high = __float_as_uint(x) & 0xffffe000u;
-  *low = __float_as_uint(x - __uint_as_float(*high));
-}
+// A factor of a product, as the numbers of a lane: tensor cores read the first 11 bits of a number and of what is left of it.
+template <int N> struct factor {
+  uint32_t high[N], low[N];
+  __device__ __forceinline__ void set(int n, float x) {
+    high[n] = __float_as_uint(x) & 0xffffe000u;
+    low[n] = __float_as_uint(x - __uint_as_float(high[n]));
+  }
+};
 
 // D += A B of a warp: A is 16 by 8, B 8 by 8. A lane has rows lane / 4 and 8 more of A and D, columns lane % 4 and 4 more of A,
 // the same rows of B and its column lane / 4, columns 2 (lane % 4) and the next of D.
@@ -26,11 +29,10 @@ static __device__ __forceinline__ void multiply(float d[4], const uint32_t a[4],
 #endif
 }
 
-static __device__ __forceinline__ void multiply_exactly(float d[4], const uint32_t a_high[4], const uint32_t a_low[4],
-                                                        const uint32_t b_high[2], const uint32_t b_low[2]) {
-  multiply(d, a_low, b_high);
-  multiply(d, a_high, b_low);
-  multiply(d, a_high, b_high);
+static __device__ __forceinline__ void multiply_exactly(float d[4], const factor<4> &a, const factor<2> &b) {
+  multiply(d, a.low, b.high);
+  multiply(d, a.high, b.low);
+  multiply(d, a.high, b.high);
 }
 
 #endif

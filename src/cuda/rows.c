@@ -3,6 +3,8 @@
 #include "cuda/rows.h"
 
 #include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "runtime/vertex.h"
@@ -76,4 +78,41 @@ void sn_cuda_gather_deltas(const sn_rt_stored_corrections *c, sn_cuda_home at, u
     for (uint32_t r = 0; r < 6; r++)
       to[r * lanes] += (r < 3 ? e.position : e.normal) * sn_rt_stored_delta(c, n, r, at.lane);
   }
+}
+
+void sn_cuda_unpack_solve(const sn_rt_model *model, float *out) {
+  sn_rt_packed_solve s = sn_rt_packed_solve_of(model);
+  uint32_t joint_count = model->info.joint_count, bones = model->info.palette_count - joint_count;
+  size_t columns = 3 * (size_t)bones + 4 * (size_t)joint_count;
+  for (size_t at = 0; at < sn_rt_rotreg_blocks(bones) * columns; at++)
+    for (size_t bone = 0; bone < SN_RT_LANES; bone++) {
+      const int16_t *from = s.rows + at * SN_RT_ROTREG_ROWS + 4 * bone;
+      const float *centre = s.centres[at / columns * SN_RT_LANES + bone];
+      float *to = out + at * SN_RT_ROTREG_ROWS + 4 * bone;
+      for (int c = 0; c < 4; c++) to[c] = s.scales[at] * (float)from[c];
+      to[3] = s.unit * to[3] - (to[0] * centre[0] + to[1] * centre[1] + to[2] * centre[2]);
+    }
+}
+
+float *sn_cuda_lay_out_solve(const sn_rt_model *model, size_t *size) {
+  const size_t joints = model->info.joint_count, bones = model->info.palette_count - joints,
+               columns = 3 * bones + 4 * joints;
+  const size_t padded = sn_cuda_solve_columns(&model->info), strips = sn_rt_rotreg_blocks((uint32_t)bones);
+  const bool is_packed = sn_rt_data(model, SN_SECTION_PACK_SOLVE) != NULL;
+  float *unpacked =
+    is_packed ? (float *)malloc(sn_rt_rotreg_solve_count((uint32_t)joints, (uint32_t)bones) * sizeof(float)) : NULL;
+  float *out = (float *)calloc(strips * padded * SN_RT_ROTREG_ROWS, sizeof *out);
+  if (unpacked) sn_cuda_unpack_solve(model, unpacked);
+  const float *from = is_packed ? unpacked : (const float *)sn_rt_data(model, SN_SECTION_DRIVE_SOLVE);
+  for (size_t n = 0; out && from && n < strips * columns * SN_RT_ROTREG_ROWS; n++) {
+    const size_t row = n % SN_RT_ROTREG_ROWS, strip = n / SN_RT_ROTREG_ROWS / columns,
+                 column = n / SN_RT_ROTREG_ROWS % columns;
+    const size_t lane = row % 8 * 4 + column % 4, step = (strip * padded + column) / 8;
+    out[((step * 32 + lane) * 4 + row / 8) * 2 + column % 8 / 4] = from[n];
+  }
+  *size = strips * padded * SN_RT_ROTREG_ROWS * sizeof *out;
+  free(unpacked);
+  if (out && from) return out;
+  free(out);
+  return NULL;
 }

@@ -6,6 +6,10 @@
 
 #include "runtime/packed.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 // Location of a vertex in the model: its block of eight, its lane, and the block's first rows of weights and of joints.
 typedef struct sn_cuda_home {
   uint32_t block, group, lane, weight_row, tuple_row;
@@ -29,19 +33,19 @@ void sn_cuda_number_joints(const sn_cuda_row *row, uint16_t *local_of, uint16_t 
 void sn_cuda_gather_deltas(const sn_rt_stored_corrections *c, sn_cuda_home at, uint32_t lane, uint32_t lanes,
                            float *all, uint8_t *touched);
 
-// The packed solve of `rotreg` and `torque` as floats in the layout of drive.solve: sn_rt_rotreg_solve_count numbers.
-static inline void sn_cuda_unpack_solve(const sn_rt_model *model, float *out) {
-  sn_rt_packed_solve s = sn_rt_packed_solve_of(model);
-  uint32_t joint_count = model->info.joint_count, bones = model->info.palette_count - joint_count;
-  size_t columns = 3 * (size_t)bones + 4 * (size_t)joint_count;
-  for (size_t at = 0; at < sn_rt_rotreg_blocks(bones) * columns; at++)
-    for (size_t bone = 0; bone < SN_RT_LANES; bone++) {
-      const int16_t *from = s.rows + at * SN_RT_ROTREG_ROWS + 4 * bone;
-      const float *centre = s.centres[at / columns * SN_RT_LANES + bone];
-      float *to = out + at * SN_RT_ROTREG_ROWS + 4 * bone;
-      for (int c = 0; c < 4; c++) to[c] = s.scales[at] * (float)from[c];
-      to[3] = s.unit * to[3] - (to[0] * centre[0] + to[1] * centre[1] + to[2] * centre[2]);
-    }
+// Columns of X and C of `rotreg` and `torque`: 3 bones + 4 joints, padded to a multiple of eight.
+static inline uint32_t sn_cuda_solve_columns(const sn_rt_info *info) {
+  return (3 * (info->palette_count - info->joint_count) + 4 * info->joint_count + 7) / 8 * 8;
 }
 
+// The packed solve of `rotreg` and `torque` as floats in the layout of drive.solve: sn_rt_rotreg_solve_count numbers.
+void sn_cuda_unpack_solve(const sn_rt_model *model, float *out);
+
+// The solve for the lanes of a warp (PTX ISA, mma.m16n8k8, operand B): [strip of 32 rows][eight columns][lane][eight rows][2], rows
+// lane / 4 of each eight, columns lane % 4 and four more. NULL: no memory. `size` in bytes.
+float *sn_cuda_lay_out_solve(const sn_rt_model *model, size_t *size);
+
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -56,28 +56,41 @@ static __device__ __forceinline__ void fetch_rows(const float *from, uint32_t fi
   wait_async<0>();
 }
 
-// The sum of (v_m - p) x (v_m+1 - p) over the closed row of neighbours v, two triangles at a time:
-// (u - p) x (v - p) + (v - p) x (w - p) = (v - p) x (w - u). Normalised; (0, 0, 1) if there is no area.
+// Adds (v - p) x (w - u), two triangles: (u - p) x (v - p) + (v - p) x (w - p).
+static __device__ __forceinline__ void add_triangles(point p, point u, point v, point w, float n[3]) {
+  const point a = minus(v, p), b = minus(w, u);
+  n[0] = fmaf(-a.z, b.y, fmaf(a.y, b.z, n[0]));
+  n[1] = fmaf(-a.x, b.z, fmaf(a.z, b.x, n[1]));
+  n[2] = fmaf(-a.y, b.x, fmaf(a.x, b.y, n[2]));
+}
+
+// The sum of (v_m - p) x (v_m+1 - p) over the closed row of neighbours v. Normalised; (0, 0, 1) if there is no area.
 // Finally converts the computed normal to the rest file's.
 template <bool TILED>
 static __device__ __forceinline__ void make_normal(const shade_job &job, const neighbourhood<TILED> &of, uint32_t vertex,
                                                    float n[3]) {
-  const uint32_t first = __ldg(job.fans.first_pair + vertex), last = __ldg(job.fans.first_pair + vertex + 1);
-  const uint2 *pairs = (const uint2 *)job.fans.pairs;
-  const point p = of.at(vertex % tile_size * SN_CUDA_FAN_BYTES), start = first < last ? of.at(__ldg(pairs + last - 1).y) : p;
+  const uint32_t first = __ldg(job.fans.first_group + vertex), last = __ldg(job.fans.first_group + vertex + 1);
+  const uint32_t own_place = vertex % tile_size * SN_CUDA_FAN_BYTES;
+  const uint32_t closing = __ldg(job.fans.groups[last - 1] + SN_CUDA_FAN_GROUP - 1);
+  const point p = of.at(own_place), start = of.at(closing);
   point u = start;
   n[0] = n[1] = n[2] = 0;
-#pragma unroll 4
-  for (uint32_t s = first; s < last; s++) {
-    const uint2 pair = __ldg(pairs + s);
-    const point w = of.at(pair.y), a = minus(of.at(pair.x), p), b = minus(w, u);
-    n[0] += a.y * b.z - a.z * b.y, n[1] += a.z * b.x - a.x * b.z, n[2] += a.x * b.y - a.y * b.x;
-    u = w;
+  for (uint32_t g = first; g < last; g++) {
+    const uint4 near = __ldg((const uint4 *)job.fans.groups[g]), far = __ldg((const uint4 *)job.fans.groups[g] + 1);
+    const point a = of.at(near.y), b = of.at(near.w);
+    add_triangles(p, u, of.at(near.x), a, n), add_triangles(p, a, of.at(near.z), b, n);
+    if (far.y == near.w) break; // the rest are repeated
+    u = of.at(far.y);
+    add_triangles(p, b, of.at(far.x), u, n);
+    if (far.w == far.y) break;
+    const point c = of.at(far.w);
+    add_triangles(p, u, of.at(far.z), c, n);
+    u = c;
   }
   float missing = 1 - (n[0] * n[0] + n[1] * n[1] + n[2] * n[2]) * (1 / SN_RT_NO_AREA);
   sn_rt_normalise(n);
   if (missing > 0) n[2] += missing;
-  if (!job.fans.own || first == last) return;
+  if (!job.fans.own || closing == own_place) return;
   float4 from = __ldg((const float4 *)job.fans.own + vertex);
   const float own[3] = {from.x, from.y, from.z}, edge[3] = {start.x - p.x, start.y - p.y, start.z - p.z};
   sn_rt_bend(own, edge, n);
@@ -135,7 +148,7 @@ static __global__ void __launch_bounds__(threads, 2) shade_kernel(const __grid_c
   for (int v = 0; v < own_vertices; v++) // where the positions were
     for (int c = 0; c < 3; c++) rows[(own + v) * vertex_row + c * row_size + lane] = normals[v][c];
   __syncthreads();
-  store_any(job.normals, rows, first_character, job.characters, first, vertices);
+  if (job.normals.data) store_any(job.normals, rows, first_character, job.characters, first, vertices);
 }
 
 // Skin and normals, some passes at a time, which reuse the memory of the rows.

@@ -73,7 +73,7 @@ static __global__ void __launch_bounds__(threads) skin_kernel(const __grid_const
     wait_async<1>();
     wait_for_copies();
     __syncthreads();
-    if (v.place != 0xffff) {
+    if (v.number != SN_CUDA_NO_VERTEX) {
 #pragma unroll
       for (uint32_t m = 0; m < batch; m++) {
         if (character + m >= last) break;
@@ -85,8 +85,8 @@ static __global__ void __launch_bounds__(threads) skin_kernel(const __grid_const
           move_linear<K>(v, palette, false, p, normals, &p);
         else
           move_turned<K, ROWS, STRETCH>(job, v, palette, character + m, normals, &p);
-        stage(to_positions, staged_positions + m * staged_size, v.place, p.position);
-        if (normals) stage(to_normals, staged_normals + m * staged_size, v.place, p.normal);
+        stage(to_positions, staged_positions + m * staged_size, v.number - first_vertex, p.position);
+        if (normals) stage(to_normals, staged_normals + m * staged_size, v.number - first_vertex, p.normal);
       }
     }
     publish_staged();

@@ -4,18 +4,23 @@
 
 #include <stdlib.h>
 
+#include "runtime/portable.h"
+
 static void add_sum(const sn_rt_model *model, const sn_rt_field *f, sn_cuda_sums *out) {
   const uint16_t *groups = (const uint16_t *)sn_rt_data(model, SN_SECTION_CORRECT_JOINTS) + f->first_joint;
   const float *mix = (const float *)sn_rt_data(model, SN_SECTION_CORRECT_MIX) + f->first_number;
-  sn_cuda_sum s = {out->place_count, f->centre_count, f->first_basis,
+  const uint32_t count = f->centre_count, padded = (count + SN_RT_PARTS - 1) / SN_RT_PARTS * SN_RT_PARTS;
+  sn_cuda_sum s = {out->place_count, padded,          f->first_basis,
                    f->basis_count,   out->quad_count, (f->basis_count + 3) / 4};
   for (uint32_t n = 0; out->places && n < f->joint_count; n++)
     for (uint32_t t = out->first_term[groups[n]]; t < out->first_term[groups[n] + 1]; t++)
       out->places[out->place_count++] = t;
-  for (uint32_t t = 0; out->mix && t < s.count; t++)
+  for (uint32_t t = count; out->places && t < padded; t++)
+    out->places[s.first_place + t] = out->places[s.first_place + count - 1];
+  for (uint32_t t = 0; out->mix && t < count; t++)
     for (uint32_t b = 0; b < s.basis_count; b++)
-      out->mix[s.first_quad + (size_t)t * s.quads + b / 4][b % 4] = mix[(size_t)b * s.count + t];
-  out->place_count = s.first_place + s.count, out->quad_count += s.count * s.quads;
+      out->mix[s.first_quad + (size_t)t * s.quads + b / 4][b % 4] = mix[(size_t)b * count + t];
+  out->place_count = s.first_place + padded, out->quad_count += padded * s.quads;
   if (out->sums) out->sums[out->sum_count] = s;
   out->sum_count++;
 }

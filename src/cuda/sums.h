@@ -12,7 +12,7 @@ extern "C" {
 #endif
 
 typedef struct sn_cuda_sum {
-  uint32_t first_place, count; // terms
+  uint32_t first_place, count; // terms, padded to a multiple of SN_RT_PARTS by repeating the last with zeros
   uint32_t first_basis, basis_count;
   uint32_t first_quad, quads; // in `mix`, for every term
 } sn_cuda_sum;

@@ -80,7 +80,6 @@ static __device__ __forceinline__ void sum_bases(const terms_job &job, const sn_
   for (uint32_t t = 0; t < s.count; t += SN_RT_PARTS) {
 #pragma unroll
     for (int k = 0; k < SN_RT_PARTS; k++) {
-      if (t + k >= s.count) continue;
       const float term = terms[(size_t)__ldg(places + t + k) * lanes];
       const float4 m = __ldg((const float4 *)mix[(size_t)(t + k) * s.quads]);
       parts[0][k] += m.x * term, parts[1][k] += m.y * term, parts[2][k] += m.z * term, parts[3][k] += m.w * term;

@@ -13,7 +13,7 @@
 typedef struct member {
   sn_cuda_row row;
   uint16_t sorted[SN_RT_MAX_INFLUENCES]; // the row's joints in ascending order
-  uint16_t place;
+  uint32_t vertex;
 } member;
 
 static int compare_joints(const void *a, const void *b) {
@@ -26,70 +26,70 @@ static int compare_members(const void *a, const void *b) {
   if (x->row.count != y->row.count) return x->row.count < y->row.count ? -1 : 1;
   for (int k = 0; k < SN_RT_MAX_INFLUENCES; k++)
     if (x->sorted[k] != y->sorted[k]) return x->sorted[k] < y->sorted[k] ? -1 : 1;
-  return (x->place > y->place) - (x->place < y->place);
+  return (x->vertex > y->vertex) - (x->vertex < y->vertex);
 }
 
-static uint32_t gather_members(const sn_rt_model *model, const sn_cuda_home *homes, uint32_t size, member *members) {
-  for (uint32_t n = 0; n < size; n++) {
+// All vertices, sorted by their joints in runs of `run` vertices.
+static member *make_members(const sn_rt_model *model, const sn_cuda_home *homes, uint32_t run) {
+  const uint32_t count = model->info.vertex_count;
+  member *members = (member *)malloc(count * sizeof *members);
+  for (uint32_t n = 0; members && n < count; n++) {
     member *m = members + n;
-    *m = (member){.row = sn_cuda_read_row(model, homes[n]), .place = (uint16_t)n};
+    *m = (member){.row = sn_cuda_read_row(model, homes[n]), .vertex = n};
     memset(m->sorted, 0xff, sizeof m->sorted);
     memcpy(m->sorted, m->row.joints, m->row.count * sizeof *m->sorted);
     qsort(m->sorted, m->row.count, sizeof *m->sorted, compare_joints);
   }
-  qsort(members, size, sizeof *members, compare_members);
-  return size;
+  for (uint32_t n = 0; members && n < count; n += run)
+    qsort(members + n, count - n < run ? count - n : run, sizeof *members, compare_members);
+  return members;
 }
 
-// Vertex v of a group.
 static void store_member(const sn_rt_model *model, sn_cuda_home at, const member *m, size_t slot,
                          const uint16_t *local_of, sn_cuda_tiles *t) {
   const float(*centres)[3][SN_RT_LANES] = (const float(*)[3][SN_RT_LANES])sn_rt_data(model, SN_SECTION_SKIN_CENTRES);
   size_t group = slot / t->group;
   for (uint32_t k = 0; k < t->influences; k++) {
-    size_t n = (group * t->influences + k) * t->group + slot % t->group;
-    t->weights[n] = k < m->row.count ? m->row.weights[k] : 0;
-    t->locals[n] = local_of[m->row.joints[k < m->row.count ? k : 0]];
+    t->weights[slot * t->influences + k] = k < m->row.count ? m->row.weights[k] : 0;
+    t->locals[slot * t->influences + k] = local_of[m->row.joints[k < m->row.count ? k : 0]];
   }
   if (m->row.count > t->counts[group]) t->counts[group] = (uint8_t)m->row.count;
-  t->places[slot] = m->place;
+  t->vertices[slot] = m->vertex;
   sn_cuda_read_rest(model, at, t->rest + 8 * slot, t->rest + 8 * slot + 4, t->rest + 8 * slot + 3);
   for (uint32_t c = 0; t->centres && c < 3; c++) t->centres[3 * slot + c] = centres[at.block][c][at.lane];
 }
 
-static void make_tile(const sn_rt_model *model, const sn_cuda_home *homes, uint32_t tile, uint16_t *local_of,
-                      sn_cuda_tiles *t) {
-  member members[SN_CUDA_WARP_TILE];
+static void make_tile(const sn_rt_model *model, const sn_cuda_home *homes, const member *members, uint32_t tile,
+                      uint16_t *local_of, sn_cuda_tiles *t) {
   uint32_t size = t->group * SN_CUDA_TILE_GROUPS, begin = tile * size, left = model->info.vertex_count - begin,
            used = 0;
-  uint32_t count = gather_members(model, homes + begin, left < size ? left : size, members),
-           first = t->first_joint[tile];
+  const uint32_t first = t->first_joint[tile];
   memset(local_of, 0xff, model->info.palette_count * sizeof *local_of);
-  for (uint32_t n = 0; n < count; n++) {
+  for (uint32_t n = begin; n < begin + (left < size ? left : size); n++) {
     sn_cuda_number_joints(&members[n].row, local_of, t->joints + first, &used);
-    store_member(model, homes[begin + members[n].place], members + n, begin + n, local_of, t);
+    store_member(model, homes[members[n].vertex], members + n, n, local_of, t);
   }
   t->first_joint[tile + 1] = first + used;
   if (used > t->most_joints) t->most_joints = used;
 }
 
-static int make_groups(const sn_rt_model *model, const sn_cuda_home *homes, sn_cuda_tiles *t) {
+static int make_groups(const sn_rt_model *model, const sn_cuda_home *homes, const member *members, sn_cuda_tiles *t) {
   size_t groups = (size_t)t->tile_count * SN_CUDA_TILE_GROUPS, slots = groups * t->group;
   const bool about = model->info.blend == SN_RT_BLEND_CENTRES;
-  t->influences = sn_cuda_most_influences(model, homes);
+  t->influences = (sn_cuda_most_influences(model, homes) + 3) / 4 * 4;
   uint16_t *local_of = (uint16_t *)malloc(model->info.palette_count * sizeof *local_of);
   t->first_joint = (uint32_t *)calloc(t->tile_count + 1, sizeof *t->first_joint);
   t->joints = (uint16_t *)malloc(slots * t->influences * sizeof *t->joints);
   t->counts = (uint8_t *)calloc(groups, 1);
-  t->places = (uint16_t *)malloc(slots * sizeof *t->places);
+  t->vertices = (uint32_t *)malloc(slots * sizeof *t->vertices);
   t->rest = (float *)calloc(slots, 8 * sizeof *t->rest);
   t->weights = (float *)calloc(slots * t->influences, sizeof *t->weights);
   t->locals = (uint16_t *)calloc(slots * t->influences, sizeof *t->locals);
   if (about) t->centres = (float *)calloc(slots, 3 * sizeof *t->centres);
-  int good = (t->centres || !about) && local_of && t->first_joint && t->joints && t->counts && t->places && t->rest &&
-             t->weights && t->locals;
-  if (good) memset(t->places, 0xff, slots * sizeof *t->places);
-  for (uint32_t tile = 0; good && tile < t->tile_count; tile++) make_tile(model, homes, tile, local_of, t);
+  int good = (t->centres || !about) && local_of && t->first_joint && t->joints && t->counts && t->vertices &&
+             t->rest && t->weights && t->locals;
+  if (good) memset(t->vertices, 0xff, slots * sizeof *t->vertices);
+  for (uint32_t tile = 0; good && tile < t->tile_count; tile++) make_tile(model, homes, members, tile, local_of, t);
   free(local_of);
   return good;
 }
@@ -144,10 +144,9 @@ static int make_bases(const sn_rt_model *model, const sn_cuda_home *homes, sn_cu
   int good = g.all && g.touched;
   for (size_t octet = 0; good && octet < octets; octet++) {
     for (uint32_t v = 0; v < SN_CUDA_OCTET; v++) {
-      uint16_t place = t->places[octet * SN_CUDA_OCTET + v];
-      if (place == 0xffff) continue;
-      sn_cuda_gather_deltas(&c, homes[octet / SN_CUDA_TILE_GROUPS * SN_CUDA_OCTET_TILE + place], v, SN_CUDA_OCTET,
-                            g.all, g.touched);
+      uint32_t vertex = t->vertices[octet * SN_CUDA_OCTET + v];
+      if (vertex == SN_CUDA_NO_VERTEX) continue;
+      sn_cuda_gather_deltas(&c, homes[vertex], v, SN_CUDA_OCTET, g.all, g.touched);
     }
     good = add_bases(basis_count, octet, &g, t);
   }
@@ -158,20 +157,21 @@ static int make_bases(const sn_rt_model *model, const sn_cuda_home *homes, sn_cu
 // ---- all of it ----------------------------------------------------------------------------------------------------------
 
 int sn_cuda_tiles_make(const sn_rt_model *model, sn_cuda_tiles *out) {
-  const bool octets = model->info.correct != SN_RT_CORRECT_NONE || model->info.shade == SN_RT_SHADE_RECOMPUTE;
+  const bool rows = model->info.shade == SN_RT_SHADE_RECOMPUTE,
+             octets = model->info.correct != SN_RT_CORRECT_NONE || rows;
   const uint32_t vertices = model->info.vertex_count, size = octets ? SN_CUDA_OCTET_TILE : SN_CUDA_WARP_TILE;
   *out = (sn_cuda_tiles){.group = size / SN_CUDA_TILE_GROUPS, .tile_count = vertices / size + (vertices % size != 0)};
   sn_cuda_home *homes = (sn_cuda_home *)malloc(vertices * sizeof *homes);
-  int good = homes != NULL;
-  if (good) sn_cuda_find_homes(model, homes), good = make_groups(model, homes, out);
-  if (good && octets) good = make_bases(model, homes, out);
-  free(homes);
+  if (homes) sn_cuda_find_homes(model, homes);
+  member *members = homes ? make_members(model, homes, rows ? vertices : size) : NULL;
+  int good = members && make_groups(model, homes, members, out) && (!octets || make_bases(model, homes, out));
+  free(homes), free(members);
   if (!good) sn_cuda_tiles_free(out);
   return good;
 }
 
 void sn_cuda_tiles_free(sn_cuda_tiles *t) {
-  void *owned[] = {t->first_joint, t->joints, t->counts,  t->places,      t->rest,
+  void *owned[] = {t->first_joint, t->joints, t->counts,  t->vertices,    t->rest,
                    t->weights,     t->locals, t->centres, t->first_bases, t->bases};
   for (size_t k = 0; k < sizeof owned / sizeof *owned; k++) free(owned[k]);
   memset(t, 0, sizeof *t);

@@ -5,6 +5,8 @@
 // For models with corrections or recomputed normals, a group is an octet, which a warp evaluates for many characters: the
 // displacements of an octet are a matrix of 48 numbers by its bases, which tensor cores multiply by the bases' coefficients.
 // Otherwise a group is a warp of vertices, which read the same palette entries at once.
+//
+// If normals are recomputed, results are not contiguous anyway: tiles are of vertices with the same joints, anywhere in the mesh.
 #ifndef SINEW_CUDA_TILES_H
 #define SINEW_CUDA_TILES_H
 
@@ -13,6 +15,8 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+#define SN_CUDA_NO_VERTEX UINT32_MAX
 
 enum {
   SN_CUDA_OCTET = 8,
@@ -33,15 +37,15 @@ typedef struct sn_cuda_bases {
 
 typedef struct sn_cuda_tiles {
   uint32_t group;                  // vertices: an octet or a warp
-  uint32_t tile_count, influences; // influences: of any vertex
+  uint32_t tile_count, influences; // influences: of any vertex, rounded up to a multiple of four
   uint32_t most_joints;            // of any tile
   uint32_t *first_joint;           // [tile_count + 1]
   uint16_t *joints;                // palette entries of each tile
   uint8_t *counts;                 // [group]: influences of its vertices
-  uint16_t *places;                // [group][vertex]: within the tile; beyond the mesh: 0xffff
+  uint32_t *vertices;              // [group][vertex]; beyond the mesh: SN_CUDA_NO_VERTEX
   float *rest;                     // [group][vertex][8]: position, limit of the displacement (0: none), normal, 0
-  float *weights;                  // [group][influences][vertex]
-  uint16_t *locals;                // [group][influences][vertex]: into the tile's joints
+  float *weights;                  // [group][vertex][influences]
+  uint16_t *locals;                // [group][vertex][influences]: into the tile's joints
   float *centres;                  // [group][vertex][3]: of rotation; NULL for other blends
   uint32_t *first_bases;           // [octet + 1]; NULL for warps
   sn_cuda_bases *bases;

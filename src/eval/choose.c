@@ -57,11 +57,13 @@ static sn_status list_candidates(chooser *c) {
   const sn_examples *e = c->examples;
   const sn_limits *limits = c->limits;
   int driven = e->skeleton.joint_count > 0 ? usual : on_values;
-  if (e->control_count > 0 || e->controls_wanted > 0) driven = on_controls;
+  if (e->control_count > 0 || e->control_target > 0) driven = on_controls;
   int has = driven | (e->skin.vertex_count > 0 ? with_skin : 0) | (e->torques.joint_count > 0 ? with_torques : 0) |
             (limits->bytes > 0 || limits->time > 0 || limits->error > 0 ? where_limited : 0);
   if (driven == on_values && e->values.count == 0)
-    return sn_fail(c->ctx, SN_BAD_INPUT, "what drives the skin? Give `skeleton`, `values` or `controls`");
+    return sn_fail(
+      c->ctx, SN_BAD_INPUT,
+      "what drives the skin? Give `skeleton`, `values` or `controls`; sinew rig finds a skeleton for bare meshes");
   c->out->candidates = SN_NEW(c->ctx, &c->out->memory, sn_candidate, most_candidates);
   if (!c->out->candidates) return c->ctx->error.status;
   for (size_t k = 0; k < sizeof offers / sizeof *offers; k++) {
@@ -76,13 +78,10 @@ static sn_status list_candidates(chooser *c) {
 
 static sn_status measure_model(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples,
                                const sn_keys *keys, sn_errors *sum) {
-  sn_frames positions = {0};
-  sn_errors errors = {0};
-  sn_status status = sn_assess_evaluate(ctx, model, examples, keys, &positions, NULL);
-  if (status == SN_OK) status = sn_errors_measure(ctx, examples, keys, &positions, NULL, &errors);
+  sn_errors errors;
+  sn_status status = sn_errors_of_model(ctx, model, &(sn_measured){examples, examples, keys}, false, &errors);
   if (status == SN_OK) status = sn_errors_add(ctx, sum, &errors);
   sn_errors_free(&errors);
-  sn_frames_free(&positions);
   return status;
 }
 
@@ -134,9 +133,7 @@ static sn_status try_candidate(chooser *c, int f, int n) {
   if (status != SN_OK) return refuse_failed(c->ctx, candidate, status);
   refuse(candidate, too_much(c->limits, candidate->bytes, candidate->ratio));
   if (candidate->refused[0]) return SN_OK;
-  const sn_mesh *rest = &c->examples->rest;
-  double diagonal = sn_points_diagonal((const float(*)[3])rest->positions, rest->vertex_count);
-  status = sn_metrics_of(c->ctx, &c->errors[n], diagonal, &candidate->held_out);
+  status = sn_metrics_of(c->ctx, &c->errors[n], &candidate->held_out);
   if (status == SN_OK && !isfinite(candidate->held_out.rms)) refuse(candidate, "what it gives is not finite");
   candidate->folds = f + 1;
   return status;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Evaluates a model with the runtime on frames of the examples.
-#include "sinew/eval.h"
+#include "eval/frames.h"
 
 #include <string.h>
 
+#include "base/team.h"
 #include "runtime/format.h"
 
 // Number of frames whose value in column k of rows of `width` is outside the range.
@@ -35,56 +36,79 @@ sn_clamped sn_assess_clamped(const sn_rt_model *model, const sn_examples *exampl
 
 static size_t align64(size_t size) { return (size + 63) / 64 * 64; }
 
-typedef struct evaluate_job {
+typedef struct visiting {
+  const sn_visit *visit;
   const sn_model_input *input;
   const sn_keys *keys;
-  sn_frames *positions, *normals;
-  char *buffers; // one per worker
-  size_t input_size, buffer_size;
-} evaluate_job;
+  const uint32_t *order; // of a reordered model; else NULL
+  char *buffers;         // one per worker: input, scratch memory, positions, normals, and rows in the model's order
+  size_t scratch_at, rows_at, row_size, buffer_size;
+} visiting;
 
-static void evaluate_range(void *user, int64_t begin, int64_t end, int worker) {
-  const evaluate_job *job = user;
-  char *buffer = job->buffers + (size_t)worker * job->buffer_size;
+static void visit_range(void *user, int64_t begin, int64_t end, int worker) {
+  const visiting *v = user;
+  const sn_rt_model *model = v->input->model;
+  char *buffer = v->buffers + (size_t)worker * v->buffer_size;
+  float(*rows[3])[3];
+  for (int r = 0; r < 3; r++) rows[r] = (void *)(buffer + v->rows_at + (size_t)r * v->row_size);
   for (int64_t k = begin; k < end; k++) {
-    sn_rt_input input = sn_model_input_at(job->input, job->keys->frames[k], buffer);
-    sn_rt_output output = {.positions = sn_frame_mutable(job->positions, (int)k)[0]};
-    if (job->normals) output.normals = sn_frame_mutable(job->normals, (int)k)[0];
-    sn_rt_evaluate(job->input->model, &input, buffer + job->input_size, &output, NULL);
+    sn_rt_input input = sn_model_input_at(v->input, v->keys->frames[k], buffer);
+    sn_rt_output output = {.positions = rows[0][0], .normals = v->visit->normals ? rows[1][0] : NULL};
+    sn_rt_evaluate(model, &input, buffer + v->scratch_at, &output, NULL);
+    for (int r = 0; v->order && r <= v->visit->normals; r++) {
+      memcpy(rows[2], rows[r], v->row_size);
+      for (uint32_t i = 0; i < model->info.vertex_count; i++)
+        memcpy(rows[r][v->order[i]], rows[2][i], sizeof *rows[r]);
+    }
+    v->visit->body(v->visit->user, (int)k, (const float(*)[3])rows[0],
+                   v->visit->normals ? (const float(*)[3])rows[1] : NULL, worker);
   }
 }
 
-static sn_status to_file(sn_context *ctx, const sn_rt_model *model, sn_frames *frames) {
-  if (frames->frame_count == 0) return SN_OK;
-  return sn_model_to_file(ctx, model, sn_frame_mutable(frames, 0), sizeof(float[3]), (size_t)frames->frame_count);
+sn_status sn_assess_visit(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples, const sn_keys *keys,
+                          const sn_visit *visit) {
+  sn_arena scratch = sn_arena_new(ctx);
+  sn_model_input input;
+  visiting v = {.visit = visit, .input = &input, .keys = keys};
+  uint32_t *order = SN_NEW(ctx, &scratch, uint32_t, model->info.vertex_count);
+  sn_status status = order ? sn_model_input_new(ctx, model, examples, &scratch, &input) : ctx->error.status;
+  if (status == SN_OK) {
+    if (sn_rt_get_order(model, order)) v.order = order;
+    v.scratch_at = align64(sn_model_input_size(&input));
+    v.rows_at = v.scratch_at + align64(sn_rt_scratch_size(model));
+    v.row_size = align64((size_t)model->info.vertex_count * sizeof(float[3]));
+    v.buffer_size = v.rows_at + 3 * v.row_size;
+    v.buffers = sn_arena_alloc(ctx, &scratch, (size_t)sn_threads(ctx), v.buffer_size);
+    if (!v.buffers) status = ctx->error.status;
+  }
+  if (status == SN_OK)
+    (visit->shared ? sn_team_for : sn_parallel_for)(ctx, keys->count, visit->grain, visit_range, &v);
+  sn_arena_free(&scratch);
+  return status;
+}
+
+typedef struct stored {
+  sn_frames *positions, *normals;
+} stored;
+
+static void store_frame(void *user, int k, const float (*positions)[3], const float (*normals)[3], int worker) {
+  (void)worker;
+  const stored *s = user;
+  size_t size = (size_t)s->positions->vertex_count * sizeof *positions;
+  memcpy(sn_frame_mutable(s->positions, k), positions, size);
+  if (normals) memcpy(sn_frame_mutable(s->normals, k), normals, size);
 }
 
 sn_status sn_assess_evaluate(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples,
                              const sn_keys *keys, sn_frames *positions, sn_frames *normals) {
-  *positions = (sn_frames){0};
-  if (normals) *normals = (sn_frames){0};
-  sn_arena scratch = sn_arena_new(ctx);
-  sn_model_input input;
-  sn_status status = sn_model_input_new(ctx, model, examples, &scratch, &input);
-  evaluate_job job = {&input, keys, positions, normals, NULL, 0, 0};
-  if (status == SN_OK) {
-    job.input_size = align64(sn_model_input_size(&input));
-    job.buffer_size = job.input_size + align64(sn_rt_scratch_size(model));
-    job.buffers = sn_arena_alloc(ctx, &scratch, (size_t)sn_threads(ctx), job.buffer_size);
-    if (!job.buffers) status = ctx->error.status;
-  }
   int n = (int)model->info.vertex_count;
-  if (status == SN_OK) status = sn_frames_new(ctx, n, keys->count, positions);
+  sn_frames none = {0};
+  stored s = {positions, normals ? normals : &none};
+  *s.normals = (sn_frames){0};
+  sn_status status = sn_frames_new(ctx, n, keys->count, positions);
   if (status == SN_OK && normals) status = sn_frames_new(ctx, n, keys->count, normals);
-  if (status == SN_OK) {
-    sn_parallel_for(ctx, keys->count, 1, evaluate_range, &job);
-    status = to_file(ctx, model, positions);
-  }
-  if (status == SN_OK && normals) status = to_file(ctx, model, normals);
-  if (status != SN_OK) {
-    sn_frames_free(positions);
-    if (normals) sn_frames_free(normals);
-  }
-  sn_arena_free(&scratch);
+  if (status == SN_OK)
+    status = sn_assess_visit(ctx, model, examples, keys, &(sn_visit){store_frame, &s, 1, normals != NULL, false});
+  if (status != SN_OK) sn_frames_free(positions), sn_frames_free(s.normals);
   return status;
 }

@@ -1,82 +1,75 @@
 // SPDX-License-Identifier: MIT
 // Error metrics (docs/reference/metrics.md). Sums are per vertex, so that errors of disjoint sets of frames can be added.
-#include "sinew/eval.h"
+#include "eval/frames.h"
 
 #include <math.h>
-#include <string.h>
 
-typedef struct error_job {
-  const sn_examples *examples;
+#include "base/team.h"
+
+typedef struct frame_error {
+  double squared, largest, angles;
+} frame_error;
+
+typedef struct measuring {
+  sn_context *ctx;
+  const sn_examples *truth;
   const sn_keys *keys;
-  const sn_frames *positions;
-  const int *source;         // the examples' vertex of each vertex of file and model; NULL: the same
-  int vertex_count;          // of file and model
-  double *squared, *largest; // per vertex; per chunk of `grain` vertices
-} error_job;
-
-enum { grain = 512 };
-
-static void add_squares(void *user, int64_t begin, int64_t end, int worker) {
-  (void)worker;
-  const error_job *job = user;
-  double largest = 0;
-  for (int k = 0; k < job->keys->count; k++) {
-    const float(*truth)[3] = sn_frame(&job->examples->frames, job->keys->frames[k]);
-    const float(*model)[3] = sn_frame(job->positions, k);
-    for (int64_t i = begin; i < end; i++) {
-      sn_vec3 d = sn_vec3_sub(sn_vec3_from(model[i]), sn_vec3_from(truth[job->source ? job->source[i] : i]));
-      double square = sn_vec3_dot(d, d);
-      job->squared[i] += square;
-      if (!(square <= largest)) largest = square;
-    }
-  }
-  job->largest[begin / grain] = sqrt(largest);
-}
-
-static double frame_square(const error_job *job, int k) {
-  const float(*truth)[3] = sn_frame(&job->examples->frames, job->keys->frames[k]);
-  const float(*model)[3] = sn_frame(job->positions, k);
-  double sum = 0;
-  for (int i = 0; i < job->vertex_count; i++) {
-    sn_vec3 d = sn_vec3_sub(sn_vec3_from(model[i]), sn_vec3_from(truth[job->source ? job->source[i] : i]));
-    sum += sn_vec3_dot(d, d);
-  }
-  return sum;
-}
+  int vertex_count;                     // of file and model
+  const sn_frames *given[2];            // positions and normals, where there is no model
+  int blocks, grain;                    // blocks of frames; their sums are added in order
+  double *squared;                      // blocks * vertex_count
+  uint64_t (*bins)[SN_PERCENTILE_BINS]; // of every block: squared distances times `unit`, 1 over the squared diagonal
+  double unit;
+  frame_error *frames; // of every key
+  float (*normals)[3]; // of the truth, per worker
+  sn_arena memory;
+} measuring;
 
 static double angle_between(sn_vec3 a, sn_vec3 b) {
   return atan2(sn_vec3_length(sn_vec3_cross(a, b)), sn_vec3_dot(a, b));
 }
 
-typedef struct normal_job {
-  const error_job *job;
-  const sn_frames *normals;
-  float (*truth)[3]; // per worker
-  double *sums;      // per frame
-} normal_job;
-
-static void frame_angles(void *user, int64_t begin, int64_t end, int worker) {
-  const normal_job *n = user;
-  const error_job *job = n->job;
-  float(*truth)[3] = n->truth + (size_t)worker * (size_t)job->vertex_count;
-  for (int64_t k = begin; k < end; k++) {
-    sn_examples_normals(job->examples, sn_frame(&job->examples->frames, job->keys->frames[k]), truth);
-    const float(*model)[3] = sn_frame(n->normals, (int)k);
-    for (int i = 0; i < job->vertex_count; i++)
-      n->sums[k] += angle_between(sn_vec3_from(model[i]), sn_vec3_from(truth[i]));
+static void add_frame(void *user, int k, const float (*positions)[3], const float (*normals)[3], int worker) {
+  const measuring *m = user;
+  const sn_examples *e = m->truth;
+  const float(*truth)[3] = sn_frame(&e->frames, m->keys->frames[k]);
+  double *squared = m->squared + (size_t)(k / m->grain) * (size_t)m->vertex_count;
+  uint64_t *bins = m->bins[k / m->grain];
+  frame_error sum = {0, 0, normals ? 0 : NAN};
+  if (worker == 0) sn_progress(m->ctx, "measuring", (double)k / m->keys->count); // the caller's thread
+  for (int i = 0; i < m->vertex_count; i++) {
+    sn_vec3 d = sn_vec3_sub(sn_vec3_from(positions[i]), sn_vec3_from(truth[e->source ? e->source[i] : i]));
+    double square = sn_vec3_dot(d, d);
+    squared[i] += square, sum.squared += square, bins[sn_percentile_bin(square * m->unit)]++;
+    if (!(square <= sum.largest)) sum.largest = square;
   }
+  float(*own)[3] = m->normals + (size_t)worker * (size_t)m->vertex_count;
+  if (normals) sn_examples_normals(e, truth, own);
+  for (int i = 0; normals && i < m->vertex_count; i++)
+    sum.angles += angle_between(sn_vec3_from(normals[i]), sn_vec3_from(own[i]));
+  m->frames[k] = sum;
+  sn_frames_used(&e->frames, e->rest.vertex_count, 1);
 }
 
-// Adds the angles between the model's normals and those of the frames' meshes to *sum.
-static sn_status measure_normals(sn_context *ctx, const error_job *job, const sn_frames *normals, double *sum) {
-  sn_arena scratch = sn_arena_new(ctx);
-  normal_job n = {.job = job, .normals = normals, .sums = SN_NEW(ctx, &scratch, double, job->keys->count)};
-  n.truth = sn_arena_alloc(ctx, &scratch, (size_t)sn_threads(ctx) * (size_t)job->vertex_count, sizeof *n.truth);
-  bool good = n.truth && n.sums;
-  if (good) sn_parallel_for(ctx, job->keys->count, 1, frame_angles, &n);
-  for (int k = 0; good && k < job->keys->count; k++) *sum += n.sums[k];
-  sn_arena_free(&scratch);
-  return good ? SN_OK : ctx->error.status;
+static void add_given(void *user, int64_t begin, int64_t end, int worker) {
+  const measuring *m = user;
+  for (int64_t k = begin; k < end; k++)
+    add_frame(user, (int)k, sn_frame(m->given[0], (int)k), m->given[1] ? sn_frame(m->given[1], (int)k) : NULL,
+              worker);
+}
+
+static sn_status start(sn_context *ctx, const sn_examples *truth, const sn_keys *keys, measuring *m) {
+  enum { most_blocks = 16 };
+  *m = (measuring){.ctx = ctx, .truth = truth, .keys = keys, .memory = sn_arena_new(ctx)};
+  size_t n = (size_t)(m->vertex_count = sn_examples_file_vertices(truth));
+  m->grain = keys->count / most_blocks + 1, m->blocks = (keys->count + m->grain - 1) / m->grain;
+  m->squared = SN_NEW(ctx, &m->memory, double, (size_t)m->blocks *n);
+  m->bins = sn_arena_alloc(ctx, &m->memory, (size_t)m->blocks, sizeof *m->bins);
+  m->frames = SN_NEW(ctx, &m->memory, frame_error, keys->count);
+  m->normals = sn_arena_alloc(ctx, &m->memory, (size_t)sn_threads(ctx) * n, sizeof *m->normals);
+  double diagonal = sn_points_diagonal((const float(*)[3])truth->rest.positions, truth->rest.vertex_count);
+  m->unit = 1 / (diagonal * diagonal);
+  return m->squared && m->bins && m->frames && m->normals ? SN_OK : ctx->error.status;
 }
 
 static sn_status new_errors(sn_context *ctx, const sn_examples *examples, int vertices, int frames, sn_errors *out) {
@@ -85,56 +78,62 @@ static sn_status new_errors(sn_context *ctx, const sn_examples *examples, int ve
   out->squared = SN_NEW(ctx, &out->memory, double, vertices);
   out->frame_squared = SN_NEW(ctx, &out->memory, double, frames);
   out->frames = SN_NEW(ctx, &out->memory, int, frames);
-  if (out->squared && out->frame_squared && out->frames) return SN_OK;
+  out->bins = SN_NEW(ctx, &out->memory, uint64_t, SN_PERCENTILE_BINS);
+  if (out->squared && out->frame_squared && out->frames && out->bins) return SN_OK;
   sn_errors_free(out);
   return ctx->error.status;
 }
 
-sn_status sn_errors_begin(sn_context *ctx, const sn_examples *examples, int frame_count, sn_errors *out) {
-  return new_errors(ctx, examples, sn_examples_file_vertices(examples), frame_count, out);
+// Adds the sums of all blocks in their order, and frees them.
+static sn_status finish(measuring *m, sn_status status, sn_errors *out) {
+  sn_context *ctx = m->ctx;
+  const sn_keys *keys = m->keys;
+  size_t n = (size_t)m->vertex_count;
+  *out = (sn_errors){0};
+  if (status == SN_OK) status = sn_team_gather(ctx, m->blocks, 1, m->squared, n * sizeof *m->squared);
+  if (status == SN_OK) status = sn_team_gather(ctx, m->blocks, 1, m->bins, sizeof *m->bins);
+  if (status == SN_OK) status = sn_team_gather(ctx, keys->count, m->grain, m->frames, sizeof *m->frames);
+  if (status == SN_OK) status = new_errors(ctx, m->truth, m->vertex_count, keys->count, out);
+  for (size_t at = 0; status == SN_OK && at < (size_t)m->blocks * n; at++) out->squared[at % n] += m->squared[at];
+  for (int block = 0; status == SN_OK && block < m->blocks; block++)
+    for (int bin = 0; bin < SN_PERCENTILE_BINS; bin++) out->bins[bin] += m->bins[block][bin];
+  for (int k = 0; status == SN_OK && k < keys->count; k++) {
+    const frame_error *frame = m->frames + k;
+    double distance = sqrt(frame->largest);
+    if (!(distance <= out->largest)) out->largest = distance;
+    out->angle_sum += frame->angles;
+    out->frame_squared[k] = frame->squared, out->frames[k] = keys->frames[k];
+    if (!isfinite(frame->squared) && !sn_frame_is_finite(&m->truth->frames, keys->frames[k]))
+      status = sn_frame_changed(ctx, keys->frames[k]);
+  }
+  sn_arena_free(&m->memory);
+  if (status != SN_OK) sn_errors_free(out);
+  return status;
 }
 
-sn_status sn_errors_window(sn_context *ctx, const sn_keys *keys, int first, const sn_frames *positions,
-                           const sn_frames *normals, sn_errors *errors) {
-  const sn_examples *examples = errors->examples;
-  int n = errors->vertex_count;
-  if (positions->vertex_count != n)
-    return sn_fail(ctx, SN_BAD_INPUT, "the model has %d vertices, the rest mesh %d", positions->vertex_count, n);
-  sn_arena scratch = sn_arena_new(ctx);
-  error_job job = {.examples = examples,
-                   .keys = keys,
-                   .positions = positions,
-                   .source = examples->source,
-                   .vertex_count = n,
-                   .squared = errors->squared};
-  int chunks = (n + grain - 1) / grain;
-  job.largest = SN_NEW(ctx, &scratch, double, chunks);
-  sn_status status = job.largest ? SN_OK : ctx->error.status;
-  if (status == SN_OK) {
-    sn_parallel_for(ctx, n, grain, add_squares, &job);
-    for (int c = 0; c < chunks; c++)
-      if (!(job.largest[c] <= errors->largest)) errors->largest = job.largest[c];
-    for (int k = 0; k < keys->count; k++) {
-      errors->frame_squared[first + k] = frame_square(&job, k);
-      errors->frames[first + k] = keys->frames[k];
-      if (!isfinite(errors->frame_squared[first + k]) && !sn_frame_is_finite(&examples->frames, keys->frames[k]))
-        status = sn_frame_changed(ctx, keys->frames[k]);
-    }
-    if (!normals) errors->angle_sum = NAN;
-    if (normals && status == SN_OK) status = measure_normals(ctx, &job, normals, &errors->angle_sum);
-    sn_frames_used(&examples->frames, n, keys->count);
-  }
-  sn_arena_free(&scratch);
-  return status;
+static sn_status check_count(const measuring *m, int vertex_count) {
+  if (vertex_count == m->vertex_count) return SN_OK;
+  return sn_fail(m->ctx, SN_BAD_INPUT, "the model has %d vertices, the rest mesh %d", vertex_count, m->vertex_count);
 }
 
 sn_status sn_errors_measure(sn_context *ctx, const sn_examples *examples, const sn_keys *keys,
                             const sn_frames *positions, const sn_frames *normals, sn_errors *out) {
-  sn_status status = sn_errors_begin(ctx, examples, keys->count, out);
-  if (status != SN_OK) return status;
-  status = sn_errors_window(ctx, keys, 0, positions, normals, out);
-  if (status != SN_OK) sn_errors_free(out);
-  return status;
+  measuring m;
+  sn_status status = start(ctx, examples, keys, &m);
+  m.given[0] = positions, m.given[1] = normals;
+  if (status == SN_OK) status = check_count(&m, positions->vertex_count);
+  if (status == SN_OK) sn_parallel_for(ctx, keys->count, m.grain, add_given, &m);
+  return finish(&m, status, out);
+}
+
+sn_status sn_errors_of_model(sn_context *ctx, const sn_rt_model *model, const sn_measured *of, bool normals,
+                             sn_errors *out) {
+  measuring m;
+  sn_status status = start(ctx, of->truth, of->keys, &m);
+  if (status == SN_OK) status = check_count(&m, (int)model->info.vertex_count);
+  if (status == SN_OK)
+    status = sn_assess_visit(ctx, model, of->input, of->keys, &(sn_visit){add_frame, &m, m.grain, normals, true});
+  return finish(&m, status, out);
 }
 
 sn_status sn_errors_add(sn_context *ctx, sn_errors *a, const sn_errors *b) {
@@ -143,6 +142,7 @@ sn_status sn_errors_add(sn_context *ctx, sn_errors *a, const sn_errors *b) {
   if (status != SN_OK) return status;
   sum.largest = fmax(a->largest, b->largest), sum.angle_sum = a->angle_sum + b->angle_sum;
   for (int i = 0; i < b->vertex_count; i++) sum.squared[i] = b->squared[i] + (a->squared ? a->squared[i] : 0);
+  for (int n = 0; n < SN_PERCENTILE_BINS; n++) sum.bins[n] = b->bins[n] + (a->bins ? a->bins[n] : 0);
   for (int k = 0; k < sum.frame_count; k++) {
     const sn_errors *from = k < a->frame_count ? a : b;
     int at = k < a->frame_count ? k : k - a->frame_count;
@@ -153,10 +153,7 @@ sn_status sn_errors_add(sn_context *ctx, sn_errors *a, const sn_errors *b) {
   return SN_OK;
 }
 
-void sn_errors_free(sn_errors *errors) {
-  sn_arena_free(&errors->memory);
-  *errors = (sn_errors){0};
-}
+SN_DEFINE_FREE(sn_errors);
 
 // Least rms error of the articulated rigid body, relative to the diagonal: below, it is rounding, and the enveloping error
 // would be meaningless.
@@ -188,14 +185,17 @@ static double vertex_deviation(const sn_errors *errors) {
   return sqrt(square);
 }
 
-sn_status sn_metrics_of(sn_context *ctx, const sn_errors *errors, double diagonal, sn_metrics *out) {
-  *out = (sn_metrics){errors->frame_count, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
+sn_status sn_metrics_of(sn_context *ctx, const sn_errors *errors, sn_metrics *out) {
+  *out = (sn_metrics){errors->frame_count, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
   if (errors->frame_count == 0 || errors->vertex_count == 0) return SN_OK;
+  const sn_mesh *rest = &errors->examples->rest;
+  double diagonal = sn_points_diagonal((const float(*)[3])rest->positions, rest->vertex_count);
   double total = 0, count = (double)errors->vertex_count * errors->frame_count;
   for (int i = 0; i < errors->vertex_count; i++) total += errors->squared[i];
   double percent = diagonal > 0 ? 100 / diagonal : NAN;
   out->rms = sqrt(total / count);
   out->rms_pct_diag = percent * out->rms;
+  out->p99_pct_diag = 100 * sn_percentile(errors->bins, 0.99);
   out->max_pct_diag = percent * errors->largest;
   out->e_rms = 1000 * sqrt(total / (3 * count));
   out->std_pct_diag = percent * vertex_deviation(errors);

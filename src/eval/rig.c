@@ -16,9 +16,9 @@ sn_status sn_assess_rig(sn_context *ctx, const sn_rt_model *model, const sn_exam
                         sn_arena *memory, sn_rig_figures *out) {
   const sn_mesh *rest = &rigged->rest;
   sn_figures all;
-  sn_status status = sn_assess_all(ctx, model, rigged, rigged, memory, &all);
+  sn_status status = sn_assess_figures(ctx, model, &(sn_measured){rigged, rigged, NULL}, memory, &all);
   *out = (sn_rig_figures){.error = all.error, .frame_rms = all.frame_rms, .vertex_rms = all.vertex_rms};
-  if (status == SN_OK) status = sn_assess_visible(ctx, model, rigged, &out->visible);
+  if (status == SN_OK) status = sn_assess_roughness(ctx, model, rigged, &out->roughness);
   if (status == SN_OK) {
     status = sn_rig_joints_inside(ctx, rest, &rigged->skeleton, &out->joints_inside_pct, &out->joint_outside_pct_diag,
                                   &out->pieces);

@@ -184,40 +184,32 @@ sn_status sn_assess_plain_lbs(sn_context *ctx, const sn_rt_model *model, sn_mode
 
 static double middle(double a, double b, double c) { return fmax(fmin(a, b), fmin(fmax(a, b), c)); }
 
-// Medians of three rounds: microseconds of the first model, and their ratio to those of the second (NULL: NAN).
-static sn_status time_both(sn_context *ctx, const sn_rt_model *const models[2], const sn_examples *const posed[2],
-                           double seconds, double *us, double *ratio) {
+sn_status sn_assess_time_beside(sn_context *ctx, const sn_rt_model *model, const sn_rt_model *other,
+                                const sn_examples *examples, double *us, double *ratio) {
   enum { rounds = 3 };
+  static const double seconds = 0.05;
   double own[rounds] = {0}, ratios[rounds] = {NAN, NAN, NAN};
   sn_timing timing;
   sn_status status = SN_OK;
   for (int r = 0; status == SN_OK && r < rounds; r++) {
-    status = sn_assess_time(ctx, models[0], posed[0], true, seconds, &timing);
+    status = sn_assess_time(ctx, model, examples, true, seconds, &timing);
     if (status == SN_OK) own[r] = timing.median;
-    if (status != SN_OK || !models[1]) continue;
-    status = sn_assess_time(ctx, models[1], posed[1], true, seconds, &timing);
+    if (status != SN_OK || !other) continue;
+    status = sn_assess_time(ctx, other, NULL, true, seconds, &timing);
     ratios[r] = own[r] / timing.median;
   }
-  if (status != SN_OK) return status;
   *us = middle(own[0], own[1], own[2]);
-  *ratio = models[1] ? middle(ratios[0], ratios[1], ratios[2]) : NAN;
-  return SN_OK;
-}
-
-sn_status sn_assess_time_beside(sn_context *ctx, const sn_rt_model *model, const sn_rt_model *other,
-                                const sn_examples *examples, double *us, double *ratio) {
-  const sn_rt_model *const models[2] = {model, other};
-  return time_both(ctx, models, (const sn_examples *const[2]){examples, examples}, 0.2 / 3, us, ratio);
+  *ratio = other ? middle(ratios[0], ratios[1], ratios[2]) : NAN;
+  return status;
 }
 
 sn_status sn_assess_ratio(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples, double *out) {
   sn_model plain = {0};
   sn_rt_model lbs;
-  const sn_rt_model *const models[2] = {model, &lbs};
   double us;
   sn_status status = sn_assess_plain_lbs(ctx, model, &plain);
   if (status == SN_OK) status = sn_model_open(ctx, "lbs", plain.bytes, plain.size, &lbs);
-  if (status == SN_OK) status = time_both(ctx, models, (const sn_examples *const[2]){examples, NULL}, 0.05, &us, out);
+  if (status == SN_OK) status = sn_assess_time_beside(ctx, model, &lbs, examples, &us, out);
   sn_model_free(&plain);
   return status;
 }

@@ -101,11 +101,11 @@ void sn_load_clip_names(sn_loading *l) {
   out->clip_names = SN_TAKE(l, &out->memory, const char *, count);
   out->clip_seconds = SN_TAKE(l, &out->memory, double, count);
   for (int c = 0; c < count && l->status == SN_OK; c++) {
-    bool cache =
-      framed && !sn_is_document(options->frames[c]); // a file of frames has the name that its maker gave it
-    const char *path = cache || !from_skeleton ? options->frames[c] : options->skeletons[c];
-    const char *clip = cache || !from_skeleton ? options->frame_clips[c] : options->skeleton_clips[c];
-    sn_file_kind kind = cache || !from_skeleton ? SN_FILE_FRAMES : SN_FILE_SKELETON;
+    bool cache = framed && !sn_is_document(options->frames[c]); // has the name that its maker gave it
+    bool by_frames = cache || !from_skeleton;
+    const char *path = by_frames ? options->frames[c] : options->skeletons[c];
+    const char *clip = by_frames ? options->frame_clips[c] : options->skeleton_clips[c];
+    sn_file_kind kind = by_frames ? SN_FILE_FRAMES : SN_FILE_SKELETON;
     name_clip(l, path, clip, &out->clip_names[c], &out->clip_seconds[c]);
     if (out->clip_seconds[c] > 0) out->clip_seconds[c] = fmax(0, out->clip_seconds[c] - options->adjust[kind].offset);
   }

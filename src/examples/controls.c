@@ -45,7 +45,7 @@ static void wanted_controls(sn_loading *l, const char *spec) {
   int most = l->out->rest.vertex_count;
   if (!spec[5] || *end || count != floor(count) || count < 1 || count > most)
     return sn_fail_once(l, SN_BAD_INPUT, "`controls` %s: auto:N chooses 1 to %d vertices", spec, most);
-  l->out->controls_wanted = (int)count;
+  l->out->control_target = (int)count;
 }
 
 void sn_load_controls(sn_loading *l, const char *spec) {

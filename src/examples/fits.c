@@ -11,9 +11,10 @@
 // Errors are relative to the diagonal. Below `fitting` nothing is tested. Another reading is likely if it reduces the error to
 // `likely` of it, and certain at `certain` of it if the error exceeds `wrong`.
 static const double fitting = 2e-4, likely = 0.5, certain = 0.1, wrong = 5e-3;
-// A time shift of about a frame or less is reported if it reduces the error to `shifted` of it and removes more than `noticed`
-// (sqrt of the difference of squares): the skin's residual hides small shifts.
-static const double shifted = 0.9, noticed = 5e-4;
+// A time shift must remove more than `noticed` (sqrt of the difference of squares). One of about a frame or less is reported for
+// any gain on which the frames agree: the shift is `steady` times its standard error. The skin's residual depends on the pose, not
+// on its velocity: a shift gains in some frames and loses in others.
+static const double noticed = 5e-4, steady = 3;
 
 enum { most_frames = 24, most_vertices = 400 };
 
@@ -26,7 +27,8 @@ typedef struct reading {
 
 // Sums over the frames' vertices x, in the axes of a reading, and their positions p skinned by the poses; d = x - p.
 typedef struct fit_sums {
-  double dd, pp, px, xx, used; // used: number of samples; 0 if fewer than half of the frames have a pose
+  double dd, pp, px, xx, used;  // used: number of samples; 0 if fewer than half of the frames have a pose
+  double frame_dd[most_frames]; // of each sampled frame; 0: it has no pose
   sn_vec3 d;
 } fit_sums;
 
@@ -41,6 +43,7 @@ typedef struct fit_job {
   int first, count, clip;        // frames of the examples; the clip from the options
   double fps, diagonal, offset;  // of the poses, seconds
   sn_affine *matrices, *between; // of the file's joints; from our rest to the file's
+  sn_affine *posed;              // of our joints
   int *joint_of, joint_count;
   reading plain;
   struct finding {
@@ -51,26 +54,15 @@ typedef struct fit_job {
   sn_arena scratch;
 } fit_job;
 
-// Samples the joint matrices of a clip, `t` seconds after the time of frame 0.
+// Samples the matrices of our joints from a clip, `t` seconds after the time of frame 0.
 static bool sample(fit_job *job, int clip, double t) {
   double start = sn_gltf_clip(job->gltf, clip).start + job->offset;
   if (job->status == SN_OK) job->status = sn_gltf_pose(job->ctx, job->gltf, clip, start + t, job->matrices);
   if (job->status != SN_OK) return false;
   sn_adjust_matrices(&job->adjust[SN_FILE_SKELETON], job->matrices, (size_t)job->joint_count);
+  for (int j = 0; j < job->examples->skeleton.joint_count; j++)
+    job->posed[j] = sn_affine_mul(job->matrices[job->joint_of[j]], job->between[j]);
   return true;
-}
-
-static sn_vec3 skinned(const fit_job *job, int i, sn_vec3 p) {
-  const sn_skin *skin = &job->examples->skin;
-  sn_vec3 sum = {0, 0, 0};
-  for (int k = 0; k < skin->influences; k++) {
-    size_t at = (size_t)i * (size_t)skin->influences + (size_t)k;
-    if (!(skin->weights[at] > 0)) break;
-    int j = skin->joints[at];
-    sn_affine m = sn_affine_mul(job->matrices[job->joint_of[j]], job->between[j]);
-    sum = sn_vec3_mad(sum, sn_affine_apply(m, p), skin->weights[at]);
-  }
-  return sum;
 }
 
 static fit_sums sum_up(fit_job *job, const reading *r) {
@@ -80,18 +72,20 @@ static fit_sums sum_up(fit_job *job, const reading *r) {
   fit_sums out = {0};
   int step = (job->count + most_frames - 1) / most_frames,
       stride = (e->rest.vertex_count + most_vertices - 1) / most_vertices;
-  for (int f = 0; f < job->count; f += step) {
+  for (int f = 0, n = 0; f < job->count; f += step, n++) {
     double t = (r->backwards ? job->count - 1 - f : r->rate * f + r->shift) / job->fps;
     asked++;
     if (t < -1e-6 || t > seconds + 0.6 / job->fps) continue;
     if (!sample(job, r->clip, t)) return (fit_sums){0};
     const float(*frame)[3] = sn_frame(&e->frames, job->first + f);
+    double before = out.dd;
     for (int i = 0; i < e->rest.vertex_count; i += stride) {
-      sn_vec3 p = skinned(job, i, sn_vec3_from(e->rest.positions[i])),
+      sn_vec3 p = sn_skin_blend(&e->skin, i, job->posed, sn_vec3_from(e->rest.positions[i])),
               x = sn_mat3_apply(r->axes, sn_vec3_from(frame[i])), d = sn_vec3_sub(x, p);
       out.dd += sn_vec3_dot(d, d), out.pp += sn_vec3_dot(p, p), out.px += sn_vec3_dot(p, x),
         out.xx += sn_vec3_dot(x, x), out.used++, out.d = sn_vec3_add(out.d, d);
     }
+    out.frame_dd[n] = out.dd - before;
   }
   double per_frame = (e->rest.vertex_count + stride - 1) / stride;
   if (out.used < 0.5 * asked * per_frame) out.used = 0;
@@ -151,6 +145,22 @@ static double lowest(fit_job *job, double shift, double step) {
   return shift + step * fmax(-1, fmin(1, at));
 }
 
+// Whether the frames agree that the poses are `shift` late. Their squared errors are parabolas in the shift; those with the common
+// minimum are as large at twice the shift as at none. t: 4 times the gain over the root of the squared differences.
+static bool shift_is_steady(fit_job *job, double shift) {
+  fit_sums at[3]; // without, at and at twice the shift
+  double gain = 0, apart = 0, count = 0;
+  for (int k = 0; k < 3; k++) {
+    reading r = job->plain;
+    r.shift = k * shift, at[k] = sum_up(job, &r);
+  }
+  for (int n = 0; n < most_frames; n++) {
+    const double e[3] = {at[0].frame_dd[n], at[1].frame_dd[n], at[2].frame_dd[n]};
+    if (e[0] > 0 && e[1] > 0 && e[2] > 0) gain += e[0] - e[1], apart += (e[2] - e[0]) * (e[2] - e[0]), count++;
+  }
+  return count > 1 && 4 * gain > steady * sqrt(apart * count / (count - 1));
+}
+
 // Time shift between poses and frames: whole frames first, then fractions.
 static void consider_shift(fit_job *job) {
   enum { most = 20 };
@@ -171,8 +181,9 @@ static void consider_shift(fit_job *job) {
     shift = fabs(shift - round(shift)) < 0.1 ? round(shift) : round(100 * shift) / 100;
   r.shift = shift;
   error = error_of(job, &r);
-  double most_of_it = fabs(shift) <= 1.5 ? shifted : likely;
-  if (shift == 0 || !(error < most_of_it * start) || start * start - error * error < noticed * noticed) return;
+  if (shift == 0 || start * start - error * error < noticed * noticed) return;
+  bool small = fabs(shift) <= 1.5 && shift_is_steady(job, shift);
+  if (!small && !(error < likely * start)) return;
   if (!*job->best.words) job->best.error = INFINITY; // no earlier reading to beat
   bool in_time = job->best.in_time;
   job->best.in_time = better(job, error, "the frames are %.3g frame%s %s than the poses: give `offset` skeleton=%.6g",
@@ -255,7 +266,8 @@ static likeness compare_motion(fit_job *job) {
   for (int f = 0; f < frames && sample(job, job->clip, f * step / job->fps); f++)
     for (int v = 0; v < vertices; v++) {
       frame[v * frames + f] = sn_vec3_from(sn_frame(&e->frames, job->first + f * step)[v * stride]);
-      pose[v * frames + f] = skinned(job, v * stride, sn_vec3_from(e->rest.positions[v * stride]));
+      pose[v * frames + f] =
+        sn_skin_blend(&e->skin, v * stride, job->posed, sn_vec3_from(e->rest.positions[v * stride]));
     }
   for (int v = 0; v < vertices && job->status == SN_OK; v++)
     add_vertex(frame + (size_t)v * (size_t)frames, pose + (size_t)v * (size_t)frames, frames, &out);
@@ -316,10 +328,11 @@ static sn_status prepare(fit_job *job) {
   SN_TRY(sn_gltf_skeleton(job->ctx, job->gltf, &theirs, NULL));
   job->matrices = SN_NEW(job->ctx, &job->scratch, sn_affine, theirs.joint_count);
   job->between = SN_NEW(job->ctx, &job->scratch, sn_affine, ours->joint_count);
+  job->posed = SN_NEW(job->ctx, &job->scratch, sn_affine, ours->joint_count);
   job->joint_of = SN_NEW(job->ctx, &job->scratch, int, ours->joint_count);
   job->joint_count = theirs.joint_count;
   sn_adjust_rig(&job->adjust[SN_FILE_SKELETON], NULL, &theirs);
-  if (!job->matrices || !job->between || !job->joint_of) return job->ctx->error.status;
+  if (!job->matrices || !job->between || !job->posed || !job->joint_of) return job->ctx->error.status;
   sn_load_between(ours, &theirs, job->joint_of, job->between);
   for (int j = 0; j < ours->joint_count; j++)
     if (job->joint_of[j] < 0) job->joint_of[j] = 0;

@@ -12,7 +12,7 @@ static int *match_faces(sn_loading *l, int found, sn_arena *memory) {
   const sn_mesh *rest = &l->out->rest;
   SN_FREED_BY(sn_mesh_free) sn_mesh mesh = {0};
   sn_choice choice = sn_load_choice(&l->options, SN_FILE_FRAMES);
-  if (l->status == SN_OK) l->status = sn_mesh_read(l->ctx, l->options.frames[0], &choice, &mesh);
+  if (l->status == SN_OK) l->status = sn_mesh_read(l->ctx, l->options.frames[0], &choice, &mesh, NULL);
   bool same = mesh.triangle_count == rest->triangle_count && mesh.vertex_count == found;
   int *order = SN_TAKE(l, memory, int, rest->vertex_count);
   for (int i = 0; order && i < rest->vertex_count; i++) order[i] = -1;
@@ -30,7 +30,7 @@ sn_status sn_load_match(sn_context *ctx, const sn_load_options *options, const s
                         int **pick, int *count) {
   SN_FREED_BY(sn_mesh_free) sn_mesh match;
   sn_choice choice = sn_load_choice(options, SN_FILE_FRAMES); // adjusted like the frames it belongs to
-  SN_TRY(sn_mesh_read(ctx, options->match, &choice, &match));
+  SN_TRY(sn_mesh_read(ctx, options->match, &choice, &match, NULL));
   int n = mesh->vertex_count;
   double *distance = SN_NEW(ctx, memory, double, n);
   double limit = 1e-3 * sn_points_diagonal((const float(*)[3])mesh->positions, n);

@@ -44,51 +44,45 @@ static void take_uvs(sn_loading *l, sn_status status, sn_surface *surface, bool 
   sn_surface_free(surface);
 }
 
-static void load_document_uvs(sn_loading *l, const sn_gltf *gltf) {
-  sn_surface surface = {0};
-  sn_error before = l->ctx->error;
-  sn_status status = sn_gltf_tangents(l->ctx, gltf, &l->out->memory, &l->out->tangents);
-  if (status != SN_NO_MEMORY) status = sn_gltf_surface(l->ctx, gltf, &surface);
-  if (status != SN_OK && status != SN_NO_MEMORY) l->ctx->error = before;
-  take_uvs(l, status, &surface, true);
-}
-
 static void load_mesh(sn_loading *l, const char *path, const sn_choice *choice) {
   sn_surface surface;
   sn_error before = l->ctx->error;
-  sn_status status = sn_mesh_read_surface(l->ctx, path, choice, &l->out->rest, &surface);
+  sn_status status = sn_mesh_read(l->ctx, path, choice, &l->out->rest, &surface);
   if (l->out->rest.vertex_count == 0) l->status = status;
   if (status != SN_OK && status != SN_NO_MEMORY && l->status == SN_OK) l->ctx->error = before;
   take_uvs(l, status, &surface, false);
 }
 
 // Reads a document's mesh and normals (NULL: none); adds a note if the bind pose differs from the file's pose.
-static void read_rest_document(sn_loading *l, float (**normals)[3]) {
+static void load_document(sn_loading *l, const char *path, const sn_adjust *adjust, float (**normals)[3]) {
   char text[256];
-  SN_FREED_BY(sn_gltf_close) sn_gltf *gltf = sn_load_document(l, l->options.rest);
+  SN_FREED_BY(sn_gltf_close) sn_gltf *gltf = sn_load_document(l, path);
   if (!gltf) return;
-  l->status = sn_gltf_mesh(l->ctx, gltf, &l->out->rest);
-  if (l->status == SN_OK) l->status = sn_gltf_normals(l->ctx, gltf, &l->out->memory, normals);
-  if (l->status == SN_OK) load_document_uvs(l, gltf);
-  if (sn_gltf_place_text(gltf, text, sizeof text)) sn_examples_note(l->ctx, l->out, "%s: %s", l->options.rest, text);
+  sn_examples *out = l->out;
+  sn_surface surface = {0};
+  l->status = sn_gltf_mesh(l->ctx, gltf, &out->rest);
+  if (l->status == SN_OK) l->status = sn_gltf_normals(l->ctx, gltf, &out->memory, normals);
+  if (l->status != SN_OK) return;
+  sn_error before = l->ctx->error;
+  sn_status status = sn_gltf_tangents(l->ctx, gltf, &out->memory, &out->tangents);
+  if (status != SN_NO_MEMORY) status = sn_gltf_surface(l->ctx, gltf, &surface);
+  if (status != SN_OK && status != SN_NO_MEMORY) l->ctx->error = before;
+  sn_adjust_mesh(adjust, &out->rest, &surface);
+  sn_adjust_directions(adjust, (float *)*normals, 3, out->rest.vertex_count);
+  sn_adjust_directions(adjust, (float *)out->tangents, 4, out->rest.vertex_count);
+  take_uvs(l, status, &surface, true);
+  if (sn_gltf_place_text(gltf, text, sizeof text)) sn_examples_note(l->ctx, out, "%s: %s", path, text);
 }
 
 static void load_rest(sn_loading *l, float (**normals)[3]) {
   const char *path = l->options.rest;
   sn_choice choice = sn_load_choice(&l->options, SN_FILE_REST);
-  const sn_adjust *adjust = &l->options.adjust[SN_FILE_REST];
-  choice.adjust = (sn_adjust){.offset = adjust->offset}; // scale and axes are applied below
   if (sn_is_document(path)) {
-    read_rest_document(l, normals);
+    load_document(l, path, &choice.adjust, normals);
   } else {
     load_mesh(l, path, &choice);
   }
-  if (l->status == SN_OK) {
-    sn_adjust_mesh(adjust, &l->out->rest, l->out->uvs);
-    sn_adjust_directions(adjust, (float *)*normals, 3, l->out->rest.vertex_count);
-    sn_adjust_directions(adjust, (float *)l->out->tangents, 4, l->out->rest.vertex_count);
-    l->status = sn_mesh_check(l->ctx, &l->out->rest);
-  }
+  if (l->status == SN_OK) l->status = sn_mesh_check(l->ctx, &l->out->rest);
   sn_fail_name(l->ctx, l->status, path);
 }
 

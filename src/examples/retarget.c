@@ -110,6 +110,6 @@ sn_status sn_examples_retarget(sn_context *ctx, sn_skeleton *ours, const char *m
   c.partners = SN_NEW(ctx, &scratch, int, ours->joint_count);
   c.maps = SN_NEW(ctx, &scratch, sn_affine, ours->joint_count);
   if (!c.partners || !c.maps) return ctx->error.status;
-  bool other = map || !sn_skeletons_alike(ours, &examples->skeleton);
+  bool other = map || !sn_skeletons_match(ours, &examples->skeleton);
   return (other ? carry_over : rebind)(ctx, ours, &c, examples);
 }

@@ -71,7 +71,7 @@ static sn_status read_sculpt(const job *j, const sculpt *s, float (*out)[3]) {
   const sn_examples *examples = j->examples;
   SN_FREED_BY(sn_mesh_free) sn_mesh mesh;
   sn_choice choice = {.adjust = j->options->adjust[SN_FILE_FRAMES]};
-  SN_TRY(sn_mesh_read(j->ctx, s->path, &choice, &mesh));
+  SN_TRY(sn_mesh_read(j->ctx, s->path, &choice, &mesh, NULL));
   int n = examples->rest.vertex_count;
   if (j->order && mesh.vertex_count == j->order_count) {
     for (int i = 0; i < n; i++) memcpy(out[i], mesh.positions[j->order[i]], sizeof *out);

@@ -11,11 +11,12 @@ static void misplaced(sn_loading *l, const sn_mesh *bind, int i, double distance
   if (*words)
     sn_fail_once(l, SN_BAD_INPUT, "%s: the mesh in its bind pose is in another unit or other axes than %s: give %s",
                  l->options.skeletons[0], l->options.rest, words);
-  sn_fail_once(l, SN_BAD_INPUT,
-               "%s: the mesh in its bind pose is not where %s is: vertex %d is %.3g away, more than 0.1 %% of the "
-               "diagonal; `rest` must be the bind pose. If only the vertex order differs, use the bind mesh as "
-               "`rest` and give `match`",
-               l->options.skeletons[0], l->options.rest, i, distance);
+  sn_fail_once(
+    l, SN_BAD_INPUT,
+    "%s: the mesh in its bind pose is not where %s is: vertex %d is %.3g away, more than 0.1 %% of the "
+    "diagonal; both must be the same character in its bind pose. If only the vertex order differs, use the "
+    "bind mesh as `rest` and give `match`",
+    l->options.skeletons[0], l->options.rest, i, distance);
 }
 
 // Copies the bind mesh's skin to the rest mesh's vertices; fails if the two meshes are not in the same place.
@@ -89,7 +90,7 @@ static sn_status initial_poses(sn_context *ctx, const sn_gltf *gltf, int clip, c
   SN_FREED_BY(sn_poses_free) sn_poses have = {0};
   int joint_count = out->joint_count, count = out->frame_count;
   if (clip >= 0) {
-    SN_TRY(sn_gltf_poses_adjusted(ctx, gltf, clip, choice, -1, &have));
+    SN_TRY(sn_gltf_poses(ctx, gltf, clip, choice, -1, &have));
   } else {
     SN_TRY(sn_poses_new(ctx, joint_count, 1, &have));
     SN_TRY(sn_gltf_pose(ctx, gltf, -1, 0, have.matrices));
@@ -154,7 +155,7 @@ static void read_poses(sn_loading *l, int c, const sn_gltf *gltf, sn_poses *pose
     choice.adjust.offset += cut_frames(l, c, info.end - info.start) / choice.fps;
   }
   int count = framed ? out->clip_start[c + 1] - out->clip_start[c] : -1;
-  if (l->status == SN_OK) l->status = sn_gltf_poses_adjusted(l->ctx, gltf, clip, &choice, count, poses);
+  if (l->status == SN_OK) l->status = sn_gltf_poses(l->ctx, gltf, clip, &choice, count, poses);
 }
 
 // The skeleton of clip c and its unmatched poses. The first file's skeleton becomes the examples' skeleton.

@@ -5,28 +5,17 @@
 
 #include <string.h>
 
-// Weights of a document's morph targets at `count` frames, one row each. Without a clip, frame k is target k at weight 1.
+// Weights of a document's morph targets at `count` frames, one row each.
 static sn_status read_weights(sn_context *ctx, const sn_gltf *gltf, const sn_choice *choice, int count,
                               double *rows) {
-  int targets = sn_gltf_morph_count(gltf), clip;
-  if (sn_gltf_clip_count(gltf) == 0) {
-    for (int k = 0; k < targets && k < count; k++) rows[k * targets + k] = 1;
-    return SN_OK;
-  }
-  SN_TRY(sn_gltf_find_clip(ctx, gltf, choice->clip, &clip));
-  for (int f = 0; f < count; f++) {
-    double time = sn_gltf_clip(gltf, clip).start + choice->adjust.offset + f / choice->fps;
-    SN_TRY(sn_gltf_morph_weights(ctx, gltf, clip, time, rows + (size_t)f * (size_t)targets));
+  int targets = sn_gltf_morph_count(gltf);
+  sn_sampling at;
+  SN_TRY(sn_gltf_sampling(ctx, gltf, choice, &at));
+  for (int f = 0; f < count; f++, rows += targets) {
+    if (at.clip >= 0) SN_TRY(sn_gltf_morph_weights(ctx, gltf, at.clip, at.start + f / at.fps, rows));
+    if (at.clip < 0 && f < targets) rows[f] = 1;
   }
   return SN_OK;
-}
-
-static int count_frames(sn_context *ctx, const sn_gltf *gltf, const sn_choice *choice) {
-  int clip;
-  if (sn_gltf_clip_count(gltf) == 0) return sn_gltf_morph_count(gltf);
-  if (sn_gltf_find_clip(ctx, gltf, choice->clip, &clip) != SN_OK) return -1;
-  sn_clip_info info = sn_gltf_clip(gltf, clip);
-  return sn_count_frames(ctx, info.name, info.end - info.start - choice->adjust.offset, choice->fps, info.key_count);
 }
 
 static sn_status name_values(sn_context *ctx, const char *path, const sn_gltf *gltf, sn_values *out) {
@@ -78,34 +67,33 @@ static void add_document(sn_loading *l, const char *path, const sn_choice *choic
 // Number of frames of a document, and of its morph targets (0: none).
 static int measure(sn_loading *l, const char *path, const sn_choice *choice, int *targets) {
   SN_FREED_BY(sn_gltf_close) sn_gltf *gltf = sn_load_document(l, path);
+  sn_sampling at = {0};
   *targets = gltf ? sn_gltf_morph_count(gltf) : 0;
-  int frames = *targets > 0 ? count_frames(l->ctx, gltf, choice) : 0;
-  if (frames < 0) l->status = sn_fail_name(l->ctx, l->ctx->error.status, path);
-  return frames;
+  if (*targets > 0) l->status = sn_fail_name(l->ctx, sn_gltf_sampling(l->ctx, gltf, choice, &at), path);
+  return at.frame_count;
 }
 
 // Uses morph weights as values: from the document of --values, or from the documents of --frames in their order.
 static void from_documents(sn_loading *l) {
   const sn_load_options *options = &l->options;
   sn_examples *out = l->out;
-  const char *given = options->values, *path = given;
-  sn_choice choice = {.fps = sn_load_rate(options, out)};
-  if (!given) choice.adjust = options->adjust[SN_FILE_FRAMES];
-  int files = given ? 1 : options->frames_count, targets;
-  if (given) path = sn_clip_path(l->ctx, &out->memory, given, &choice.clip);
-  if (!given) path = options->frames[0], choice.clip = options->frame_clips[0];
+  const char *given = options->values, *clip, *path = given ? sn_clip_path(l->ctx, &out->memory, given, &clip) : "";
+  const char *const *paths = given ? &path : options->frames, *const *clips = given ? &clip : options->frame_clips;
   if (!path) l->status = l->ctx->error.status;
-  int frames = measure(l, path, &choice, &targets);
+  if (!path) return;
+  sn_choice choice = {.fps = sn_load_rate(options, out), .clip = clips[0]};
+  if (!given) choice.adjust = options->adjust[SN_FILE_FRAMES];
+  int targets, frames = measure(l, paths[0], &choice, &targets);
   if (targets == 0 && given) sn_fail_once(l, SN_BAD_INPUT, "`values` %s: it has no morph targets", given);
   if (l->status != SN_OK || targets == 0) return;
   int total = out->frames.frame_count > 0 ? out->frames.frame_count : frames;
   if (given && total != frames)
     sn_fail_once(l, SN_BAD_INPUT, "`values` %s: %d frames, and %d frames of the mesh", given, frames, total);
   if (l->status == SN_OK) l->status = sn_values_new(l->ctx, targets, total, &out->values);
-  for (int c = 0; l->status == SN_OK && c < files; c++) {
-    int first = given ? 0 : out->clip_start[c], count = given ? total : out->clip_start[c + 1] - first;
-    if (!given) choice.clip = options->frame_clips[c];
-    add_document(l, given ? path : options->frames[c], &choice, first, count);
+  for (int c = 0; l->status == SN_OK && c < (given ? 1 : options->frames_count); c++) {
+    int first = given ? 0 : out->clip_start[c], last = given ? total : out->clip_start[c + 1];
+    choice.clip = clips[c];
+    add_document(l, paths[c], &choice, first, last - first);
   }
   if (l->status == SN_OK) drop_still(l->ctx, out);
 }

@@ -452,8 +452,8 @@ static void pass_group(void *user, int64_t begin, int64_t end, int worker) {
 
 // New weights and error of a vertex, to send to other processes.
 typedef struct packed_vertex {
-  double error, weight[8];
-  uint16_t joint[8];
+  double error, weight[FIT_MOST_INFLUENCES];
+  uint16_t joint[FIT_MOST_INFLUENCES];
 } packed_vertex;
 
 static void pack_vertices(const pass_job *job, int from, int to, packed_vertex *out) {

@@ -6,7 +6,7 @@
 #include "fit/problem.h"
 
 // The 1000 bones of the options, with room for an over-complete start.
-enum { FIT_MOST_BONES = 4096 };
+enum { FIT_MOST_BONES = 4096, FIT_MOST_INFLUENCES = 8 };
 
 typedef struct fit_model {
   int bones, capacity;

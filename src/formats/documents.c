@@ -44,8 +44,8 @@ static sn_status read_document(sn_context *ctx, const char *path, sn_mesh *out, 
   return sn_fail_name(ctx, status, path);
 }
 
-sn_status sn_mesh_read_surface(sn_context *ctx, const char *path, const sn_choice *choice, sn_mesh *out,
-                               sn_surface *surface) {
+sn_status sn_mesh_read(sn_context *ctx, const char *path, const sn_choice *choice, sn_mesh *out,
+                       sn_surface *surface) {
   static const sn_choice plain = {0};
   sn_status status;
   *out = (sn_mesh){0};
@@ -54,20 +54,17 @@ sn_status sn_mesh_read_surface(sn_context *ctx, const char *path, const sn_choic
   if (sn_is_document(path)) {
     status = read_document(ctx, path, out, surface);
   } else if (sn_has_extension(path, ".obj")) {
-    status = sn_obj_read_uvs(ctx, path, out, surface);
+    status = sn_obj_read(ctx, path, out, surface);
   } else if (sn_has_extension(path, ".abc")) {
     status = read_alembic(ctx, path, choice, out, surface);
   } else if (access(path, F_OK) != 0) {
     status = sn_fail(ctx, SN_IO, "%s: no such file", path);
   } else {
-    status = sn_fail(ctx, SN_UNSUPPORTED, "%s: a mesh comes as .obj, .abc, .glb, .gltf or .fbx", path);
+    status = sn_fail(ctx, SN_UNSUPPORTED,
+                     "%s: a mesh comes as .obj, .abc, .glb, .gltf or .fbx; .pc2 and .mdd hold frames", path);
   }
-  if (status == SN_OK) sn_adjust_surface(&choice->adjust, out, surface);
+  if (out->vertex_count > 0) sn_adjust_mesh(&choice->adjust, out, surface);
   return status;
-}
-
-sn_status sn_mesh_read(sn_context *ctx, const char *path, const sn_choice *choice, sn_mesh *out) {
-  return sn_mesh_read_surface(ctx, path, choice, out, NULL);
 }
 
 sn_status sn_gltf_write(sn_context *ctx, const char *path, const sn_gltf_out *what) {

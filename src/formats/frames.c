@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Reads and writes frames: point caches, Alembic, folders and globs of meshes, animated glTF.
 #include "formats/common/adjust.h"
-#include "formats/caches/pointcache.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <glob.h>
 #include <limits.h>
@@ -20,29 +20,20 @@ static bool is_folder(const char *path) {
 }
 
 // Natural order: runs of digits compare as numbers, so that 2.obj comes before 10.obj.
-static int compare_natural(const char *a, const char *b) {
+static int compare_paths(const void *first, const void *second) {
+  const char *const *x = first, *const *y = second, *a = *x, *b = *y;
   while (*a && *b) {
-    bool digit_a = *a >= '0' && *a <= '9', digit_b = *b >= '0' && *b <= '9';
-    if (digit_a && digit_b) {
-      while (*a == '0') a++;
-      while (*b == '0') b++;
-      size_t run_a = strspn(a, "0123456789"), run_b = strspn(b, "0123456789");
-      if (run_a != run_b) return run_a < run_b ? -1 : 1;
-      int order = memcmp(a, b, run_a);
-      if (order != 0) return order;
-      a += run_a, b += run_b;
+    if (isdigit((unsigned char)*a) && isdigit((unsigned char)*b)) {
+      char *end_a, *end_b;
+      unsigned long long m = strtoull(a, &end_a, 10), n = strtoull(b, &end_b, 10);
+      if (m != n) return m < n ? -1 : 1;
+      a = end_a, b = end_b;
     } else {
       if (*a != *b) return (unsigned char)*a < (unsigned char)*b ? -1 : 1;
       a++, b++;
     }
   }
-  return *a ? 1 : *b ? -1 : 0;
-}
-
-static int compare_paths(const void *a, const void *b) {
-  const char *const *x = a, *const *y = b;
-  int order = compare_natural(*x, *y);
-  return order != 0 ? order : strcmp(*x, *y);
+  return *a ? 1 : *b ? -1 : strcmp(*x, *y);
 }
 
 // A glob pattern for `path` followed by `tail`, with the path's special characters quoted.
@@ -142,7 +133,7 @@ static sn_status read_meshes(sn_context *ctx, const char *path, sn_frames *out) 
   for (int f = 0; f < count; f++) {
     SN_FREED_BY(sn_mesh_free) sn_mesh mesh = {0};
     sn_mesh *own = f == 0 ? &first : &mesh;
-    SN_TRY(sn_mesh_read(ctx, paths[f], NULL, own));
+    SN_TRY(sn_mesh_read(ctx, paths[f], NULL, own, NULL));
     SN_TRY(f == 0 ? sn_frames_new(ctx, own->vertex_count, count, out)
                   : check_topology(ctx, paths[f], own, paths[0], &first));
     memcpy(sn_frame_mutable(out, f), own->positions, (size_t)own->vertex_count * sizeof *own->positions);
@@ -151,73 +142,18 @@ static sn_status read_meshes(sn_context *ctx, const char *path, sn_frames *out) 
 }
 
 static sn_status read_cache(sn_context *ctx, const char *path, sn_frames *out) {
-  sn_file file;
+  SN_FREED_BY(sn_file_close) sn_file file;
   SN_TRY(sn_file_map(ctx, path, &file));
-  return (sn_has_extension(path, ".pc2") ? sn_pc2_take : sn_mdd_take)(ctx, path, &file, out);
+  return sn_cache_parse(ctx, path, &file, out);
 }
 
-// The frames of a clip; without clips, frame k is morph target k at weight 1.
-static sn_status sample_document(sn_context *ctx, const sn_gltf *gltf, const sn_choice *choice, const char *clip_name,
-                                 int vertex_count, sn_frames *out) {
-  double fps = choice->fps > 0 ? choice->fps : SN_DEFAULT_FPS, start = choice->adjust.offset;
-  int clip = 0, count = sn_gltf_morph_count(gltf);
-  bool targets = !clip_name && sn_gltf_clip_count(gltf) == 0 && count > 0;
-  if (!targets) {
-    SN_TRY(sn_gltf_find_clip(ctx, gltf, clip_name, &clip));
-    sn_clip_info info = sn_gltf_clip(gltf, clip);
-    start += info.start;
-    count = sn_count_frames(ctx, info.name, info.end - start, fps, info.key_count);
-  }
-  SN_TRY(count > 0 ? sn_frames_new(ctx, vertex_count, count, out) : ctx->error.status);
-  for (int f = 0; f < count; f++)
-    SN_TRY(targets ? sn_gltf_morph_shape(ctx, gltf, f, sn_frame_mutable(out, f))
-                   : sn_gltf_deform(ctx, gltf, clip, start + f / fps, sn_frame_mutable(out, f)));
-  if (!targets) out->rate = fps;
-  return sn_frames_check(ctx, out);
-}
-
-static sn_status read_animated(sn_context *ctx, const char *path, const sn_choice *choice, const char *clip_name,
-                               sn_frames *out) {
-  SN_FREED_BY(sn_gltf_close) sn_gltf *gltf;
-  SN_FREED_BY(sn_mesh_free) sn_mesh mesh = {0};
-  SN_TRY(sn_gltf_read(ctx, path, &gltf));
-  sn_status status = sn_gltf_mesh(ctx, gltf, &mesh);
-  if (status == SN_OK) status = sample_document(ctx, gltf, choice, clip_name, mesh.vertex_count, out);
-  return sn_fail_name(ctx, status, path);
-}
-
-static sn_status read_alembic(sn_context *ctx, const char *path, const sn_choice *choice, sn_frames *out) {
-  SN_FREED_BY(sn_stream_close) sn_stream stream;
-  SN_TRY(sn_stream_open(ctx, path, choice, &stream));
-  SN_TRY(sn_frames_new(ctx, stream.vertex_count, stream.frame_count, out));
-  for (int f = 0; f < stream.frame_count; f++) {
-    SN_TRY(sn_stream_frame(ctx, &stream, f, sn_frame_mutable(out, f)));
-    sn_frames_used(out, out->vertex_count, 1);
-    if (out->file.map) sn_progress_reading(ctx, path, (double)f / stream.frame_count);
-  }
-  out->rate = stream.rate, out->finite = true;
-  return SN_OK;
-}
-
-static sn_status read_any(sn_context *ctx, const char *path, const sn_choice *choice, sn_arena *scratch,
-                          bool *has_times, sn_frames *out) {
-  const char *clip, *file = sn_clip_path(ctx, scratch, path, &clip);
-  if (!file) return ctx->error.status;
-  *has_times = true;
-  if (clip) return read_animated(ctx, file, choice, clip, out);
-  if (!is_folder(path) && sn_has_extension(path, ".abc")) return read_alembic(ctx, path, choice, out);
-  if (!sn_is_sequence(path) && sn_is_document(path)) return read_animated(ctx, path, choice, choice->clip, out);
-  *has_times = false;
-  if (!sn_is_sequence(path)) {
-    if (sn_has_extension(path, ".pc2") || sn_has_extension(path, ".mdd")) return read_cache(ctx, path, out);
-    if (!sn_has_extension(path, ".obj") && access(path, F_OK) == 0) {
-      return sn_fail(
-        ctx, SN_UNSUPPORTED,
-        "%s: frames come as .pc2, .mdd, .abc, a folder or glob of .obj, .glb, .gltf or .ply, or an animated .glb",
-        path);
-    }
-  }
-  return read_meshes(ctx, path, out);
+static sn_status read_any(sn_context *ctx, const char *path, sn_frames *out) {
+  bool file = !sn_is_sequence(path);
+  if (file && sn_is_point_cache(path)) return read_cache(ctx, path, out);
+  if (!file || sn_has_extension(path, ".obj") || access(path, F_OK) != 0) return read_meshes(ctx, path, out);
+  return sn_fail(
+    ctx, SN_UNSUPPORTED,
+    "%s: frames come as .pc2, .mdd, .abc, a folder or glob of .obj, .glb, .gltf or .ply, or an animated .glb", path);
 }
 
 // Applies the offset to a file without times: it must be a whole number of frames.
@@ -252,17 +188,11 @@ static sn_status move_frames(sn_context *ctx, const sn_adjust *adjust, sn_frames
   return sn_frames_check(ctx, frames); // scaling may overflow
 }
 
-sn_status sn_frames_read(sn_context *ctx, const char *path, const sn_choice *choice, sn_frames *out) {
-  static const sn_choice plain = {0};
-  if (!choice) choice = &plain;
+sn_status sn_frames_load(sn_context *ctx, const char *path, const sn_choice *choice, sn_frames *out) {
   *out = (sn_frames){0};
-  bool has_times = false, is_archive = !is_folder(path) && sn_has_extension(path, ".abc"); // whose stream is adjusted
-  SN_SCRATCH(scratch, ctx);
-  sn_status status = read_any(ctx, path, choice, &scratch, &has_times, out);
-  if (status == SN_OK && !has_times && choice->adjust.offset != 0) status = skip_frames(ctx, path, choice, out);
-  if (status == SN_OK && !is_archive && sn_adjust_moves(&choice->adjust)) {
-    status = move_frames(ctx, &choice->adjust, out);
-  }
+  sn_status status = read_any(ctx, path, out);
+  if (status == SN_OK && choice->adjust.offset != 0) status = skip_frames(ctx, path, choice, out);
+  if (status == SN_OK && sn_adjust_moves(&choice->adjust)) status = move_frames(ctx, &choice->adjust, out);
   if (status != SN_OK) sn_frames_free(out);
   return status;
 }
@@ -280,7 +210,7 @@ static sn_status write_obj(void *user, int f, const float (*positions)[3]) {
   char *path = SN_NEW(to->ctx, &scratch, char, size);
   if (!path) return to->ctx->error.status;
   snprintf(path, size, "%s/frame_%04d.obj", to->folder, f);
-  return sn_obj_write(to->ctx, path, to->mesh, positions);
+  return sn_obj_write(to->ctx, path, to->mesh, positions, NULL);
 }
 
 static sn_status write_objs(sn_context *ctx, const char *folder, sn_stream *frames, const sn_mesh *mesh) {
@@ -292,12 +222,13 @@ static sn_status write_objs(sn_context *ctx, const char *folder, sn_stream *fram
 }
 
 sn_status sn_stream_write(sn_context *ctx, const char *path, sn_stream *frames, const sn_mesh *mesh) {
-  if (sn_has_extension(path, ".pc2")) return sn_pc2_write_stream(ctx, path, frames);
-  if (sn_has_extension(path, ".mdd")) return sn_mdd_write_stream(ctx, path, frames);
+  if (sn_is_point_cache(path)) return sn_cache_write(ctx, path, frames);
   if (sn_has_extension(path, ".abc")) return sn_abc_write(ctx, path, frames, mesh);
   const char *slash = strrchr(path, '/'), *dot = strrchr(slash ? slash : path, '.');
   if (dot && slash != path + strlen(path) - 1 && !is_folder(path)) {
-    return sn_fail(ctx, SN_UNSUPPORTED, "%s: frames are written as .pc2, .mdd, .abc or a folder of .obj", path);
+    return sn_fail(
+      ctx, SN_UNSUPPORTED,
+      "%s: frames are written as .pc2, .mdd, .abc or a folder of .obj; `eval` writes .glb, .gltf and .fbx too", path);
   }
   return write_objs(ctx, path, frames, mesh);
 }

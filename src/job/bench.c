@@ -2,6 +2,7 @@
 // Times one evaluation against plain lbs and a copy of the same bytes, in the same run.
 #include <stdlib.h>
 
+#include "base/scope.h"
 #include "job/job.h"
 
 enum { rounds = 5 };
@@ -19,23 +20,21 @@ static sn_timing middle(sn_timing *rows) {
 sn_status sn_job_bench(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples, double seconds,
                        sn_bench_result *out) {
   sn_timing full[rounds], positions[rounds], plain[rounds], copy[rounds];
-  sn_model bytes = {0};
+  SN_FREED_BY(sn_model_free) sn_model bytes = {0};
   sn_rt_model lbs;
   size_t touched = (size_t)model->info.bytes_read + 24 * (size_t)model->info.vertex_count;
   double part = seconds / rounds;
-  sn_status status = sn_assess_plain_lbs(ctx, model, &bytes);
-  if (status == SN_OK) status = sn_model_open(ctx, "plain lbs", bytes.bytes, bytes.size, &lbs);
+  SN_TRY(sn_assess_plain_lbs(ctx, model, &bytes));
+  SN_TRY(sn_model_open(ctx, "plain lbs", bytes.bytes, bytes.size, &lbs));
   // Measurements are interleaved, so that a disturbance affects all of them; each reports its median round.
-  for (int r = 0; status == SN_OK && r < rounds; r++) {
-    status = sn_assess_time(ctx, model, examples, true, part, &full[r]);
-    if (status == SN_OK) status = sn_assess_time(ctx, &lbs, NULL, true, part, &plain[r]);
-    if (status == SN_OK) status = sn_assess_time(ctx, model, examples, false, part, &positions[r]);
-    if (status == SN_OK) status = sn_assess_copy_time(ctx, touched / 2, part, &copy[r]);
+  for (int r = 0; r < rounds; r++) {
+    SN_TRY(sn_assess_time(ctx, model, examples, true, part, &full[r]));
+    SN_TRY(sn_assess_time(ctx, &lbs, NULL, true, part, &plain[r]));
+    SN_TRY(sn_assess_time(ctx, model, examples, false, part, &positions[r]));
+    SN_TRY(sn_assess_copy_time(ctx, touched / 2, part, &copy[r]));
   }
-  if (status == SN_OK)
-    *out = (sn_bench_result){middle(full), middle(positions), middle(plain), middle(copy), touched};
-  sn_model_free(&bytes);
-  return status;
+  *out = (sn_bench_result){middle(full), middle(positions), middle(plain), middle(copy), touched};
+  return SN_OK;
 }
 
 static json_t *describe(const sn_timing *t) {

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/scope.h"
 #include "job/job.h"
 
 typedef struct comparison {
@@ -16,11 +17,9 @@ static bool is_lbs(const sn_compare_row *row) { return strcmp(row->spec.text, "l
 
 static sn_status time_row(comparison *c, const sn_rt_model *model, sn_compare_row *row) {
   sn_rt_model lbs;
-  sn_status status = SN_OK;
-  if (c->lbs.bytes) status = sn_model_open(c->ctx, "lbs", c->lbs.bytes, c->lbs.size, &lbs);
-  if (status != SN_OK) return status;
-  return sn_assess_time_beside(c->ctx, model, c->lbs.bytes ? &lbs : NULL, c->job->data.examples, &row->us,
-                               &row->ratio);
+  bool timed = c->lbs.bytes;
+  if (timed) SN_TRY(sn_model_open(c->ctx, "lbs", c->lbs.bytes, c->lbs.size, &lbs));
+  return sn_assess_time_beside(c->ctx, model, timed ? &lbs : NULL, c->job->data.examples, &row->us, &row->ratio);
 }
 
 // Writes the model to a file named after its spec.
@@ -30,63 +29,55 @@ static sn_status write_model(comparison *c, const sn_method_spec *spec, const sn
   sn_spec_name(spec->text, name, sizeof name);
   if (snprintf(path, sizeof path, "%s/%s.sinew", folder, name) >= (int)sizeof path)
     return sn_fail(c->ctx, SN_BAD_INPUT, "%s: the name is too long", folder);
-  sn_status status = sn_make_folder(c->ctx, folder);
-  return status == SN_OK ? sn_model_write(c->ctx, path, model) : status;
+  SN_TRY(sn_make_folder(c->ctx, folder));
+  return sn_model_write(c->ctx, path, model);
 }
 
 static sn_status compare_model(comparison *c, sn_compare_row *row) {
   const sn_compare_job *job = c->job;
   const sn_training *data = &job->data;
-  sn_model bytes = {0};
+  SN_FREED_BY(sn_model_free) sn_model bytes = {0};
   sn_rt_model model;
   sn_train_report report = {0};
-  sn_status status = sn_train(c->ctx, &row->spec, data->examples, &data->keys, &bytes, &report);
-  if (status == SN_OK) status = sn_model_open(c->ctx, row->spec.text, bytes.bytes, bytes.size, &model);
-  if (status == SN_OK)
-    status = sn_assess(c->ctx, &model, data->examples,
-                       &(sn_scored_frames){&data->keys, &data->others, row->frame_rms}, &row->scores);
-  bool keep = status == SN_OK && is_lbs(row) && !c->lbs.bytes;
-  if (keep) c->lbs = bytes;
-  if (status == SN_OK) status = time_row(c, &model, row);
-  row->bytes = (double)bytes.size, row->flops = status == SN_OK ? (double)model.info.flops : 0;
-  row->seconds = report.seconds;
-  if (status == SN_OK && job->with_model) status = job->with_model(data->user, row, &model);
-  if (status == SN_OK && data->inputs->models) status = write_model(c, &row->spec, &bytes);
-  if (!keep) sn_model_free(&bytes);
-  return status;
+  SN_TRY(sn_train(c->ctx, &row->spec, data->examples, &data->keys, &bytes, &report));
+  SN_TRY(sn_model_open(c->ctx, row->spec.text, bytes.bytes, bytes.size, &model));
+  const sn_scored_frames frames = {&data->keys, &data->others, row->frame_rms};
+  SN_TRY(sn_assess(c->ctx, &model, data->examples, &frames, &row->scores));
+  row->bytes = (double)bytes.size, row->flops = (double)model.info.flops, row->seconds = report.seconds;
+  if (data->inputs->models) SN_TRY(write_model(c, &row->spec, &bytes));
+  if (is_lbs(row) && !c->lbs.bytes) c->lbs = bytes, bytes = (sn_model){0};
+  SN_TRY(time_row(c, &model, row));
+  return job->with_model ? job->with_model(data->user, row, &model) : SN_OK;
 }
 
 // A variant that no model represents: errors only.
 static sn_status compare_prediction(comparison *c, sn_compare_row *row) {
   const sn_training *data = &c->job->data;
   sn_train_report report = {0};
-  sn_status status =
-    sn_assess_predict(c->ctx, &row->spec, data->examples,
-                      &(sn_scored_frames){&data->keys, &data->others, row->frame_rms}, &row->scores, &report);
+  const sn_scored_frames frames = {&data->keys, &data->others, row->frame_rms};
+  SN_TRY(sn_assess_predict(c->ctx, &row->spec, data->examples, &frames, &row->scores, &report));
   row->bytes = row->flops = row->us = row->ratio = NAN, row->seconds = report.seconds;
-  return status;
+  return SN_OK;
 }
 
 static sn_status compare_row(comparison *c, sn_compare_row *row) {
-  sn_status status = (sn_method_has_no_model(&row->spec) ? compare_prediction : compare_model)(c, row);
   const sn_training *data = &c->job->data;
-  if (status == SN_OK && c->job->loocv)
-    status = sn_assess_loocv(c->ctx, &row->spec, data->examples, &data->keys, &row->scores, &row->seconds);
-  return status;
+  SN_TRY((sn_method_has_no_model(&row->spec) ? compare_prediction : compare_model)(c, row));
+  if (!c->job->loocv) return SN_OK;
+  return sn_assess_loocv(c->ctx, &row->spec, data->examples, &data->keys, &row->scores, &row->seconds);
 }
 
 static sn_status prepare(sn_context *ctx, sn_compare_job *job, sn_compare_row *rows, int count) {
   sn_training *data = &job->data;
-  sn_status status = sn_inputs_sculpt(ctx, data->inputs, data->examples);
-  if (status == SN_OK)
-    status = sn_train_keys(ctx, data->examples, data->inputs->keys, data->inputs->seed, &data->keys, &data->others);
   job->memory = sn_arena_new(ctx);
-  for (int m = 0; status == SN_OK && m < count; m++) {
-    if (data->ready) status = data->ready(data->user, &rows[m].spec);
+  SN_TRY(sn_inputs_sculpt(ctx, data->inputs, data->examples));
+  SN_TRY(sn_train_keys(ctx, data->examples, data->inputs->keys, data->inputs->seed, &data->keys, &data->others));
+  for (int m = 0; m < count; m++) {
+    if (data->ready) SN_TRY(data->ready(data->user, &rows[m].spec));
     rows[m].frame_rms = SN_NEW(ctx, &job->memory, double, data->examples->frames.frame_count);
-    if (!rows[m].frame_rms) status = ctx->error.status;
+    if (!rows[m].frame_rms) return ctx->error.status;
   }
-  return status;
+  return SN_OK;
 }
 
 sn_status sn_job_compare(sn_context *ctx, sn_compare_job *job, sn_compare_row *rows, int count) {

@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/scope.h"
+#include "formats/common/adjust.h"
 #include "job/job.h"
 
 static bool is_gltf(const char *path) { return sn_has_extension(path, ".glb") || sn_has_extension(path, ".gltf"); }
@@ -22,108 +24,93 @@ typedef struct conversion {
 
 // Copies a whole glTF document: .glb to .gltf and back.
 static sn_status convert_document(conversion *c) {
-  sn_gltf *gltf;
-  sn_status status = sn_gltf_read(c->ctx, c->from, &gltf);
-  if (status != SN_OK) return status;
+  SN_FREED_BY(sn_gltf_close) sn_gltf *gltf;
+  SN_TRY(sn_gltf_read(c->ctx, c->from, &gltf));
   sn_mat3 linear = sn_adjust_linear(&c->choice.adjust);
   sn_gltf_out out = {.base = gltf, .turn = sn_adjust_moves(&c->choice.adjust) ? &linear : NULL};
-  status = sn_gltf_write(c->ctx, c->to, &out);
-  sn_gltf_free(gltf);
-  return status;
+  return sn_gltf_write(c->ctx, c->to, &out);
 }
 
-// Reads the poses of every clip.
-static sn_status read_clips(conversion *c, const sn_gltf *gltf, double fps, sn_poses *poses,
-                            sn_gltf_clip_out *clips) {
-  sn_status status = SN_OK;
-  sn_choice choice = {.fps = fps, .adjust = c->choice.adjust};
-  for (int k = 0; status == SN_OK && k < sn_gltf_clip_count(gltf); k++) {
-    status = sn_gltf_poses_adjusted(c->ctx, gltf, k, &choice, -1, &poses[k]);
+// Reads the poses of every clip into `memory`.
+static sn_status read_clips(conversion *c, const sn_gltf *gltf, sn_arena *memory, sn_gltf_out *out) {
+  sn_choice choice = {.fps = out->fps, .adjust = c->choice.adjust};
+  int count = sn_gltf_clip_count(gltf);
+  sn_poses *poses = SN_NEW(c->ctx, memory, sn_poses, count);
+  sn_gltf_clip_out *clips = SN_NEW(c->ctx, memory, sn_gltf_clip_out, count);
+  if (!poses || !clips) return c->ctx->error.status;
+  for (int k = 0; k < count; k++) {
+    SN_TRY(sn_gltf_poses(c->ctx, gltf, k, &choice, -1, &poses[k]));
+    sn_arena_join(memory, &poses[k].memory);
     clips[k] =
       (sn_gltf_clip_out){.name = sn_gltf_clip(gltf, k).name, .poses = &poses[k], .frame_count = poses[k].frame_count};
   }
-  return status;
+  out->clips = clips, out->clip_count = count;
+  return SN_OK;
 }
 
 // Converts a document: mesh, skin and every clip. Morph targets are dropped, with a note.
 static sn_status convert_scene(conversion *c) {
-  sn_gltf *gltf;
-  sn_examples scene = {0}; // mesh, skeleton and skin
-  sn_status status = sn_gltf_read(c->ctx, c->from, &gltf);
-  if (status != SN_OK) return status;
-  sn_arena scratch = sn_arena_new(c->ctx);
-  int count = sn_gltf_clip_count(gltf), morphs = sn_gltf_morph_count(gltf);
-  sn_poses *poses = SN_NEW(c->ctx, &scratch, sn_poses, count);
-  sn_gltf_clip_out *clips = SN_NEW(c->ctx, &scratch, sn_gltf_clip_out, count);
-  sn_gltf_out out = {.mesh = &scene.rest, .clips = clips, .fps = sn_inputs_rate(c->inputs, &(sn_frames){0})};
-  status = poses && clips ? sn_gltf_mesh(c->ctx, gltf, &scene.rest) : c->ctx->error.status;
-  if (status == SN_OK && sn_gltf_count(gltf).joints > 0) {
-    status = sn_gltf_skeleton(c->ctx, gltf, &scene.skeleton, &scene.skin);
-    out.skeleton = &scene.skeleton, out.skin = &scene.skin, out.clip_count = count;
+  SN_FREED_BY(sn_gltf_close) sn_gltf *gltf;
+  SN_FREED_BY(sn_examples_free) sn_examples scene = {0}; // mesh, skeleton and skin
+  SN_SCRATCH(scratch, c->ctx);
+  sn_gltf_out out = {.mesh = &scene.rest, .fps = sn_inputs_rate(c->inputs, &(sn_frames){0})};
+  SN_TRY(sn_gltf_read(c->ctx, c->from, &gltf));
+  SN_TRY(sn_gltf_mesh(c->ctx, gltf, &scene.rest));
+  if (sn_gltf_count(gltf).joints > 0) {
+    SN_TRY(sn_gltf_skeleton(c->ctx, gltf, &scene.skeleton, &scene.skin));
+    SN_TRY(read_clips(c, gltf, &scratch, &out));
+    out.skeleton = &scene.skeleton, out.skin = &scene.skin;
     if (is_gltf(c->to) && !sn_adjust_moves(&c->choice.adjust)) out.base = gltf; // keeps materials
-    if (status == SN_OK) status = read_clips(c, gltf, out.fps, poses, clips);
   }
   sn_adjust_rig(&c->choice.adjust, &scene.rest, &scene.skeleton);
-  if (status == SN_OK) status = sn_gltf_write(c->ctx, c->to, &out);
-  if (status == SN_OK) {
-    int used = snprintf(c->what, SN_WHAT_SIZE, "%d vertices, %d joints, %d clips", scene.rest.vertex_count,
-                        scene.skeleton.joint_count, out.clip_count);
-    if (morphs > 0 && !out.base)
-      snprintf(c->what + used, SN_WHAT_SIZE - (size_t)used,
-               "; morph targets (%d) are left out: .pc2 keeps their motion", morphs);
-  }
-  for (int k = 0; poses && k < count; k++) sn_poses_free(&poses[k]);
-  sn_arena_free(&scratch);
-  sn_examples_free(&scene);
-  sn_gltf_free(gltf);
-  return status;
+  SN_TRY(sn_gltf_write(c->ctx, c->to, &out));
+  int morphs = out.base ? 0 : sn_gltf_morph_count(gltf);
+  int used = snprintf(c->what, SN_WHAT_SIZE, "%d vertices, %d joints, %d clips", scene.rest.vertex_count,
+                      scene.skeleton.joint_count, out.clip_count);
+  if (morphs > 0)
+    snprintf(c->what + used, SN_WHAT_SIZE - (size_t)used,
+             "; morph targets (%d) are left out: .pc2 keeps their motion", morphs);
+  return SN_OK;
 }
 
 // Converts a mesh, or the first frame of an archive with its texture coordinates and face sets.
 static sn_status convert_mesh(conversion *c) {
   bool lies = is_alembic(c->from) && !sn_is_scene(c->to);
-  sn_mesh mesh;
-  sn_surface surface = {0};
-  sn_status status = sn_mesh_read_surface(c->ctx, c->from, &c->choice, &mesh, lies ? &surface : NULL);
-  if (status == SN_OK && sn_is_scene(c->to))
-    status = sn_gltf_write(c->ctx, c->to, &(sn_gltf_out){.mesh = &mesh});
-  else if (status == SN_OK)
-    status = sn_obj_write_surface(c->ctx, c->to, &mesh, (const float(*)[3])mesh.positions, lies ? &surface : NULL);
-  if (status == SN_OK) {
-    int used = snprintf(c->what, SN_WHAT_SIZE, "%d vertices, %d triangles", mesh.vertex_count, mesh.triangle_count);
-    if (lies)
-      used += snprintf(c->what + used, SN_WHAT_SIZE - (size_t)used, ", %d materials%s%s", surface.material_count,
-                       surface.has_uvs ? ", texture coordinates" : "", surface.has_normals ? ", normals" : "");
-    if (is_alembic(c->from))
-      snprintf(c->what + used, SN_WHAT_SIZE - (size_t)used,
-               "; first frame only: .pc2, .mdd, a folder of .obj and `sinew rig` take all of them");
-  }
-  sn_surface_free(&surface);
-  sn_mesh_free(&mesh);
-  return status;
+  SN_FREED_BY(sn_mesh_free) sn_mesh mesh;
+  SN_FREED_BY(sn_surface_free) sn_surface surface = {0};
+  SN_TRY(sn_mesh_read(c->ctx, c->from, &c->choice, &mesh, lies ? &surface : NULL));
+  if (sn_is_scene(c->to))
+    SN_TRY(sn_gltf_write(c->ctx, c->to, &(sn_gltf_out){.mesh = &mesh}));
+  else
+    SN_TRY(sn_obj_write(c->ctx, c->to, &mesh, (const float(*)[3])mesh.positions, lies ? &surface : NULL));
+  int used = snprintf(c->what, SN_WHAT_SIZE, "%d vertices, %d triangles", mesh.vertex_count, mesh.triangle_count);
+  if (lies)
+    used += snprintf(c->what + used, SN_WHAT_SIZE - (size_t)used, ", %d materials%s%s", surface.material_count,
+                     surface.has_uvs ? ", texture coordinates" : "", surface.has_normals ? ", normals" : "");
+  if (is_alembic(c->from))
+    snprintf(c->what + used, SN_WHAT_SIZE - (size_t)used,
+             "; first frame only: .pc2, .mdd, a folder of .obj and `sinew rig` take all of them");
+  return SN_OK;
 }
 
 static sn_status convert_frames(conversion *c) {
   const char *rest = c->inputs->load.rest;
-  sn_mesh mesh = {0};
-  sn_stream frames = {0};
+  SN_FREED_BY(sn_mesh_free) sn_mesh mesh = {0};
+  SN_FREED_BY(sn_stream_close) sn_stream frames = {0};
   bool needs_faces = !sn_is_point_cache(c->to);
   if (needs_faces && !rest && has_faces(c->from)) rest = c->from;
   if (needs_faces && !rest)
     return sn_fail(c->ctx, SN_BAD_INPUT, "%s: %s frames need triangles; give `rest` FILE", c->to,
                    is_alembic(c->to) ? "Alembic" : "OBJ");
-  sn_status status = sn_stream_open(c->ctx, c->from, &c->choice, &frames);
-  if (status == SN_OK && rest) status = sn_mesh_read(c->ctx, rest, &c->choice, &mesh);
-  if (status == SN_OK && rest && mesh.vertex_count != frames.vertex_count)
-    status = sn_fail(c->ctx, SN_BAD_INPUT, "%s has %d vertices, but %s has %d", c->from, frames.vertex_count, rest,
-                     mesh.vertex_count);
+  SN_TRY(sn_stream_open(c->ctx, c->from, &c->choice, &frames));
+  if (rest) SN_TRY(sn_mesh_read(c->ctx, rest, &c->choice, &mesh, NULL));
+  if (rest && mesh.vertex_count != frames.vertex_count)
+    return sn_fail(c->ctx, SN_BAD_INPUT, "%s has %d vertices, but %s has %d", c->from, frames.vertex_count, rest,
+                   mesh.vertex_count);
   if (frames.rate == 0) frames.rate = sn_inputs_rate(c->inputs, &(sn_frames){0});
-  if (status == SN_OK) status = sn_stream_write(c->ctx, c->to, &frames, &mesh);
-  if (status == SN_OK)
-    snprintf(c->what, SN_WHAT_SIZE, "%d frames of %d vertices", frames.frame_count, frames.vertex_count);
-  sn_mesh_free(&mesh);
-  sn_stream_close(&frames);
-  return status;
+  SN_TRY(sn_stream_write(c->ctx, c->to, &frames, &mesh));
+  snprintf(c->what, SN_WHAT_SIZE, "%d frames of %d vertices", frames.frame_count, frames.vertex_count);
+  return SN_OK;
 }
 
 sn_status sn_job_convert(sn_context *ctx, const char *from, const char *to, const sn_inputs *inputs, char *what) {
@@ -145,8 +132,6 @@ sn_status sn_job_convert(sn_context *ctx, const char *from, const char *to, cons
     ctx, SN_UNSUPPORTED,
     "%s: a sequence is written as .pc2, .mdd, .abc or a folder of .obj; `sinew rig` makes a moving .glb of it", to);
 }
-
-// ---- models -----------------------------------------------------------------------------------------------------------
 
 // Packs the model unless it is packed and only its order changes; then renumbers its vertices.
 sn_status sn_job_pack(sn_context *ctx, const sn_rt_model *model, const char *order, sn_model *out) {

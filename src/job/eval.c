@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/scope.h"
+#include "formats/common/adjust.h"
 #include "job/job.h"
 #include "sinew/model.h"
 
@@ -20,9 +22,9 @@ typedef struct evaluation {
 static sn_status make_skeleton(evaluation *e, sn_skeleton *skeleton, sn_poses *poses) {
   const sn_rt_model *model = e->model;
   int count = (int)model->info.palette_count;
-  sn_status status = count == (int)model->info.joint_count ? sn_model_skeleton(e->ctx, model, skeleton)
-                                                           : sn_skeleton_new(e->ctx, count, skeleton);
-  return status == SN_OK ? sn_model_palettes(e->ctx, model, &e->input, poses, NULL, NULL) : status;
+  bool same = count == (int)model->info.joint_count;
+  SN_TRY(same ? sn_model_skeleton(e->ctx, model, skeleton) : sn_skeleton_new(e->ctx, count, skeleton));
+  return sn_model_palettes(e->ctx, model, &e->input, poses, NULL, NULL);
 }
 
 // With more fields than frames, writes one morph target per frame instead: the sum of the fields there, at weight 1.
@@ -53,13 +55,12 @@ static sn_status morph_targets(evaluation *e, sn_displacements *fields, float **
     snprintf(e->ctx->error.message + used, sizeof e->ctx->error.message - used,
              "; write the deformed vertices instead: -o out.pc2");
   }
-  if (status == SN_OK && fields->count > 0)
-    status = sn_model_palettes(e->ctx, e->model, &e->input, NULL, &fields->memory, weights);
-  if (status == SN_OK) status = sn_model_shape_names(e->ctx, &e->memory, e->model, names);
+  SN_TRY(status);
+  if (fields->count > 0) SN_TRY(sn_model_palettes(e->ctx, e->model, &e->input, NULL, &fields->memory, weights));
+  SN_TRY(sn_model_shape_names(e->ctx, &e->memory, e->model, names));
   int frames = e->input.poses.frame_count;
-  if (status == SN_OK && frames > 0 && fields->count > frames && !*names)
-    status = targets_of_frames(e, (size_t)frames, fields, weights);
-  return status;
+  bool many = frames > 0 && fields->count > frames && !*names;
+  return many ? targets_of_frames(e, (size_t)frames, fields, weights) : SN_OK;
 }
 
 // One glTF clip per clip of the input, with its name; a single clip if control points drive the model.
@@ -95,9 +96,8 @@ static sn_status read_base(evaluation *e, sn_gltf **base, float (**normals)[3]) 
   const char *rest = e->job->inputs->load.rest;
   const sn_adjust *adjust = &e->job->inputs->load.adjust[SN_FILE_REST];
   bool mirrored = sn_mat3_determinant(sn_adjust_linear(adjust)) < 0;
-  sn_status status = SN_OK;
-  if (rest && sn_is_document(rest) && !mirrored) status = sn_gltf_read(e->ctx, rest, base);
-  if (status != SN_OK || !*base || !sn_adjust_moves(adjust)) return status;
+  if (rest && sn_is_document(rest) && !mirrored) SN_TRY(sn_gltf_read(e->ctx, rest, base));
+  if (!*base || !sn_adjust_moves(adjust)) return SN_OK;
   *normals = sn_arena_alloc(e->ctx, &e->memory, model->info.vertex_count, sizeof **normals);
   if (!*normals) return e->ctx->error.status;
   sn_rt_get_rest(model, &(sn_rt_rest){.normals = *normals}, NULL);
@@ -112,62 +112,50 @@ static sn_status write_scene(evaluation *e) {
   if (model->info.blend != SN_RT_BLEND_LINEAR)
     return sn_fail(e->ctx, SN_UNSUPPORTED,
                    "%s: glTF has linear skins only; write the deformed vertices instead: -o out.pc2", path);
-  sn_examples scene = {0}; // mesh, skin, skeleton and poses
-  sn_displacements fields = {0};
+  SN_FREED_BY(sn_examples_free) sn_examples scene = {0}; // mesh, skin, skeleton and poses
+  SN_FREED_BY(sn_displacements_free) sn_displacements fields = {0};
+  SN_FREED_BY(sn_gltf_close) sn_gltf *base = NULL;
   float *weights = NULL, (*tangents)[4] = NULL, (*normals)[3] = NULL;
-  sn_gltf *base = NULL;
   const char *const *names = NULL;
-  sn_status status = morph_targets(e, &fields, &weights, &names);
-  if (status == SN_OK) status = sn_model_mesh(e->ctx, model, &scene.rest);
-  if (status == SN_OK) status = sn_model_skin(e->ctx, model, &scene.skin);
-  if (status == SN_OK) status = make_skeleton(e, &scene.skeleton, &scene.poses);
-  if (status == SN_OK) status = read_base(e, &base, &normals);
-  if (status == SN_OK) status = rest_tangents(e, &tangents);
   int clip_count = examples->clip_count > 0 ? examples->clip_count : 1;
   sn_gltf_clip_out *clips = SN_NEW(e->ctx, &e->memory, sn_gltf_clip_out, clip_count);
-  if (status == SN_OK && !clips) status = e->ctx->error.status;
-  if (status == SN_OK) {
-    describe_clips(examples, &scene.poses, weights, fields.count, clips);
-    sn_gltf_out out = {.base = base,
-                       .mesh = &scene.rest,
-                       .normals = (const float(*)[3])normals,
-                       .posed = normals,
-                       .tangents = (const float(*)[4])tangents,
-                       .skeleton = &scene.skeleton,
-                       .skin = &scene.skin,
-                       .clip_count = clip_count,
-                       .clips = clips,
-                       .fps = sn_inputs_rate(e->job->inputs, &examples->frames),
-                       .morph_count = fields.count,
-                       .morph_deltas = (const float(*)[3])fields.deltas,
-                       .morph_names = names,
-                       .affine = model->info.palette_count != model->info.joint_count};
-    status = sn_gltf_write(e->ctx, path, &out);
-  }
-  sn_gltf_free(base);
-  sn_displacements_free(&fields);
-  sn_examples_free(&scene);
-  return status;
+  if (!clips) return e->ctx->error.status;
+  SN_TRY(morph_targets(e, &fields, &weights, &names));
+  SN_TRY(sn_model_mesh(e->ctx, model, &scene.rest));
+  SN_TRY(sn_model_skin(e->ctx, model, &scene.skin));
+  SN_TRY(make_skeleton(e, &scene.skeleton, &scene.poses));
+  SN_TRY(read_base(e, &base, &normals));
+  SN_TRY(rest_tangents(e, &tangents));
+  describe_clips(examples, &scene.poses, weights, fields.count, clips);
+  sn_gltf_out out = {.base = base,
+                     .mesh = &scene.rest,
+                     .normals = (const float(*)[3])normals,
+                     .posed = normals,
+                     .tangents = (const float(*)[4])tangents,
+                     .skeleton = &scene.skeleton,
+                     .skin = &scene.skin,
+                     .clip_count = clip_count,
+                     .clips = clips,
+                     .fps = sn_inputs_rate(e->job->inputs, &examples->frames),
+                     .morph_count = fields.count,
+                     .morph_deltas = (const float(*)[3])fields.deltas,
+                     .morph_names = names,
+                     .affine = model->info.palette_count != model->info.joint_count};
+  return sn_gltf_write(e->ctx, path, &out);
 }
 
 static sn_status write_frames(evaluation *e) {
   const sn_rt_model *model = e->model;
   const sn_examples *examples = &e->input;
-  sn_keys keys = {0};
-  sn_frames frames = {0};
-  sn_mesh mesh = {0};
-  sn_status status = sn_keys_parse(e->ctx, "all", sn_model_frame_count(model, examples), 0, &keys, NULL);
-  if (status == SN_OK) status = sn_assess_evaluate(e->ctx, model, examples, &keys, &frames, NULL);
-  if (status == SN_OK) status = sn_frames_check(e->ctx, &frames);
-  if (status == SN_OK) status = sn_model_mesh(e->ctx, model, &mesh);
-  if (status == SN_OK) {
-    frames.rate = sn_inputs_rate(e->job->inputs, &examples->frames);
-    status = sn_frames_write(e->ctx, e->job->path, &frames, &mesh);
-  }
-  sn_keys_free(&keys);
-  sn_frames_free(&frames);
-  sn_mesh_free(&mesh);
-  return status;
+  SN_FREED_BY(sn_keys_free) sn_keys keys = {0};
+  SN_FREED_BY(sn_frames_free) sn_frames frames = {0};
+  SN_FREED_BY(sn_mesh_free) sn_mesh mesh = {0};
+  SN_TRY(sn_keys_parse(e->ctx, "all", sn_model_frame_count(model, examples), 0, &keys, NULL));
+  SN_TRY(sn_assess_evaluate(e->ctx, model, examples, &keys, &frames, NULL));
+  SN_TRY(sn_frames_check(e->ctx, &frames));
+  SN_TRY(sn_model_mesh(e->ctx, model, &mesh));
+  frames.rate = sn_inputs_rate(e->job->inputs, &examples->frames);
+  return sn_frames_write(e->ctx, e->job->path, &frames, &mesh);
 }
 
 // Error of the model against the ground truth.
@@ -175,9 +163,9 @@ static sn_status score(evaluation *e, const sn_examples *truth, sn_metrics *out)
   int frames = sn_model_frame_count(e->model, &e->input), count = truth->frames.frame_count;
   sn_figures figures;
   if (frames != count) return sn_fail(e->ctx, SN_BAD_INPUT, "%d frames of input, but %d true ones", frames, count);
-  sn_status status = sn_assess_all(e->ctx, e->model, &e->input, truth, &e->memory, &figures);
+  SN_TRY(sn_assess_figures(e->ctx, e->model, &(sn_measured){&e->input, truth, NULL}, &e->memory, &figures));
   *out = figures.error;
-  return status;
+  return SN_OK;
 }
 
 // Reads positions of the control points, or of the whole mesh, which includes them.
@@ -191,32 +179,27 @@ static sn_status load_controls(evaluation *e) {
                    "or with the whole mesh, which has them",
                    e->job->name, points);
   sn_choice choice = {.adjust = e->job->inputs->load.adjust[SN_FILE_FRAMES]};
-  sn_status status = sn_frames_read(e->ctx, path, &choice, frames);
-  if (status != SN_OK) return status;
+  SN_TRY(sn_frames_read(e->ctx, path, &choice, frames));
   if (frames->vertex_count == (int)e->model->info.vertex_count)
-    status = sn_model_mesh(e->ctx, e->model, &e->input.rest);
+    SN_TRY(sn_model_mesh(e->ctx, e->model, &e->input.rest));
   else if (frames->vertex_count != points)
-    status = sn_fail(e->ctx, SN_BAD_INPUT, "%s has %d points, the model's control points are %d", path,
-                     frames->vertex_count, points);
-  return status == SN_OK ? sn_frames_check(e->ctx, frames) : status;
+    return sn_fail(e->ctx, SN_BAD_INPUT, "%s has %d points, the model's control points are %d", path,
+                   frames->vertex_count, points);
+  return sn_frames_check(e->ctx, frames);
 }
 
 // One pose per value, as a clip of its name: that value at its training maximum, the others at 0.
 static sn_status pose_values(evaluation *e) {
-  const sn_rt_model *model = e->model;
   sn_examples *out = &e->input;
-  int count = (int)model->info.value_count;
-  sn_status status = sn_values_new(e->ctx, count, count, &out->values);
+  int count = (int)e->model->info.value_count;
+  SN_TRY(sn_model_values(e->ctx, e->model, count, &out->values));
   out->clip_start = SN_NEW(e->ctx, &e->memory, int, count + 1);
-  if (status != SN_OK || !out->clip_start) return e->ctx->error.status;
+  if (!out->clip_start) return e->ctx->error.status;
   out->clip_count = out->clip_start[count] = count, out->clip_names = (const char **)out->values.names;
   for (int v = 0; v < count; v++) {
     float range[2] = {0};
-    sn_rt_value_range(model, (uint32_t)v, range), out->clip_start[v] = v;
-    out->values.names[v] = sn_arena_text(e->ctx, &out->values.memory, sn_rt_value_name(model, (uint32_t)v));
-    if (!out->values.names[v]) return e->ctx->error.status;
-    for (int f = 0; f < count; f++)
-      out->values.values[f * count + v] = fmin(fmax(f == v ? HUGE_VAL : 0, (double)range[0]), (double)range[1]);
+    sn_rt_value_range(e->model, (uint32_t)v, range), out->clip_start[v] = v;
+    out->values.values[v * count + v] = (double)range[1];
   }
   return SN_OK;
 }
@@ -226,29 +209,26 @@ static sn_status load_values(evaluation *e) {
   sn_inputs *in = e->job->inputs;
   bool given = in->load.values || in->frames.count > 0;
   if (!given && sn_is_scene(e->job->path)) return pose_values(e);
-  sn_status status = given ? sn_inputs_load(e->ctx, in, &e->input) : SN_OK;
-  if (status == SN_OK && e->input.values.count == 0)
-    status = sn_fail(e->ctx, SN_BAD_INPUT, "%s is driven by named values: give `values` FILE.csv", e->job->name);
-  return status;
+  if (given) SN_TRY(sn_inputs_load(e->ctx, in, &e->input));
+  if (e->input.values.count > 0) return SN_OK;
+  return sn_fail(e->ctx, SN_BAD_INPUT, "%s is driven by named values: give `values` FILE.csv", e->job->name);
 }
 
 static sn_status load_input(evaluation *e) {
   const sn_rt_info *info = &e->model->info;
   sn_inputs *in = e->job->inputs;
   if (info->control_count > 0) {
-    sn_status status = load_controls(e);
-    return status == SN_OK && in->frames.count > 0 ? sn_inputs_load(e->ctx, in, &e->truth) : status;
+    SN_TRY(load_controls(e));
+    return in->frames.count > 0 ? sn_inputs_load(e->ctx, in, &e->truth) : SN_OK;
   }
   if (info->joint_count == 0 && info->value_count > 0) return load_values(e);
   if (in->load.controls || (in->load.values && info->value_count == 0))
     return sn_fail(e->ctx, SN_BAD_INPUT, "%s has no %s: leave out `%s`", e->job->name,
                    in->load.controls ? "control points" : "named values", in->load.controls ? "controls" : "values");
-  if (in->skeletons.count > 0) {
-    sn_status status = sn_inputs_load(e->ctx, in, &e->input);
-    return status == SN_OK ? sn_inputs_retarget(e->ctx, in, e->model, &e->input) : status;
-  }
-  return sn_fail(e->ctx, SN_BAD_INPUT, "%s is driven by %s: give `skeleton` FILE with the poses", e->job->name,
-                 sn_rt_drive_name(info->drive));
+  if (in->skeletons.count == 0)
+    return sn_fail(e->ctx, SN_BAD_INPUT, "%s follows a skeleton: give `skeleton` FILE with the poses", e->job->name);
+  SN_TRY(sn_inputs_load(e->ctx, in, &e->input));
+  return sn_inputs_retarget(e->ctx, in, e->model, &e->input);
 }
 
 json_t *sn_report_clamped(const sn_inputs *in, const char *name, const sn_rt_model *model,
@@ -286,17 +266,17 @@ static void note_outside(const sn_inputs *in, json_t *joints, double farthest, i
   }
 }
 
-// Joints outside the training range: in which frames, and by how far. NULL after a failure.
-static json_t *report_outside(evaluation *e) {
+// Joints outside the training range: in which frames, and by how far.
+static sn_status report_outside(evaluation *e, json_t **out) {
   static const double least = 1; // degrees; smaller angles are not noted
   const sn_rt_model *model = e->model;
   const sn_examples *examples = &e->input;
-  sn_arena scratch = sn_arena_new(e->ctx);
+  SN_SCRATCH(scratch, e->ctx);
   double *degrees, farthest = 0;
-  sn_status status = sn_assess_outside(e->ctx, model, examples, &scratch, &degrees);
+  SN_TRY(sn_assess_outside(e->ctx, model, examples, &scratch, &degrees));
   int frames = examples->poses.frame_count, joint_count = (int)model->info.joint_count;
-  json_t *out = status == SN_OK ? json_object() : NULL;
-  for (int j = 0; out && degrees && j < joint_count; j++) {
+  *out = json_object();
+  for (int j = 0; degrees && j < joint_count; j++) {
     json_t *list = json_array();
     int worst = j;
     for (int f = 0, at = j; f < frames; f++, at += joint_count) {
@@ -306,30 +286,31 @@ static json_t *report_outside(evaluation *e) {
     farthest = fmax(farthest, degrees[worst]);
     if (json_array_size(list) > 0)
       sn_report_put(
-        out, sn_rt_joint_name(model, (uint32_t)j),
+        *out, sn_rt_joint_name(model, (uint32_t)j),
         json_pack("{sO, sf, si}", "frames", list, "degrees", degrees[worst], "worst", worst / joint_count));
     json_decref(list);
   }
-  if (out) note_outside(e->job->inputs, out, farthest, frames);
-  sn_arena_free(&scratch);
-  return out;
+  note_outside(e->job->inputs, *out, farthest, frames);
+  return SN_OK;
+}
+
+static sn_status evaluate(evaluation *e, sn_eval_result *out) {
+  const sn_eval_job *job = e->job;
+  SN_TRY(load_input(e));
+  e->input.motion = !job->inputs->unordered;
+  SN_TRY((sn_is_scene(job->path) ? write_scene : write_frames)(e));
+  out->frames = sn_model_frame_count(e->model, &e->input);
+  sn_inputs_note(job->inputs, "%s: %d frames of %u vertices", job->path, out->frames, e->model->info.vertex_count);
+  out->clamped = sn_report_clamped(job->inputs, job->path, e->model, &e->input);
+  SN_TRY(report_outside(e, &out->outside));
+  const sn_examples *truth = e->model->info.control_count > 0 ? &e->truth : &e->input;
+  return truth->frames.frame_count > 0 ? score(e, truth, &out->error) : SN_OK;
 }
 
 sn_status sn_job_eval(sn_context *ctx, const sn_eval_job *job, sn_eval_result *out) {
   evaluation e = {.ctx = ctx, .job = job, .model = job->model, .memory = sn_arena_new(ctx)};
   *out = (sn_eval_result){0};
-  sn_status status = load_input(&e);
-  e.input.motion = !job->inputs->unordered;
-  if (status == SN_OK) status = (sn_is_scene(job->path) ? write_scene : write_frames)(&e);
-  if (status == SN_OK) {
-    out->frames = sn_model_frame_count(e.model, &e.input);
-    sn_inputs_note(job->inputs, "%s: %d frames of %u vertices", job->path, out->frames, e.model->info.vertex_count);
-    out->clamped = sn_report_clamped(job->inputs, job->path, e.model, &e.input);
-    out->outside = report_outside(&e);
-    if (!out->outside) status = ctx->error.status;
-  }
-  const sn_examples *truth = e.model->info.control_count > 0 ? &e.truth : &e.input;
-  if (status == SN_OK && truth->frames.frame_count > 0) status = score(&e, truth, &out->error);
+  sn_status status = evaluate(&e, out);
   sn_examples_free(&e.input);
   sn_examples_free(&e.truth);
   sn_arena_free(&e.memory);

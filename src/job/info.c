@@ -6,6 +6,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/scope.h"
+#include "formats/common/adjust.h"
 #include "job/job.h"
 #include "sinew/model.h"
 
@@ -27,9 +29,8 @@ static double put_box(json_t *out, const float (*positions)[3], int count, sn_ve
 }
 
 static sn_status describe_mesh(description *o, const sn_mesh *mesh) {
-  sn_topology topology;
-  sn_status status = sn_topology_build(o->ctx, mesh, &topology);
-  if (status != SN_OK) return status;
+  SN_FREED_BY(sn_topology_free) sn_topology topology;
+  SN_TRY(sn_topology_build(o->ctx, mesh, &topology));
   sn_vec3 low, high;
   sn_report_add(o->report, "vertices:i triangles:i edges:i components:i boundary_edges:i nonmanifold_edges:i",
                 mesh->vertex_count, mesh->triangle_count, topology.edge_count, topology.component_count,
@@ -40,89 +41,71 @@ static sn_status describe_mesh(description *o, const sn_mesh *mesh) {
           topology.nonmanifold_edges, topology.component_count, plural(topology.component_count));
   fprintf(o->text, "  bounding-box diagonal %.6g: x %.4g to %.4g, y %.4g to %.4g, z %.4g to %.4g\n", diagonal, low.x,
           high.x, low.y, high.y, low.z, high.z);
-  sn_topology_free(&topology);
   return SN_OK;
 }
 
 static sn_status info_obj(description *o, const char *path) {
-  sn_mesh mesh;
-  sn_status status = sn_obj_read(o->ctx, path, &mesh);
-  if (status != SN_OK) return status;
+  SN_FREED_BY(sn_mesh_free) sn_mesh mesh;
+  SN_TRY(sn_obj_read(o->ctx, path, &mesh, NULL));
   fprintf(o->text, "%s: Wavefront OBJ\n", path);
   json_object_set_new(o->report, "kind", json_string("obj"));
-  status = describe_mesh(o, &mesh);
-  sn_mesh_free(&mesh);
-  return status;
+  return describe_mesh(o, &mesh);
 }
 
 static sn_status info_frames(description *o, const char *path) {
   bool cache = sn_is_point_cache(path);
-  sn_frames frames;
-  sn_status status = sn_frames_read(o->ctx, path, NULL, &frames);
-  if (status != SN_OK) return status;
+  SN_FREED_BY(sn_frames_free) sn_frames frames;
+  SN_TRY(sn_frames_read(o->ctx, path, NULL, &frames));
   sn_report_add(o->report, "kind:s vertices:i frames:i", cache ? sn_format_of(path)->extension + 1 : "obj sequence",
                 frames.vertex_count, frames.frame_count);
   sn_vec3 low, high;
   double diagonal = put_box(o->report, sn_frame(&frames, 0), frames.vertex_count, &low, &high);
   fprintf(o->text, "%s: %s\n  %d frames of %d vertices\n  bounding-box diagonal of the first frame %.6g\n", path,
           cache ? sn_format_of(path)->name : "mesh sequence", frames.frame_count, frames.vertex_count, diagonal);
-  sn_frames_free(&frames);
   return SN_OK;
 }
 
-// Describes an object after its path and kind.
-static void describe_object(const sn_abc_object *o, char *out, size_t size) {
-  int used = 0;
-  out[0] = '\0';
-#define SAY(...) used += snprintf(out + used, used < (int)size ? size - (size_t)used : 0, __VA_ARGS__)
-  if (o->mesh) SAY(", %d points, %d faces", o->points, o->faces);
-  if (!o->mesh && o->faces > 0) SAY(", %d faces", o->faces);
-  if (o->uvs) SAY(", uv");
-  if (o->normals) SAY(", normals");
+// An object of an archive, as a line of text and as a report.
+static json_t *describe_object(FILE *out, const sn_abc_object *o) {
+  fprintf(out, "  %s: %s", o->path, o->kind);
+  if (o->mesh) fprintf(out, ", %d points", o->points);
+  if (o->mesh || o->faces > 0) fprintf(out, ", %d faces", o->faces);
+  if (o->uvs) fprintf(out, ", uv");
+  if (o->normals) fprintf(out, ", normals");
   if (o->samples > 1)
-    SAY(", %d samples, %g s to %g s%s", o->samples, o->start, o->end, o->animated ? "" : ", all equal");
-  if (o->changes_at >= 0) SAY(", changes its faces or number of points at sample %d", o->changes_at);
-  if (o->instance) SAY(", an instance");
-  if (o->hidden_samples > 0 && o->hidden_samples == o->visibility_samples) SAY(", hidden");
+    fprintf(out, ", %d samples, %g s to %g s%s", o->samples, o->start, o->end, o->animated ? "" : ", all equal");
+  if (o->changes_at >= 0) fprintf(out, ", changes its faces or number of points at sample %d", o->changes_at);
+  if (o->instance) fprintf(out, ", an instance");
+  if (o->hidden_samples > 0) fprintf(out, ", hidden");
   if (o->hidden_samples > 0 && o->hidden_samples < o->visibility_samples)
-    SAY(", hidden at %d of %d samples", o->hidden_samples, o->visibility_samples);
-#undef SAY
-}
-
-static json_t *object_json(const sn_abc_object *o) {
-  json_t *out =
-    json_pack("{ss ss sb sb}", "path", o->path, "kind", o->kind, "animated", o->animated, "instance", o->instance);
-  if (!out) out = json_pack("{ss}", "kind", o->kind); // the path is not UTF-8
-  sn_report_add(out, "points:o? faces:o? samples:i start:o? end:o? changes_at:o? hidden_samples:i",
-                o->mesh ? json_integer(o->points) : NULL, o->mesh || o->faces ? json_integer(o->faces) : NULL,
-                o->samples, o->samples > 0 ? sn_report_number(o->start) : NULL,
-                o->samples > 0 ? sn_report_number(o->end) : NULL,
-                o->changes_at >= 0 ? json_integer(o->changes_at) : NULL, o->hidden_samples);
-  return out;
+    fprintf(out, " at %d of %d samples", o->hidden_samples, o->visibility_samples);
+  fprintf(out, "\n");
+  json_t *report = json_object();
+  sn_report_add(
+    report,
+    "path:s kind:s animated:b instance:b points:o? faces:o? samples:i start:o? end:o? changes_at:o? hidden_samples:i",
+    o->path, o->kind, o->animated, o->instance, o->mesh ? json_integer(o->points) : NULL,
+    o->mesh || o->faces ? json_integer(o->faces) : NULL, o->samples,
+    o->samples > 0 ? sn_report_number(o->start) : NULL, o->samples > 0 ? sn_report_number(o->end) : NULL,
+    o->changes_at >= 0 ? json_integer(o->changes_at) : NULL, o->hidden_samples);
+  return report;
 }
 
 static sn_status info_abc(description *o, const char *path) {
-  sn_abc *abc;
-  sn_mesh mesh = {0};
-  sn_status status = sn_abc_open(o->ctx, path, &abc);
-  if (status != SN_OK) return status;
+  SN_FREED_BY(sn_abc_close) sn_abc *abc;
+  SN_FREED_BY(sn_mesh_free) sn_mesh mesh = {0};
+  SN_TRY(sn_abc_open(o->ctx, path, &abc));
   json_t *objects = json_array();
   fprintf(o->text, "%s: Alembic (Ogawa), %d objects\n", path, sn_abc_object_count(abc));
   json_object_set_new(o->report, "kind", json_string("abc"));
-  for (int k = 0; k < sn_abc_object_count(abc); k++) {
-    const sn_abc_object *object = sn_abc_get_object(abc, k);
-    char more[400];
-    describe_object(object, more, sizeof more);
-    fprintf(o->text, "  %s: %s%s\n", object->path, object->kind, more);
-    json_array_append_new(objects, object_json(object));
-  }
+  for (int k = 0; k < sn_abc_object_count(abc); k++)
+    json_array_append_new(objects, describe_object(o->text, sn_abc_get_object(abc, k)));
   json_object_set_new(o->report, "objects", objects);
-  status = sn_abc_choose(o->ctx, abc, NULL, 0);
+  sn_status status = sn_abc_choose(o->ctx, abc, NULL, 0);
+  if (status == SN_BAD_FILE || status == SN_NO_MEMORY) return status;
   if (status != SN_OK) { // an archive of other objects is described, not refused
-    bool damaged = status == SN_BAD_FILE || status == SN_NO_MEMORY;
-    if (!damaged) fprintf(o->text, "  no frames: %s\n", o->ctx->error.message);
-    sn_abc_free(abc);
-    return damaged ? status : SN_OK;
+    fprintf(o->text, "  no frames: %s\n", o->ctx->error.message);
+    return SN_OK;
   }
   double rate = sn_abc_rate(abc);
   int frames = sn_abc_frame_count(abc);
@@ -130,23 +113,20 @@ static sn_status info_abc(description *o, const char *path) {
   if (rate > 0) fprintf(o->text, " at %g per second%s", rate, sn_abc_even(abc) ? "" : " on average, unevenly spaced");
   fprintf(o->text, "\n");
   sn_report_add(o->report, "frames:i rate:f", frames, rate);
-  status = sn_abc_mesh(o->ctx, abc, sn_abc_frame_time(abc, 0), &mesh);
-  if (status == SN_OK) status = describe_mesh(o, &mesh);
-  sn_mesh_free(&mesh);
-  sn_abc_free(abc);
-  return status;
+  SN_TRY(sn_abc_mesh(o->ctx, abc, sn_abc_frame_time(abc, 0), &mesh));
+  return describe_mesh(o, &mesh);
 }
 
 static sn_status describe_skeleton(description *o, const sn_gltf *gltf) {
-  sn_skeleton skeleton = {0};
-  sn_skin skin = {0};
+  SN_FREED_BY(sn_skeleton_free) sn_skeleton skeleton = {0};
+  SN_FREED_BY(sn_skin_free) sn_skin skin = {0};
   sn_status status = sn_gltf_skeleton(o->ctx, gltf, &skeleton, &skin);
   json_object_set_new(o->report, "joints", json_integer(0));
   if (status == SN_BAD_INPUT) { // no skin: a plain mesh
     fprintf(o->text, "  no skeleton\n");
     return SN_OK;
   }
-  if (status != SN_OK) return status;
+  SN_TRY(status);
   json_t *joints = json_array();
   int carriers = sn_gltf_count(gltf).carriers;
   fprintf(o->text, "  %d joints, at most %d influences per vertex\n", skeleton.joint_count, skin.influences);
@@ -162,8 +142,6 @@ static sn_status describe_skeleton(description *o, const sn_gltf *gltf) {
     fprintf(o->text, "    %-20s %s%s\n", skeleton.names[j], parent ? "under " : "root", parent ? parent : "");
   }
   sn_report_add(o->report, "joints:i influences:i skeleton:o", skeleton.joint_count, skin.influences, joints);
-  sn_skeleton_free(&skeleton);
-  sn_skin_free(&skin);
   return SN_OK;
 }
 
@@ -202,33 +180,9 @@ static void describe_morphs(description *o, const sn_gltf *gltf) {
   json_object_set_new(o->report, "morphs", names);
 }
 
-static sn_status info_gltf(description *o, const char *path) {
-  sn_gltf *gltf;
-  sn_mesh mesh = {0};
-  sn_status status = sn_gltf_read(o->ctx, path, &gltf);
-  if (status != SN_OK) return status;
-  bool is_gltf = sn_has_extension(path, ".glb") || sn_has_extension(path, ".gltf");
-  fprintf(o->text, "%s: %s\n", path, is_gltf ? "glTF 2.0" : sn_format_of(path)->name);
-  json_object_set_new(o->report, "kind", json_string(is_gltf ? "gltf" : strrchr(path, '.') + 1));
-  status = sn_gltf_mesh(o->ctx, gltf, &mesh);
-  if (status == SN_BAD_INPUT) { // motion only
-    fprintf(o->text, "  no mesh\n");
-    json_object_set_new(o->report, "vertices", json_integer(0));
-    status = SN_OK;
-  } else if (status == SN_OK) {
-    status = describe_mesh(o, &mesh);
-  }
-  if (status == SN_OK) describe_contents(o, gltf);
-  if (status == SN_OK) describe_units(o, gltf);
-  if (status == SN_OK) status = describe_skeleton(o, gltf);
-  char place[256];
-  if (status == SN_OK && sn_gltf_place_text(gltf, place, sizeof place)) {
-    fprintf(o->text, "  %s\n", place);
-    json_object_set_new(o->report, "place", sn_report_text(place));
-  }
-  describe_morphs(o, gltf);
+static void describe_clips(description *o, const sn_gltf *gltf) {
   json_t *clips = json_array();
-  for (int k = 0; status == SN_OK && k < sn_gltf_clip_count(gltf); k++) {
+  for (int k = 0; k < sn_gltf_clip_count(gltf); k++) {
     sn_clip_info clip = sn_gltf_clip(gltf, k);
     double seconds = clip.end - clip.start, rate = seconds > 0 ? (clip.key_count - 1) / seconds : 0;
     fprintf(
@@ -241,9 +195,34 @@ static sn_status info_gltf(description *o, const char *path) {
     json_array_append_new(clips, entry);
   }
   json_object_set_new(o->report, "clips", clips);
-  sn_mesh_free(&mesh);
-  sn_gltf_free(gltf);
-  return status;
+}
+
+static sn_status info_gltf(description *o, const char *path) {
+  SN_FREED_BY(sn_gltf_close) sn_gltf *gltf;
+  SN_FREED_BY(sn_mesh_free) sn_mesh mesh = {0};
+  SN_TRY(sn_gltf_read(o->ctx, path, &gltf));
+  bool is_gltf = sn_has_extension(path, ".glb") || sn_has_extension(path, ".gltf");
+  fprintf(o->text, "%s: %s\n", path, is_gltf ? "glTF 2.0" : sn_format_of(path)->name);
+  json_object_set_new(o->report, "kind", json_string(is_gltf ? "gltf" : strrchr(path, '.') + 1));
+  sn_status status = sn_gltf_mesh(o->ctx, gltf, &mesh);
+  if (status == SN_BAD_INPUT) { // motion only
+    fprintf(o->text, "  no mesh\n");
+    json_object_set_new(o->report, "vertices", json_integer(0));
+  } else {
+    SN_TRY(status);
+    SN_TRY(describe_mesh(o, &mesh));
+  }
+  describe_contents(o, gltf);
+  describe_units(o, gltf);
+  SN_TRY(describe_skeleton(o, gltf));
+  char place[256];
+  if (sn_gltf_place_text(gltf, place, sizeof place)) {
+    fprintf(o->text, "  %s\n", place);
+    json_object_set_new(o->report, "place", sn_report_text(place));
+  }
+  describe_morphs(o, gltf);
+  describe_clips(o, gltf);
+  return SN_OK;
 }
 
 static void describe_range(description *o, const char *kind, const char *name, const float range[2], json_t *out) {
@@ -307,19 +286,14 @@ static void describe_model(description *o, const sn_rt_model *model, const sn_sk
 }
 
 static sn_status info_model(description *o, const char *path) {
-  sn_opened opened;
-  sn_skin skin = {0};
-  sn_status status = sn_open_model(o->ctx, path, &opened);
-  if (status != SN_OK) return status;
+  SN_FREED_BY(sn_opened_close) sn_opened opened;
+  SN_FREED_BY(sn_skin_free) sn_skin skin = {0};
+  SN_TRY(sn_open_model(o->ctx, path, &opened));
+  SN_TRY(sn_model_skin(o->ctx, &opened.model, &skin));
   const sn_rt_info *info = &opened.model.info;
-  status = sn_model_skin(o->ctx, &opened.model, &skin);
-  if (status == SN_OK) {
-    fprintf(o->text, "%s: Sinew model, format %u.%u\n", path, info->version_major, info->version_minor);
-    describe_model(o, &opened.model, &skin);
-  }
-  sn_skin_free(&skin);
-  sn_opened_close(&opened);
-  return status;
+  fprintf(o->text, "%s: Sinew model, format %u.%u\n", path, info->version_major, info->version_minor);
+  describe_model(o, &opened.model, &skin);
+  return SN_OK;
 }
 
 sn_status sn_job_info(sn_context *ctx, const char *path, sn_info_result *out) {

@@ -6,14 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/scope.h"
 #include "job/job.h"
 #include "sinew/model.h"
 
 bool sn_is_scene(const char *path) { return sn_format_does(path, SN_WRITES_RIG); }
-
-bool sn_is_point_cache(const char *path) {
-  return sn_format_does(path, SN_READS_FRAMES) && !sn_format_does(path, SN_READS_MESH);
-}
 
 // ---- by name --------------------------------------------------------------------------------------------------------------
 
@@ -136,39 +133,35 @@ sn_status sn_inputs_load(sn_context *ctx, sn_inputs *in, sn_examples *out) {
     return sn_fail(ctx, SN_BAD_INPUT,
                    "%d `test-frames` and %d `test-skeleton`: they pair up in order, so give as many of each", tests,
                    test_skeletons);
-  sn_status status = append(ctx, &in->frames, &in->test_frames);
-  if (status == SN_OK) status = append(ctx, &in->skeletons, &in->test_skeletons);
-  if (status != SN_OK) return status;
+  SN_TRY(append(ctx, &in->frames, &in->test_frames));
+  SN_TRY(append(ctx, &in->skeletons, &in->test_skeletons));
   o->test_count = tests;
   o->frames_count = in->frames.count, o->frames = in->frames.texts;
   o->skeleton_count = in->skeletons.count, o->skeletons = in->skeletons.texts;
   o->clip_count = in->clips.count, o->clips = in->clips.texts;
   o->object_count = in->objects.count, o->objects = in->objects.texts;
   if (o->controls && sn_is_point_cache(o->controls)) o->controls = NULL; // positions, read by the evaluation
-  status = sn_examples_load(ctx, o, out);
-  if (status == SN_OK && in->loaded) {
-    status = in->loaded(in->user, out);
-    if (status != SN_OK) sn_examples_free(out);
-  }
+  SN_TRY(sn_examples_load(ctx, o, out));
+  sn_status status = in->loaded ? in->loaded(in->user, out) : SN_OK;
   for (int k = 0; status == SN_OK && k < out->note_count; k++) sn_inputs_note(in, "note: %s", out->notes[k]);
+  if (status != SN_OK) sn_examples_free(out);
   return status;
 }
 
 sn_status sn_inputs_sculpt(sn_context *ctx, const sn_inputs *in, sn_examples *examples) {
-  sn_status status = SN_OK;
-  if (in->poses.count > 0) status = sn_examples_sculpt(ctx, &in->load, in->poses.texts, in->poses.count, examples);
-  if (status != SN_OK || examples->frames.frame_count > 0) return status;
-  return sn_fail(ctx, SN_BAD_INPUT,
-                 "example frames are needed: `frames` FILE; lbs, dqs, cor with weights=given need none");
+  if (in->poses.count > 0) SN_TRY(sn_examples_sculpt(ctx, &in->load, in->poses.texts, in->poses.count, examples));
+  if (examples->frames.frame_count > 0) return SN_OK;
+  return sn_fail(
+    ctx, SN_BAD_INPUT,
+    "example frames are needed: give `frames` FILE; only lbs, dqs and cor with weights=given train without");
 }
 
 sn_status sn_inputs_retarget(sn_context *ctx, const sn_inputs *in, const sn_rt_model *model, sn_examples *examples) {
-  sn_skeleton ours = {0};
+  SN_FREED_BY(sn_skeleton_free) sn_skeleton ours = {0};
   char matched[700] = "";
   if (model->info.joint_count == 0 || examples->poses.joint_count == 0) return SN_OK;
-  sn_status status = sn_model_skeleton(ctx, model, &ours);
-  if (status == SN_OK) status = sn_examples_retarget(ctx, &ours, in->map, examples, matched, sizeof matched);
-  sn_skeleton_free(&ours);
+  SN_TRY(sn_model_skeleton(ctx, model, &ours));
+  sn_status status = sn_examples_retarget(ctx, &ours, in->map, examples, matched, sizeof matched);
   const char *name = in->skeletons.count > 0 ? in->skeletons.texts[in->skeletons.count - 1] : "skeleton";
   if (status == SN_OK && matched[0]) sn_inputs_note(in, "%s: %s", name, matched);
   return status == SN_BAD_INPUT && !in->map ? sn_fail_prefix(ctx, "%s: ", name) : status;

@@ -55,8 +55,7 @@ sn_status sn_inputs_sculpt(sn_context *ctx, const sn_inputs *inputs, sn_examples
 sn_status sn_inputs_retarget(sn_context *ctx, const sn_inputs *inputs, const sn_rt_model *model,
                              sn_examples *examples);
 
-bool sn_is_point_cache(const char *path); // frames without faces: .pc2, .mdd
-bool sn_is_scene(const char *path);       // formats for a skinned mesh with its motion: .glb, .gltf, .fbx
+bool sn_is_scene(const char *path); // formats for a skinned mesh with its motion: .glb, .gltf, .fbx
 
 // An open model file.
 typedef struct sn_opened {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Packs a page: compressed blobs, quantised frames, and the file.
+#include "base/scope.h"
 #include "job/page.h"
 
 #include <math.h>
@@ -33,7 +34,7 @@ static void to_planes(const uint8_t *bytes, size_t size, size_t word, uint8_t *o
 }
 
 json_t *sn_page_blob(sn_context *ctx, const void *bytes, size_t size, size_t word) {
-  sn_arena scratch = sn_arena_new(ctx);
+  SN_SCRATCH(scratch, ctx);
   uLongf packed_size = compressBound(size);
   uint8_t *planes = SN_NEW(ctx, &scratch, uint8_t, size);
   uint8_t *packed = SN_NEW(ctx, &scratch, uint8_t, packed_size);
@@ -48,7 +49,6 @@ json_t *sn_page_blob(sn_context *ctx, const void *bytes, size_t size, size_t wor
     }
   }
   if (!out) sn_fail(ctx, SN_NO_MEMORY, "no memory to pack %zu bytes for the page", size);
-  sn_arena_free(&scratch);
   return out;
 }
 
@@ -144,7 +144,7 @@ static double predict(const coded_frames *c, int order) {
 }
 
 json_t *sn_page_frames(sn_context *ctx, const sn_mesh *mesh, const sn_frames *frames) {
-  sn_arena scratch = sn_arena_new(ctx);
+  SN_SCRATCH(scratch, ctx);
   int n = frames->vertex_count, f_count = frames->frame_count, order;
   size_t size = (size_t)f_count * 3 * (size_t)n;
   float(*boxes)[6] = sn_arena_alloc(ctx, &scratch, (size_t)f_count, sizeof *boxes);
@@ -171,7 +171,6 @@ json_t *sn_page_frames(sn_context *ctx, const sn_mesh *mesh, const sn_frames *fr
     json_decref(box_blob);
     json_decref(step_blob);
   }
-  sn_arena_free(&scratch);
   return out;
 }
 
@@ -210,25 +209,20 @@ static const char *set_end(const char *text, const char *end) {
 
 // Copies the sets of an existing page unchanged.
 static sn_status copy_sets(sn_context *ctx, const char *path, sn_writer *writer) {
-  sn_file file;
-  sn_status status = sn_file_open(ctx, path, &file);
-  if (status != SN_OK) return status;
+  SN_FREED_BY(sn_file_close) sn_file file;
+  SN_TRY(sn_file_open(ctx, path, &file));
   const char *text = (const char *)file.bytes, *end = text + file.size, *at = text;
   int count = 0;
-  while (status == SN_OK && (at = find(at, (size_t)(end - at), set_open)) != NULL) {
+  while ((at = find(at, (size_t)(end - at), set_open)) != NULL) {
     at += strlen(set_open), count++;
     const char *close = set_end(at, end);
-    if (!close) {
-      status = sn_fail(ctx, SN_BAD_FILE, "%s: its set %d is not as sinew view writes it", path, count);
-      break;
-    }
+    if (!close) return sn_fail(ctx, SN_BAD_FILE, "%s: its set %d is not as sinew view writes it", path, count);
     write_text(writer, set_open);
     sn_write(writer, at, (size_t)(close - at));
     sn_writef(writer, "%s\n", set_close);
     at = close;
   }
-  sn_file_close(&file);
-  return count ? status : sn_fail(ctx, SN_BAD_FILE, "%s: not a page written by sinew view", path);
+  return count ? SN_OK : sn_fail(ctx, SN_BAD_FILE, "%s: not a page written by sinew view", path);
 }
 
 sn_status sn_page_write(sn_context *ctx, const sn_view_job *job, const char *title, const json_t *sets) {
@@ -238,8 +232,8 @@ sn_status sn_page_write(sn_context *ctx, const sn_view_job *job, const char *tit
   const char *title_at = find(text, size, title_mark), *sets_at = find(text, size, sets_mark);
   if (!title_at || !sets_at) return sn_fail(ctx, SN_UNSUPPORTED, "%s: the page has no place for models", path);
   sn_writer writer;
-  sn_status status = sn_writer_open(ctx, path, &writer);
-  if (status != SN_OK) return status;
+  sn_status status = SN_OK;
+  SN_TRY(sn_writer_open(ctx, path, &writer));
   sn_write(&writer, text, (size_t)(title_at - text));
   sn_write_escaped(&writer, title);
   title_at += strlen(title_mark);

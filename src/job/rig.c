@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/scope.h"
+#include "formats/common/adjust.h"
 #include "job/job.h"
 #include "sinew/model.h"
 
@@ -19,62 +21,56 @@ typedef struct rigging {
 
 // ---- input -------------------------------------------------------------------------------------------------------------
 
-static sn_status unknown_joint(rigging *r, const char *name) {
-  const sn_skeleton *skeleton = &r->job->examples->skeleton;
-  const char **names = SN_NEW(r->ctx, &r->out->memory, const char *, skeleton->joint_count + 1);
-  for (int j = 0; names && j < skeleton->joint_count; j++) names[j] = skeleton->names[j];
-  return names ? sn_fail_unknown(r->ctx, "joint of `lock`", name, names) : r->ctx->error.status;
-}
-
 static sn_status lock_joints(rigging *r) {
-  const char *names = r->job->inputs->lock;
   const sn_skeleton *skeleton = &r->job->examples->skeleton;
-  char *copy = sn_arena_text(r->ctx, &r->out->memory, names);
-  if (!r->locked) r->locked = SN_NEW(r->ctx, &r->out->memory, bool, skeleton->joint_count);
-  if (!copy || !r->locked) return r->ctx->error.status;
+  int joint_count = skeleton->joint_count;
+  char *copy = sn_arena_text(r->ctx, &r->out->memory, r->job->inputs->lock);
+  const char **names = SN_NEW(r->ctx, &r->out->memory, const char *, joint_count + 1);
+  if (!r->locked) r->locked = SN_NEW(r->ctx, &r->out->memory, bool, joint_count);
+  if (!copy || !names || !r->locked) return r->ctx->error.status;
+  for (int j = 0; j < joint_count; j++) names[j] = skeleton->names[j];
   for (char *name = strtok(copy, ","); name; name = strtok(NULL, ",")) {
     int j = sn_skeleton_find(skeleton, name);
-    if (j < 0) return unknown_joint(r, name);
+    if (j < 0) return sn_fail_unknown(r->ctx, "joint of `lock`", name, names);
     r->locked[j] = true;
   }
   r->job->options.locked = r->locked;
   return SN_OK;
 }
 
+// How far vertices keep the weights of the file: as white as the nearest vertex of its mesh.
+static sn_status read_kept(rigging *r, const sn_gltf *gltf, const char *path) {
+  const sn_mesh *rest = &r->job->examples->rest;
+  int n = rest->vertex_count, *nearest = SN_NEW(r->ctx, &r->out->memory, int, n);
+  float *white = NULL, *kept = SN_NEW(r->ctx, &r->out->memory, float, n);
+  SN_FREED_BY(sn_mesh_free) sn_mesh bind = {0};
+  if (!nearest || !kept) return r->ctx->error.status;
+  SN_TRY(sn_gltf_whiteness(r->ctx, gltf, &r->out->memory, &white));
+  if (!white)
+    return sn_fail(r->ctx, SN_BAD_INPUT, "`keep-weights`: %s has no vertex colours that say which to keep", path);
+  SN_TRY(sn_gltf_mesh(r->ctx, gltf, &bind));
+  sn_adjust_rig(&r->job->inputs->load.adjust[SN_FILE_SKELETON], &bind, NULL);
+  SN_TRY(sn_nearest_vertices(r->ctx, sn_mesh_points(&bind), sn_mesh_points(rest), nearest, NULL));
+  for (int i = 0; i < n; i++) kept[i] = white[nearest[i]];
+  r->job->options.kept = kept;
+  return SN_OK;
+}
+
 // Locks in the skeleton file: joints that keep their motion and, with keep_weights, how far vertices keep their weights.
 static sn_status read_locks(rigging *r) {
-  sn_examples *e = r->job->examples;
-  sn_gltf *gltf;
-  sn_mesh bind = {0};
+  SN_FREED_BY(sn_gltf_close) sn_gltf *gltf = NULL;
+  sn_rig_options *options = &r->job->options;
   const char *clip; // of several skeleton files, the first counts
   const char *path = sn_clip_path(r->ctx, &r->out->memory, r->job->inputs->skeletons.texts[0], &clip);
-  sn_status status = path ? sn_gltf_read(r->ctx, path, &gltf) : r->ctx->error.status;
-  if (status != SN_OK) return status;
-  int n = e->rest.vertex_count, *nearest = SN_NEW(r->ctx, &r->out->memory, int, n);
-  double *distances = SN_NEW(r->ctx, &r->out->memory, double, n);
-  float *white = NULL, *kept = SN_NEW(r->ctx, &r->out->memory, float, n);
-  r->locked = SN_NEW(r->ctx, &r->out->memory, bool, e->skeleton.joint_count);
-  if (!nearest || !distances || !kept || !r->locked) status = r->ctx->error.status;
-  bool solves_motion = r->job->options.given == SN_RIG_WEIGHTS || r->job->options.given == SN_RIG_SKELETON;
-  if (status == SN_OK && sn_gltf_locked_joints(gltf, r->locked) && solves_motion) {
-    r->job->options.locked = r->locked;
+  r->locked = SN_NEW(r->ctx, &r->out->memory, bool, r->job->examples->skeleton.joint_count);
+  if (!path || !r->locked) return r->ctx->error.status;
+  SN_TRY(sn_gltf_read(r->ctx, path, &gltf));
+  bool solves_motion = options->given == SN_RIG_WEIGHTS || options->given == SN_RIG_SKELETON;
+  if (sn_gltf_locked_joints(gltf, r->locked) && solves_motion) {
+    options->locked = r->locked;
     sn_inputs_note(r->job->inputs, "note: %s: joints with the attribute demLock keep their motion", path);
   }
-  if (status == SN_OK && r->job->inputs->keep_weights) {
-    status = sn_gltf_whiteness(r->ctx, gltf, &r->out->memory, &white);
-    if (status == SN_OK && !white)
-      status = sn_fail(r->ctx, SN_BAD_INPUT, "`keep-weights`: %s has no vertex colours that say which to keep", path);
-    if (status == SN_OK) status = sn_gltf_mesh(r->ctx, gltf, &bind);
-    if (status == SN_OK) {
-      sn_adjust_rig(&r->job->inputs->load.adjust[SN_FILE_SKELETON], &bind, NULL);
-      status = sn_nearest_vertices(r->ctx, sn_mesh_points(&bind), sn_mesh_points(&e->rest), nearest, distances);
-    }
-    for (int i = 0; status == SN_OK && i < n; i++) kept[i] = white[nearest[i]];
-    r->job->options.kept = kept;
-  }
-  sn_mesh_free(&bind);
-  sn_gltf_free(gltf);
-  return status;
+  return r->job->inputs->keep_weights ? read_kept(r, gltf, path) : SN_OK;
 }
 
 static int keys_before(const sn_keys *keys, int frame) {
@@ -86,30 +82,22 @@ static int keys_before(const sn_keys *keys, int frame) {
 // Keeps the frames of `keys` (and their poses), clip by clip.
 static sn_status choose_frames(rigging *r) {
   sn_examples *e = r->job->examples;
-  sn_keys keys;
+  SN_FREED_BY(sn_keys_free) sn_keys keys;
   sn_frames chosen;
-  sn_status status =
-    sn_keys_parse(r->ctx, r->job->inputs->keys, e->frames.frame_count, r->job->inputs->seed, &keys, NULL);
-  if (status != SN_OK) return status;
-  if (keys.count < e->frames.frame_count) {
-    int n = e->frames.vertex_count;
-    status = sn_frames_new(r->ctx, n, keys.count, &chosen);
-    for (int k = 0; status == SN_OK && k < keys.count; k++) {
-      memcpy(sn_frame_mutable(&chosen, k), sn_frame(&e->frames, keys.frames[k]), (size_t)n * sizeof(float[3]));
-      if (e->poses.matrices) {
-        memcpy(sn_pose(&e->poses, k), sn_pose(&e->poses, keys.frames[k]),
-               (size_t)e->poses.joint_count * sizeof(sn_affine));
-      }
-    }
-    if (status == SN_OK) {
-      for (int k = 0; k <= e->clip_count; k++) e->clip_start[k] = keys_before(&keys, e->clip_start[k]);
-      if (e->poses.matrices) e->poses.frame_count = keys.count;
-      sn_frames_free(&e->frames);
-      e->frames = chosen;
-    }
+  int n = e->frames.vertex_count;
+  size_t pose = (size_t)e->poses.joint_count * sizeof(sn_affine);
+  SN_TRY(sn_keys_parse(r->ctx, r->job->inputs->keys, e->frames.frame_count, r->job->inputs->seed, &keys, NULL));
+  if (keys.count == e->frames.frame_count) return SN_OK;
+  SN_TRY(sn_frames_new(r->ctx, n, keys.count, &chosen));
+  for (int k = 0; k < keys.count; k++) {
+    memcpy(sn_frame_mutable(&chosen, k), sn_frame(&e->frames, keys.frames[k]), (size_t)n * sizeof(float[3]));
+    if (e->poses.matrices) memcpy(sn_pose(&e->poses, k), sn_pose(&e->poses, keys.frames[k]), pose);
   }
-  sn_keys_free(&keys);
-  return status;
+  for (int k = 0; k <= e->clip_count; k++) e->clip_start[k] = keys_before(&keys, e->clip_start[k]);
+  if (e->poses.matrices) e->poses.frame_count = keys.count;
+  sn_frames_free(&e->frames);
+  e->frames = chosen;
+  return SN_OK;
 }
 
 // Uses the positions of a frame (numbered before `keys`) as the rest pose.
@@ -155,26 +143,23 @@ static void place_rest(rigging *r) {
 static sn_status prepare(rigging *r) {
   sn_rig_options *options = &r->job->options;
   sn_examples *e = r->job->examples;
-  sn_status status = set_given(r->ctx, r->job, options);
-  bool given = options->given != SN_RIG_NOTHING;
-  if (status == SN_OK && e->rest.triangle_count < 1)
-    status = sn_fail(r->ctx, SN_BAD_INPUT, "the rest mesh has no triangles: give `rest` a mesh with faces");
-  if (status == SN_OK && sn_points_diagonal((const float(*)[3])e->rest.positions, e->rest.vertex_count) == 0)
-    status = sn_fail(r->ctx, SN_BAD_INPUT,
-                     "rig: all vertices of the rest mesh are at one place; move a far mesh to the origin");
-  bool file = given && r->job->inputs->skeletons.count > 0;
-  if (status == SN_OK && r->job->inputs->keep_weights && !file)
-    status = sn_fail(r->ctx, SN_BAD_INPUT, "`keep-weights` needs the file of a skeleton: `skeleton` FILE");
-  if (status == SN_OK && file) status = read_locks(r);
-  if (status == SN_OK && r->job->inputs->rest_frame) status = choose_rest(r);
-  if (status == SN_OK) status = choose_frames(r);
-  if (status == SN_OK && !given) {
-    status = sn_rig_denoise(r->ctx, &e->rest, &e->frames, &r->out->memory, &r->out->noise);
-    options->noise_pct = r->out->noise.frames_pct_diag;
-  }
-  if (status == SN_OK && r->job->inputs->lock) status = lock_joints(r);
+  SN_TRY(set_given(r->ctx, r->job, options));
+  bool given = options->given != SN_RIG_NOTHING, file = given && r->job->inputs->skeletons.count > 0;
+  if (e->rest.triangle_count < 1)
+    return sn_fail(r->ctx, SN_BAD_INPUT, "the rest mesh has no triangles: give `rest` a mesh with faces");
+  if (sn_points_diagonal((const float(*)[3])e->rest.positions, e->rest.vertex_count) == 0)
+    return sn_fail(r->ctx, SN_BAD_INPUT,
+                   "rig: all vertices of the rest mesh are at one place; move a far mesh to the origin");
+  if (r->job->inputs->keep_weights && !file)
+    return sn_fail(r->ctx, SN_BAD_INPUT, "`keep-weights` needs the file of a skeleton: `skeleton` FILE");
+  if (file) SN_TRY(read_locks(r));
+  if (r->job->inputs->rest_frame) SN_TRY(choose_rest(r));
+  SN_TRY(choose_frames(r));
+  if (!given) SN_TRY(sn_rig_denoise(r->ctx, &e->rest, &e->frames, &r->out->memory, &r->out->noise));
+  if (!given) options->noise_pct = r->out->noise.frames_pct_diag;
+  if (r->job->inputs->lock) SN_TRY(lock_joints(r));
   place_rest(r);
-  return status;
+  return SN_OK;
 }
 
 // ---- output ------------------------------------------------------------------------------------------------------------
@@ -207,13 +192,12 @@ static sn_status to_file_order(rigging *r, file_order *out) {
   const double *rms = r->job->inputs->heat ? r->out->figures.vertex_rms : NULL;
   int n = e->rest.vertex_count, count = sn_examples_file_vertices(e);
   *out = (file_order){.memory = sn_arena_new(r->ctx)};
-  sn_status status = sn_examples_file_mesh(r->ctx, e, &out->mesh);
-  if (status == SN_OK) status = sn_examples_file_skin(r->ctx, e, &r->out->rig.skin, &out->skin);
+  SN_TRY(sn_examples_file_mesh(r->ctx, e, &out->mesh));
+  SN_TRY(sn_examples_file_skin(r->ctx, e, &r->out->rig.skin, &out->skin));
   out->colours = sn_arena_alloc(r->ctx, &out->memory, (size_t)count, sizeof *out->colours);
   out->normals = sn_arena_alloc(r->ctx, &out->memory, (size_t)count, sizeof *out->normals);
   float(*colours)[3] = sn_arena_alloc(r->ctx, &out->memory, (size_t)n, sizeof *colours);
-  if (status == SN_OK && (!out->colours || !out->normals || !colours)) status = r->ctx->error.status;
-  if (status != SN_OK) return status;
+  if (!out->colours || !out->normals || !colours) return r->ctx->error.status;
   sn_examples_normals(e, (const float(*)[3])e->rest.positions, out->normals);
   double worst = 0;
   for (int i = 0; rms && i < n; i++) worst = fmax(worst, rms[i]);
@@ -224,19 +208,19 @@ static sn_status to_file_order(rigging *r, file_order *out) {
 
 // Renames new joints that share a name with a joint of the rest file: the writer keeps existing joints by name.
 static sn_status free_names(sn_context *ctx, const sn_gltf *base, sn_skeleton *skeleton) {
-  sn_skeleton old;
+  SN_FREED_BY(sn_skeleton_free) sn_skeleton old;
   sn_status status = sn_gltf_skeleton(ctx, base, &old, NULL);
   if (status == SN_BAD_INPUT) return SN_OK; // a file without joints
-  for (int j = 0; status == SN_OK && j < skeleton->joint_count; j++) {
+  SN_TRY(status);
+  for (int j = 0; j < skeleton->joint_count; j++) {
     char name[256];
     snprintf(name, sizeof name, "%.200s", skeleton->names[j]);
     for (int copy = 2; sn_skeleton_find(&old, name) >= 0; copy++)
       snprintf(name, sizeof name, "%.200s.%d", skeleton->names[j], copy);
     skeleton->names[j] = sn_arena_text(ctx, &skeleton->memory, name);
-    if (!skeleton->names[j]) status = ctx->error.status;
+    if (!skeleton->names[j]) return ctx->error.status;
   }
-  sn_skeleton_free(&old);
-  return status;
+  return SN_OK;
 }
 
 // The document of the rest mesh; NULL: it is from another format, or mirrored.
@@ -254,12 +238,11 @@ static sn_status read_base(rigging *r, sn_gltf **out) {
 static sn_status write_rig(rigging *r, const char *path) {
   const sn_examples *e = r->job->examples;
   sn_gltf_clip_out *clips = SN_NEW(r->ctx, &r->out->memory, sn_gltf_clip_out, e->clip_count);
-  file_order order;
-  sn_gltf *base = NULL;
-  sn_status status = to_file_order(r, &order);
+  SN_FREED_BY(free_order) file_order order = {0};
+  SN_FREED_BY(sn_gltf_close) sn_gltf *base = NULL;
   int count = 0;
-  if (!clips) status = r->ctx->error.status;
-  for (int k = 0; clips && k < e->clip_count; k++) {
+  if (!clips) return r->ctx->error.status;
+  for (int k = 0; k < e->clip_count; k++) {
     int first = e->clip_start[k], frames = e->clip_start[k + 1] - first;
     if (frames > 0)
       clips[count++] = (sn_gltf_clip_out){.name = e->clip_names && e->clip_names[k] ? e->clip_names[k] : "clip",
@@ -267,49 +250,41 @@ static sn_status write_rig(rigging *r, const char *path) {
                                           .first_frame = first,
                                           .frame_count = frames};
   }
-  if (status == SN_OK) status = read_base(r, &base);
-  if (status == SN_OK && base && r->job->options.given == SN_RIG_NOTHING)
-    status = free_names(r->ctx, base, &r->out->rig.skeleton);
-  if (status == SN_OK) {
-    sn_gltf_out out = {.base = base,
-                       .mesh = &order.mesh,
-                       .normals = r->posed ? (const float(*)[3])order.normals : NULL,
-                       .posed = r->posed,
-                       .colors = r->job->inputs->heat ? (const float(*)[3])order.colours : NULL,
-                       .skeleton = &r->out->rig.skeleton,
-                       .skin = &order.skin,
-                       .clip_count = count,
-                       .clips = clips,
-                       .fps = sn_inputs_rate(r->job->inputs, &e->frames),
-                       .affine = r->job->options.bone_type == SN_RIG_AFFINE};
-    status = sn_gltf_write(r->ctx, path, &out);
-  }
-  sn_gltf_free(base);
-  free_order(&order);
-  return status;
+  SN_TRY(to_file_order(r, &order));
+  SN_TRY(read_base(r, &base));
+  if (base && r->job->options.given == SN_RIG_NOTHING) SN_TRY(free_names(r->ctx, base, &r->out->rig.skeleton));
+  sn_gltf_out out = {.base = base,
+                     .mesh = &order.mesh,
+                     .normals = r->posed ? (const float(*)[3])order.normals : NULL,
+                     .posed = r->posed,
+                     .colors = r->job->inputs->heat ? (const float(*)[3])order.colours : NULL,
+                     .skeleton = &r->out->rig.skeleton,
+                     .skin = &order.skin,
+                     .clip_count = count,
+                     .clips = clips,
+                     .fps = sn_inputs_rate(r->job->inputs, &e->frames),
+                     .affine = r->job->options.bone_type == SN_RIG_AFFINE};
+  return sn_gltf_write(r->ctx, path, &out);
 }
 
 // ---- figures ------------------------------------------------------------------------------------------------------------
 
 // Poses of all written clips, concatenated; clips kept from the rest file follow them in the file and are not read.
-static sn_status read_poses(sn_context *ctx, const sn_gltf *gltf, double fps, sn_examples *read) {
-  int joint_count = read->skeleton.joint_count, frames = read->frames.frame_count;
-  sn_poses *out = &read->poses;
-  sn_status status = sn_poses_new(ctx, joint_count, frames, out);
-  int first = 0;
-  for (int k = 0; status == SN_OK && k < sn_gltf_clip_count(gltf) && first < frames; k++) {
-    sn_poses clip;
-    status = sn_gltf_poses(ctx, gltf, k, fps, -1, &clip);
-    if (status != SN_OK) break;
-    if (clip.frame_count > frames - first) {
-      status = sn_fail(ctx, SN_BAD_FILE, "clip %d has %d frames, more than were written", k, clip.frame_count);
-    } else {
-      memcpy(sn_pose(out, first), clip.matrices, (size_t)clip.frame_count * (size_t)joint_count * sizeof(sn_affine));
-      first += clip.frame_count;
-    }
-    sn_poses_free(&clip);
+static sn_status read_poses(rigging *r, const sn_gltf *gltf, int joint_count, sn_poses *out) {
+  sn_context *ctx = r->ctx;
+  const sn_frames *meshes = &r->job->examples->frames;
+  int frames = meshes->frame_count;
+  double fps = sn_inputs_rate(r->job->inputs, meshes);
+  SN_TRY(sn_poses_new(ctx, joint_count, frames, out));
+  for (int k = 0, first = 0; k < sn_gltf_clip_count(gltf) && first < frames; k++) {
+    SN_FREED_BY(sn_poses_free) sn_poses clip;
+    SN_TRY(sn_gltf_poses(ctx, gltf, k, &(sn_choice){.fps = fps}, -1, &clip));
+    if (clip.frame_count > frames - first)
+      return sn_fail(ctx, SN_BAD_FILE, "clip %d has %d frames, more than were written", k, clip.frame_count);
+    memcpy(sn_pose(out, first), clip.matrices, (size_t)clip.frame_count * (size_t)joint_count * sizeof(sn_affine));
+    first += clip.frame_count;
   }
-  return status;
+  return SN_OK;
 }
 
 // Fails if joints of a written tree separate in some frame: such a rig is broken.
@@ -331,41 +306,34 @@ static sn_status measure(rigging *r, const sn_examples *rigged, const sn_mesh *m
   sn_rt_model model;
   desc.rest = mesh, desc.skeleton = &rigged->skeleton, desc.skin = skin;
   sn_model_free(&out->model);
-  sn_status status = sn_model_build(r->ctx, &desc, &out->model);
-  if (status == SN_OK) status = sn_model_open(r->ctx, "rig", out->model.bytes, out->model.size, &model);
-  if (status == SN_OK) status = sn_assess_rig(r->ctx, &model, rigged, &out->rig.skin, &out->memory, &out->figures);
-  return status;
+  SN_TRY(sn_model_build(r->ctx, &desc, &out->model));
+  SN_TRY(sn_model_open(r->ctx, "rig", out->model.bytes, out->model.size, &model));
+  return sn_assess_rig(r->ctx, &model, rigged, &out->rig.skin, &out->memory, &out->figures);
 }
 
 static sn_status measure_result(rigging *r) {
   sn_examples rigged = *r->job->examples; // the same rest mesh and frames
-  file_order order;
+  SN_FREED_BY(free_order) file_order order = {0};
   rigged.skeleton = r->out->rig.skeleton, rigged.poses = r->out->rig.poses;
-  sn_status status = to_file_order(r, &order);
-  if (status == SN_OK) status = measure(r, &rigged, &order.mesh, &order.skin);
-  free_order(&order);
-  return status;
+  SN_TRY(to_file_order(r, &order));
+  return measure(r, &rigged, &order.mesh, &order.skin);
 }
 
 // Measures the written file, by reading it back.
 static sn_status measure_file(rigging *r) {
+  SN_FREED_BY(sn_gltf_close) sn_gltf *gltf;
+  SN_FREED_BY(sn_mesh_free) sn_mesh mesh = {0};
+  SN_FREED_BY(sn_skin_free) sn_skin skin = {0};
+  SN_FREED_BY(sn_skeleton_free) sn_skeleton skeleton = {0};
+  SN_FREED_BY(sn_poses_free) sn_poses poses = {0};
+  SN_TRY(sn_gltf_read(r->ctx, r->job->path, &gltf));
+  SN_TRY(sn_gltf_mesh(r->ctx, gltf, &mesh));
+  SN_TRY(sn_gltf_skeleton(r->ctx, gltf, &skeleton, &skin));
+  SN_TRY(read_poses(r, gltf, skeleton.joint_count, &poses));
   sn_examples read = *r->job->examples;
-  read.skeleton = (sn_skeleton){0}, read.poses = (sn_poses){0};
-  sn_gltf *gltf;
-  sn_mesh mesh = {0};
-  sn_skin skin = {0};
-  sn_status status = sn_gltf_read(r->ctx, r->job->path, &gltf);
-  if (status != SN_OK) return status;
-  status = sn_gltf_mesh(r->ctx, gltf, &mesh);
-  if (status == SN_OK) status = sn_gltf_skeleton(r->ctx, gltf, &read.skeleton, &skin);
-  if (status == SN_OK) status = read_poses(r->ctx, gltf, sn_inputs_rate(r->job->inputs, &read.frames), &read);
-  if (status == SN_OK) status = measure(r, &read, &mesh, &skin);
-  sn_skin_free(&skin);
-  sn_mesh_free(&mesh);
-  sn_skeleton_free(&read.skeleton);
-  sn_poses_free(&read.poses);
-  sn_gltf_free(gltf);
-  return status == SN_OK ? check_gap(r) : status;
+  read.skeleton = skeleton, read.poses = poses;
+  SN_TRY(measure(r, &read, &mesh, &skin));
+  return check_gap(r);
 }
 
 // Stray vertices lie many times the box's size outside it, so the diagonal is useless as a measure.
@@ -376,7 +344,7 @@ typedef struct strays {
 
 static sn_status find_strays(sn_context *ctx, const sn_mesh *rest, strays *out) {
   static const double far = 5; // diagonals
-  sn_arena scratch = sn_arena_new(ctx);
+  SN_SCRATCH(scratch, ctx);
   int n = rest->vertex_count, cut = n / 100;
   double *sorted = SN_NEW(ctx, &scratch, double, n), low[3], high[3];
   if (!sorted) return ctx->error.status;
@@ -394,7 +362,6 @@ static sn_status find_strays(sn_context *ctx, const sn_mesh *rest, strays *out) 
     out->count += distance > far * out->diagonal;
     if (distance > largest) largest = distance, out->farthest = i;
   }
-  sn_arena_free(&scratch);
   return SN_OK;
 }
 
@@ -404,8 +371,7 @@ static sn_status advise(rigging *r) {
   char *out = r->out->poor;
   size_t size = sizeof r->out->poor;
   strays stray = {0};
-  sn_status status = find_strays(r->ctx, &r->job->examples->rest, &stray);
-  if (status != SN_OK) return status;
+  SN_TRY(find_strays(r->ctx, &r->job->examples->rest, &stray));
   const sn_mesh *rest = &r->job->examples->rest;
   double whole = sn_points_diagonal((const float(*)[3])rest->positions, rest->vertex_count);
   double scale = stray.count > 0 && stray.diagonal > 0 ? whole / stray.diagonal : 1;
@@ -430,15 +396,14 @@ sn_status sn_job_rig(sn_context *ctx, sn_rig_job *job, sn_rig_done *out) {
   *out = (sn_rig_done){.rest_frame = -1, .memory = sn_arena_new(ctx)};
   rigging r = {.ctx = ctx, .job = job, .out = out};
   const sn_examples *e = job->examples;
-  sn_status status = prepare(&r);
+  SN_TRY(prepare(&r));
   double start = sn_seconds();
-  if (status == SN_OK) status = sn_rig(ctx, &e->rest, &e->frames, &job->options, &out->rig);
+  SN_TRY(sn_rig(ctx, &e->rest, &e->frames, &job->options, &out->rig));
   out->seconds = sn_seconds() - start;
-  if (status == SN_OK && (!job->path || job->inputs->heat))
-    status = measure_result(&r); // before writing: the file includes the error colours
-  if (status == SN_OK && job->path) status = write_rig(&r, job->path);
-  if (status == SN_OK && job->path) status = measure_file(&r);
-  return status == SN_OK ? advise(&r) : status;
+  if (!job->path || job->inputs->heat) SN_TRY(measure_result(&r)); // before writing: the file has the error's colours
+  if (job->path) SN_TRY(write_rig(&r, job->path));
+  if (job->path) SN_TRY(measure_file(&r));
+  return advise(&r);
 }
 
 sn_status sn_job_write_rig(sn_context *ctx, sn_rig_job *job, sn_rig_done *out, const char *path) {
@@ -461,14 +426,14 @@ static json_t *report_result(const sn_rig_job *job, const sn_rig_done *done) {
   json_t *out = sn_report_metrics(&g->error);
   sn_report_add(out,
                 "bones:i bones_wanted:o rest_frame:o pruned:i reason:o influences:i influences_histogram:o "
-                "joint_gap_pct_diag:f p99_pct_diag:f roughness:f symmetric:b joints_inside_pct:f "
+                "joint_gap_pct_diag:f roughness:f symmetric:b joints_inside_pct:f "
                 "joint_outside_pct_diag:f pieces:i iterations:i seconds:f frame_rms:o vertex_rms:o",
                 r->bones, r->bones_wanted ? json_integer(r->bones_wanted) : json_null(),
                 rest_frame < 0 ? json_null() : json_integer(rest_frame), r->pruned,
                 *r->reason ? sn_report_text(r->reason) : json_null(), influences,
-                sn_report_integers(g->influences, influences + 1), g->joint_gap_pct_diag, g->visible.p99_pct_diag,
-                g->visible.roughness, r->symmetric, g->joints_inside_pct, g->joint_outside_pct_diag, g->pieces,
-                r->iterations, done->seconds, sn_report_numbers(g->frame_rms, e->frames.frame_count),
+                sn_report_integers(g->influences, influences + 1), g->joint_gap_pct_diag, g->roughness, r->symmetric,
+                g->joints_inside_pct, g->joint_outside_pct_diag, g->pieces, r->iterations, done->seconds,
+                sn_report_numbers(g->frame_rms, e->frames.frame_count),
                 sn_report_numbers(g->vertex_rms, e->rest.vertex_count));
   if (r->curve_count > 0)
     sn_report_add(out, "cross_validated_pct_diag:o cross_validated_choice:i",

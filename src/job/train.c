@@ -3,19 +3,19 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/scope.h"
 #include "job/job.h"
 
 static sn_status measure(sn_context *ctx, const sn_train_job *job, sn_train_result *out) {
   sn_rt_model model;
-  sn_status status = sn_model_open(ctx, "the trained model", out->model.bytes, out->model.size, &model);
-  if (status != SN_OK) return status;
+  SN_TRY(sn_model_open(ctx, "the trained model", out->model.bytes, out->model.size, &model));
   out->info = model.info;
   const sn_training *data = &job->data;
   const sn_scored_frames frames = {&data->keys, &data->others, NULL};
   if (job->measure && data->examples->frames.frame_count > 0)
-    status = sn_assess(ctx, &model, data->examples, &frames, &out->scores);
-  if (status == SN_OK && out->scores.all.frame_count > 0 && !isfinite(out->scores.all.rms))
-    status = sn_fail(ctx, SN_BAD_INPUT, "the model is not finite on its training frames: is a vertex damaged?");
+    SN_TRY(sn_assess(ctx, &model, data->examples, &frames, &out->scores));
+  if (out->scores.all.frame_count > 0 && !isfinite(out->scores.all.rms))
+    return sn_fail(ctx, SN_BAD_INPUT, "the model is not finite on its training frames: is a vertex damaged?");
   const sn_metrics *m = &out->scores.train;
   bool poor = m->rms_pct_diag > SN_POOR_RMS || m->max_pct_diag > SN_POOR_LARGEST, bare = !model.info.triangle_count;
   char *note = out->report.note, *end = note + strlen(note);
@@ -23,7 +23,7 @@ static sn_status measure(sn_context *ctx, const sn_train_job *job, sn_train_resu
     snprintf(end, sizeof out->report.note - (size_t)(end - note), "%s%s%s", *note && end[-1] != ' ' ? "; " : "",
              poor ? "a poor fit: a frame is damaged, or too much for the method. " : "",
              bare ? "The rest mesh has no faces: the page will not draw it." : "");
-  return status;
+  return SN_OK;
 }
 
 // Methods without corrections have a single model: checks that it meets the limits.
@@ -33,10 +33,9 @@ static sn_status check_limits(sn_context *ctx, const sn_limits *l, const sn_exam
   if (l->error > 0 || l->curve)
     return sn_fail(ctx, SN_BAD_INPUT, "%s needs corrections, and this method has none: choose psd or eigenskin",
                    l->curve ? "the curve of sizes" : "--error");
-  sn_status status = sn_model_open(ctx, "model", m->bytes, m->size, &model);
-  if (status == SN_OK) status = sn_assess_ratio(ctx, &model, examples, &ratio);
-  if (status != SN_OK || (!(l->bytes > 0 && (double)m->size > l->bytes) && !(l->time > 0 && ratio > l->time)))
-    return status;
+  SN_TRY(sn_model_open(ctx, "model", m->bytes, m->size, &model));
+  SN_TRY(sn_assess_ratio(ctx, &model, examples, &ratio));
+  if (!(l->bytes > 0 && (double)m->size > l->bytes) && !(l->time > 0 && ratio > l->time)) return SN_OK;
   return sn_fail(ctx, SN_BAD_INPUT, "%zu bytes, %.2f times lbs: more than the limits; give larger ones", m->size,
                  ratio);
 }
@@ -46,23 +45,21 @@ static sn_status prepare(sn_context *ctx, sn_train_job *job) {
   sn_training *data = &job->data;
   sn_examples *examples = data->examples;
   const char *mirror = data->inputs->mirror;
-  sn_status status = SN_OK;
   if (job->from && data->inputs->poses.count == 0)
     return sn_fail(ctx, SN_BAD_INPUT, "`from` needs the poses to add: `pose` FRAME=MESH");
   if (job->from && examples->frames.frame_count > 0)
     return sn_fail(ctx, SN_BAD_INPUT, "`from` goes without `frames`: the model knows what it was trained on");
-  if (job->from && examples->rest.vertex_count == 0) status = sn_model_mesh(ctx, job->from, &examples->rest);
-  if (status == SN_OK && job->from) status = sn_inputs_retarget(ctx, data->inputs, job->from, examples);
-  if (status != SN_OK) return status;
+  if (job->from && examples->rest.vertex_count == 0) SN_TRY(sn_model_mesh(ctx, job->from, &examples->rest));
+  if (job->from) SN_TRY(sn_inputs_retarget(ctx, data->inputs, job->from, examples));
   bool frames = data->inputs->poses.count > 0 || examples->frames.frame_count > 0;
   if (!frames && job->spec && sn_method_needs_no_frames(job->spec)) {
-    if (examples->rest.vertex_count == 0) status = sn_fail(ctx, SN_BAD_INPUT, "a rest mesh is needed: `rest` FILE");
+    if (examples->rest.vertex_count == 0) return sn_fail(ctx, SN_BAD_INPUT, "a rest mesh is needed: `rest` FILE");
   } else {
-    status = sn_inputs_sculpt(ctx, data->inputs, examples);
+    SN_TRY(sn_inputs_sculpt(ctx, data->inputs, examples));
     const char *keys = job->from ? "all" : data->inputs->keys;
-    if (status == SN_OK) status = sn_train_keys(ctx, examples, keys, data->inputs->seed, &data->keys, &data->others);
+    SN_TRY(sn_train_keys(ctx, examples, keys, data->inputs->seed, &data->keys, &data->others));
   }
-  if (status != SN_OK || !mirror) return status;
+  if (!mirror) return SN_OK;
   if (strlen(mirror) == 1) return sn_examples_mirror_keys(ctx, mirror[0], examples, &data->keys);
   return sn_fail(ctx, SN_BAD_INPUT, "`mirror` %s: choose x, y or z, the axis normal to the mirror plane", mirror);
 }
@@ -85,19 +82,18 @@ static sn_status train_model(sn_context *ctx, const sn_train_job *job, sn_train_
   }
   out->spec = *job->spec, out->spec.limits = *limits;
   if (limits->time > 0) out->spec.limits.ratio_of = sn_assess_ratio;
-  sn_status status = sn_train(ctx, &out->spec, data->examples, &data->keys, &out->model, &out->report);
+  SN_TRY(sn_train(ctx, &out->spec, data->examples, &data->keys, &out->model, &out->report));
   bool limited = limits->bytes > 0 || limits->time > 0 || limits->error > 0 || limits->curve;
-  if (status == SN_OK && limited && out->report.rate_count == 0)
-    status = check_limits(ctx, limits, data->examples, &out->model);
-  return status;
+  if (!limited || out->report.rate_count > 0) return SN_OK;
+  return check_limits(ctx, limits, data->examples, &out->model);
 }
 
 sn_status sn_job_train(sn_context *ctx, sn_train_job *job, sn_train_result *out) {
   *out = (sn_train_result){0};
-  sn_status status = prepare(ctx, job);
-  if (status == SN_OK && job->data.ready) status = job->data.ready(job->data.user, job->spec);
-  if (status == SN_OK) status = train_model(ctx, job, out);
-  return status == SN_OK ? measure(ctx, job, out) : status;
+  SN_TRY(prepare(ctx, job));
+  if (job->data.ready) SN_TRY(job->data.ready(job->data.user, job->spec));
+  SN_TRY(train_model(ctx, job, out));
+  return measure(ctx, job, out);
 }
 
 void sn_training_free(sn_training *training) {

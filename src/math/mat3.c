@@ -23,11 +23,7 @@ sn_mat3 sn_mat3_add(sn_mat3 a, sn_mat3 b) {
   return a;
 }
 
-sn_mat3 sn_mat3_sub(sn_mat3 a, sn_mat3 b) {
-  for (int r = 0; r < 3; r++)
-    for (int c = 0; c < 3; c++) a.m[r][c] -= b.m[r][c];
-  return a;
-}
+sn_mat3 sn_mat3_sub(sn_mat3 a, sn_mat3 b) { return sn_mat3_add(a, sn_mat3_scale(b, -1)); }
 
 sn_mat3 sn_mat3_scale(sn_mat3 a, double s) {
   for (int r = 0; r < 3; r++)

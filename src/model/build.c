@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/scope.h"
 #include "runtime/format.h"
 #include "sinew/model.h"
 #include "model/blocks.h"
@@ -27,12 +28,7 @@ typedef struct writer {
 
 sn_model_desc sn_model_desc_default(void) { return (sn_model_desc){.weight_bits = 32}; }
 
-void sn_model_free(sn_model *model) {
-  sn_arena_free(&model->memory);
-  *model = (sn_model){0};
-}
-
-// ---- sections -------------------------------------------------------------------------------------------------------
+SN_DEFINE_FREE(sn_model);
 
 static void *new_section(writer *w, sn_rt_section_id id, uint64_t count, size_t size) {
   return sn_section_new(&w->list, id, count, size, 0);
@@ -76,8 +72,7 @@ static void merge_repeated(const sn_skin *skin, int i) {
 // values), without zeros, largest first.
 static sn_status prepare_skin(writer *w) {
   const sn_skin *given = w->desc->skin;
-  sn_status status = sn_skin_copy_rows(w->ctx, given, NULL, given->vertex_count, given->influences, &w->skin);
-  if (status != SN_OK) return status;
+  SN_TRY(sn_skin_copy_rows(w->ctx, given, NULL, given->vertex_count, given->influences, &w->skin));
   for (int i = 0; i < given->vertex_count; i++) merge_repeated(&w->skin, i);
   sn_skin_normalize(&w->skin);
   int bits = w->desc->weight_bits;
@@ -217,23 +212,25 @@ static void add_names(writer *w, sn_rt_section_id id, const char *const *names, 
   }
 }
 
+// Adds what the description has as the file has it.
+static void add_as_is(writer *w, sn_rt_section_id id, const void *items, int count, size_t size) {
+  if (count > 0) sn_section_add(&w->list, sn_rt_section_name(id), items, (size_t)count * size, 0);
+}
+
 static void add_values(writer *w) {
-  size_t count = (size_t)w->desc->value_count;
-  if (count == 0) return;
-  add_names(w, SN_SECTION_VALUE_NAMES, w->desc->value_names, count);
-  float(*ranges)[2] = new_section(w, SN_SECTION_VALUE_RANGES, count, sizeof *ranges);
-  if (ranges) memcpy(ranges, w->desc->value_ranges, count * sizeof *ranges);
+  int count = w->desc->value_count;
+  if (count > 0) add_names(w, SN_SECTION_VALUE_NAMES, w->desc->value_names, (size_t)count);
+  add_as_is(w, SN_SECTION_VALUE_RANGES, w->desc->value_ranges, count, sizeof *w->desc->value_ranges);
 }
 
 static void add_joints(writer *w) {
   const sn_skeleton *skeleton = w->desc->skeleton;
   if (!skeleton || skeleton->joint_count == 0) return;
-  size_t joint_count = (size_t)skeleton->joint_count;
-  add_names(w, SN_SECTION_JOINT_NAMES, (const char *const *)skeleton->names, joint_count);
-  int32_t *parents = new_section(w, SN_SECTION_JOINT_PARENTS, joint_count, sizeof *parents);
-  float(*rest)[12] = new_section(w, SN_SECTION_JOINT_REST, joint_count, sizeof *rest);
-  for (size_t j = 0; rest && j < joint_count; j++) parents[j] = skeleton->parents[j];
-  if (rest) sn_model_joints(skeleton->rest, skeleton->joint_count, rest);
+  int joint_count = skeleton->joint_count;
+  add_names(w, SN_SECTION_JOINT_NAMES, (const char *const *)skeleton->names, (size_t)joint_count);
+  add_as_is(w, SN_SECTION_JOINT_PARENTS, skeleton->parents, joint_count, sizeof *skeleton->parents);
+  float(*rest)[12] = new_section(w, SN_SECTION_JOINT_REST, (uint64_t)joint_count, sizeof *rest);
+  if (rest) sn_model_joints(skeleton->rest, joint_count, rest);
 }
 
 static void add_extra(writer *w) {
@@ -259,14 +256,6 @@ static void add_extra(writer *w) {
   }
 }
 
-static void add_mesh(writer *w) {
-  const sn_mesh *rest = w->desc->rest;
-  if (rest->triangle_count == 0) return;
-  uint32_t(*out)[3] = new_section(w, SN_SECTION_MESH_TRIANGLES, (uint64_t)rest->triangle_count, sizeof *out);
-  for (int t = 0; out && t < rest->triangle_count; t++)
-    for (int c = 0; c < 3; c++) out[t][c] = (uint32_t)rest->triangles[t][c];
-}
-
 // ---- the rest file's normals ----------------------------------------------------------------------------------------
 
 // Normals closer than this (cosine; 0.05 degrees) to the computed ones are not stored: the difference is invisible.
@@ -277,19 +266,14 @@ static sn_vec3 find_own(const writer *w, const sn_fans *fans, uint32_t i) {
   const sn_mesh *rest = w->desc->rest;
   const uint32_t *row = fans->neighbours + fans->start[i];
   size_t length = fans->start[i + 1] - fans->start[i];
-  sn_vec3 as_computed = {1, 0, 0};
-  if (length == 0) return as_computed;
-  sn_vec3 p = sn_vec3_from(rest->positions[i]), sum = sn_vec3_make(0, 0, 0);
+  if (length == 0) return sn_vec3_make(1, 0, 0);
+  sn_vec3 p = sn_vec3_from(rest->positions[i]), sum = sn_vec3_make(0, 0, 0), nowhere = sum;
   for (size_t m = 0; m < length; m++) {
     sn_vec3 a = sn_vec3_from(rest->positions[row[m]]), b = sn_vec3_from(rest->positions[row[(m + 1) % length]]);
     sum = sn_vec3_add(sum, sn_vec3_cross(sn_vec3_sub(a, p), sn_vec3_sub(b, p)));
   }
-  sn_vec3 nowhere = sn_vec3_make(0, 0, 0), n = sn_vec3_normalize(sn_vec3_from(w->desc->normals[i]), nowhere);
-  sn_vec3 r = sn_vec3_normalize(sum, nowhere), edge = sn_vec3_sub(sn_vec3_from(rest->positions[row[0]]), p);
-  sn_vec3 flat = sn_vec3_mad(edge, r, -sn_vec3_dot(edge, r)), t = sn_vec3_normalize(flat, nowhere);
-  if (sn_vec3_length(n) == 0 || sn_vec3_length(r) == 0 || sn_vec3_length(flat) <= 1e-6 * sn_vec3_length(edge))
-    return as_computed;
-  return sn_vec3_make(sn_vec3_dot(n, r), sn_vec3_dot(n, t), sn_vec3_dot(n, sn_vec3_cross(r, t)));
+  return sn_normal_coordinates(sn_vec3_from(w->desc->normals[i]), sn_vec3_normalize(sum, nowhere),
+                               sn_vec3_sub(sn_vec3_from(rest->positions[row[0]]), p));
 }
 
 // shade.own, if the file's normals differ from those computed from its triangles.
@@ -382,24 +366,21 @@ static sn_status fill_header(writer *w) {
   h->torque_count = d->drive == SN_RT_DRIVE_TORQUE ? (uint32_t)joint_count : 0;
   h->grain = (uint32_t)(d->grain ? d->grain : default_grain(d->rest->vertex_count));
   h->weight_bits = (uint32_t)d->weight_bits;
-  sn_status status = sn_mesh_check(ctx, d->rest);
-  return status == SN_OK ? check_skin(ctx, d, palette) : status;
+  SN_TRY(sn_mesh_check(ctx, d->rest));
+  return check_skin(ctx, d, palette);
 }
 
 static sn_status build(writer *w, sn_model *out) {
   const sn_model_desc *d = w->desc;
-  sn_status status = fill_header(w);
-  if (status == SN_OK) status = prepare_skin(w);
-  if (status == SN_OK) {
-    status = sn_block_plan_make(w->ctx, &w->scratch, &w->skin, d->blend != SN_RT_BLEND_LINEAR, (int)w->header.grain,
-                                &w->plan);
-  }
-  if (status != SN_OK) return status;
+  SN_TRY(fill_header(w));
+  SN_TRY(prepare_skin(w));
+  bool pivot = d->blend != SN_RT_BLEND_LINEAR;
+  SN_TRY(sn_block_plan_make(w->ctx, &w->scratch, &w->skin, pivot, (int)w->header.grain, &w->plan));
   add_blocks(w);
   add_joints(w);
   add_values(w);
   add_extra(w);
-  add_mesh(w);
+  add_as_is(w, SN_SECTION_MESH_TRIANGLES, d->rest->triangles, d->rest->triangle_count, sizeof *d->rest->triangles);
   add_fans(w);
   for (int s = 0; s < d->section_count; s++) sn_section_add_given(&w->list, d->sections + s);
   if (d->corrections)
@@ -420,14 +401,12 @@ static sn_status build_plain(sn_context *ctx, const sn_model_desc *desc, sn_mode
 
 static sn_status build_packed(sn_context *ctx, const sn_model_desc *desc, sn_model *out) {
   sn_model_desc plain = *desc;
-  sn_model model = {0};
+  SN_FREED_BY(sn_model_free) sn_model model = {0};
   sn_rt_model opened;
   plain.weight_bits = 32;
-  sn_status status = build_plain(ctx, &plain, &model);
-  if (status == SN_OK) status = sn_model_open(ctx, "model", model.bytes, model.size, &opened);
-  if (status == SN_OK) status = sn_model_pack(ctx, &opened, out);
-  sn_model_free(&model);
-  return status;
+  SN_TRY(build_plain(ctx, &plain, &model));
+  SN_TRY(sn_model_open(ctx, "model", model.bytes, model.size, &opened));
+  return sn_model_pack(ctx, &opened, out);
 }
 
 sn_status sn_model_build(sn_context *ctx, const sn_model_desc *desc, sn_model *out) {

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT
 // Model files: to and from disk, and back into meshes, weights and skeletons.
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/scope.h"
 #include "runtime/format.h"
 #include "sinew/model.h"
 
 sn_status sn_model_write(sn_context *ctx, const char *path, const sn_model *model) {
   sn_writer writer;
-  sn_status status = sn_writer_open(ctx, path, &writer);
-  if (status != SN_OK) return status;
+  SN_TRY(sn_writer_open(ctx, path, &writer));
   sn_write(&writer, model->bytes, model->size);
   return sn_writer_commit(ctx, &writer);
 }
@@ -33,8 +34,7 @@ void sn_model_torques(const sn_torques *torques, int frame, int count, float *ou
 // ---- what is inside, in the order of the rest file ------------------------------------------------------------------
 
 sn_status sn_model_mesh(sn_context *ctx, const sn_rt_model *model, sn_mesh *out) {
-  sn_status status = sn_mesh_new(ctx, (int)model->info.vertex_count, (int)model->info.triangle_count, out);
-  if (status != SN_OK) return status;
+  SN_TRY(sn_mesh_new(ctx, (int)model->info.vertex_count, (int)model->info.triangle_count, out));
   sn_rt_get_rest(model, &(sn_rt_rest){.positions = out->positions}, NULL);
   sn_rt_get_triangles(model, (uint32_t(*)[3])out->triangles); // checked: they fit an int
   const uint32_t *order = sn_rt_data(model, SN_SECTION_MESH_ORDER);
@@ -42,21 +42,20 @@ sn_status sn_model_mesh(sn_context *ctx, const sn_rt_model *model, sn_mesh *out)
     int *vertex = &out->triangles[n / 3][n % 3];
     *vertex = (int)order[*vertex];
   }
-  status = sn_model_to_file(ctx, model, out->positions, sizeof *out->positions, 1);
+  sn_status status = sn_model_to_file(ctx, model, out->positions, sizeof *out->positions, 1);
   if (status != SN_OK) sn_mesh_free(out);
   return status;
 }
 
 sn_status sn_model_skin(sn_context *ctx, const sn_rt_model *model, sn_skin *out) {
   int influences = model->info.max_influences ? (int)model->info.max_influences : 1;
-  sn_status status = sn_skin_new(ctx, (int)model->info.vertex_count, influences, out);
-  if (status != SN_OK) return status;
+  SN_TRY(sn_skin_new(ctx, (int)model->info.vertex_count, influences, out));
   sn_rt_get_rest(
     model, &(sn_rt_rest){.joints = out->joints, .weights = out->weights, .influences = (uint32_t)influences}, NULL);
   for (size_t n = 0; n < (size_t)model->info.vertex_count * (size_t)influences; n++) // rounding errors of 1 - sum
     if (!(out->weights[n] > 1e-6f)) out->weights[n] = 0, out->joints[n] = 0;
   sn_skin_sort(out);
-  status = sn_model_to_file(ctx, model, out->joints, (size_t)influences * sizeof *out->joints, 1);
+  sn_status status = sn_model_to_file(ctx, model, out->joints, (size_t)influences * sizeof *out->joints, 1);
   if (status == SN_OK)
     status = sn_model_to_file(ctx, model, out->weights, (size_t)influences * sizeof *out->weights, 1);
   if (status != SN_OK) sn_skin_free(out);
@@ -76,6 +75,21 @@ sn_status sn_model_skeleton(sn_context *ctx, const sn_rt_model *model, sn_skelet
   }
   if (status == SN_OK) status = sn_skeleton_sort(ctx, out);
   if (status != SN_OK) sn_skeleton_free(out);
+  return status;
+}
+
+sn_status sn_model_values(sn_context *ctx, const sn_rt_model *model, int frame_count, sn_values *out) {
+  int count = (int)model->info.value_count;
+  sn_status status = sn_values_new(ctx, count, frame_count, out);
+  for (int v = 0; status == SN_OK && v < count; v++) {
+    float range[2] = {0};
+    sn_rt_value_range(model, (uint32_t)v, range);
+    for (int f = 0; f < frame_count; f++)
+      out->values[f * count + v] = fmin(fmax(0, (double)range[0]), (double)range[1]);
+    out->names[v] = sn_arena_text(ctx, &out->memory, sn_rt_value_name(model, (uint32_t)v));
+    if (!out->names[v]) status = ctx->error.status;
+  }
+  if (status != SN_OK) sn_values_free(out);
   return status;
 }
 
@@ -102,10 +116,7 @@ sn_status sn_model_displacements(sn_context *ctx, const sn_rt_model *model, sn_d
   return sn_model_to_file(ctx, model, out->deltas, sizeof *out->deltas, (size_t)out->count);
 }
 
-void sn_displacements_free(sn_displacements *displacements) {
-  sn_arena_free(&displacements->memory);
-  *displacements = (sn_displacements){0};
-}
+SN_DEFINE_FREE(sn_displacements);
 
 // The single value whose terms are the field's bases; -1 for other fields.
 static int value_of_field(const sn_rt_model *model, const sn_rt_field *field) {

@@ -2,6 +2,7 @@
 // The runtime's input at a frame of the examples, and the resulting palette.
 #include <string.h>
 
+#include "base/scope.h"
 #include "runtime/format.h"
 #include "sinew/model.h"
 
@@ -61,21 +62,20 @@ static bool begins_clip(const sn_examples *examples, int f) {
 // Runs through all frames of a motion and stores the state before each, so that they can be evaluated in any order.
 static sn_status follow(sn_context *ctx, sn_arena *memory, sn_model_input *out) {
   size_t size = sn_rt_state_size(out->model), frames = (size_t)sn_model_frame_count(out->model, out->examples);
-  sn_arena scratch = sn_arena_new(ctx);
+  SN_SCRATCH(scratch, ctx);
   char *states = sn_arena_alloc(ctx, memory, frames, size), *now = sn_arena_alloc(ctx, &scratch, 1, size);
   void *values = sn_arena_alloc(ctx, &scratch, sn_model_input_size(out), 1);
   void *palette = sn_arena_alloc(ctx, &scratch, sn_rt_scratch_size(out->model), 1);
-  sn_status status = states && now && values && palette ? SN_OK : ctx->error.status;
-  for (size_t f = 0; status == SN_OK && f < frames; f++) {
+  if (!states || !now || !values || !palette) return ctx->error.status;
+  for (size_t f = 0; f < frames; f++) {
     if (begins_clip(out->examples, (int)f)) memset(now, 0, size);
     memcpy(states + f * size, now, size);
     sn_rt_input frame = sn_model_input_at(out, (int)f, values);
     frame.state = now;
     sn_rt_palette(out->model, &frame, palette, NULL);
   }
-  if (status == SN_OK) out->states = states;
-  sn_arena_free(&scratch);
-  return status;
+  out->states = states;
+  return SN_OK;
 }
 
 sn_status sn_model_input_new(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples, sn_arena *memory,
@@ -94,10 +94,9 @@ sn_status sn_model_input_new(sn_context *ctx, const sn_rt_model *model, const sn
   }
   if (model->info.torque_count > 0 && !examples->torques.values)
     return sn_fail(ctx, SN_BAD_INPUT, "the model is driven by joint torques: give `torque` FILE.csv");
-  sn_status status = find_values(ctx, memory, out);
-  if (status == SN_OK) status = find_controls(ctx, memory, out);
-  if (status == SN_OK && examples->motion && sn_rt_state_size(model) > 0) status = follow(ctx, memory, out);
-  return status;
+  SN_TRY(find_values(ctx, memory, out));
+  SN_TRY(find_controls(ctx, memory, out));
+  return examples->motion && sn_rt_state_size(model) > 0 ? follow(ctx, memory, out) : SN_OK;
 }
 
 size_t sn_model_input_size(const sn_model_input *input) {
@@ -108,30 +107,26 @@ size_t sn_model_input_size(const sn_model_input *input) {
 }
 
 sn_rt_input sn_model_input_at(const sn_model_input *input, int f, void *buffer) {
-  float(*joints)[12] = buffer;
-  float(*controls)[3] = (float(*)[3])(joints + input->model->info.joint_count);
-  for (uint32_t c = 0; c < input->model->info.control_count; c++)
-    memcpy(controls[c], sn_frame(&input->examples->frames, f)[input->control_of[c]], sizeof *controls);
-  float *torques = (float *)(controls + input->model->info.control_count);
-  float *values = torques + input->model->info.torque_count;
-  for (uint32_t v = 0; v < input->model->info.value_count; v++) {
-    const sn_values *from = &input->examples->values;
-    values[v] = (float)from->values[(size_t)f * (size_t)from->count + (size_t)input->value_of[v]];
-  }
-  if (input->model->info.joint_count == 0)
-    return (sn_rt_input){.controls = (const float(*)[3])controls, .values = values};
-  for (uint32_t j = 0; j < input->model->info.torque_count; j++)
-    torques[j] = (float)sn_torque(&input->examples->torques, f, input->joint_of[j]);
-  const sn_affine *pose = sn_pose(&input->examples->poses, f);
-  for (uint32_t j = 0; j < input->model->info.joint_count; j++)
-    sn_model_joints(&pose[input->joint_of[j]], 1, &joints[j]);
-  void *state = values + input->model->info.value_count;
+  const sn_rt_info *info = &input->model->info;
+  const sn_examples *from = input->examples;
+  float(*joints)[12] = buffer, (*controls)[3] = (float(*)[3])(joints + info->joint_count);
+  float *torques = (float *)(controls + info->control_count), *values = torques + info->torque_count;
+  for (uint32_t c = 0; c < info->control_count; c++)
+    memcpy(controls[c], sn_frame(&from->frames, f)[input->control_of[c]], sizeof *controls);
+  for (uint32_t v = 0; v < info->value_count; v++)
+    values[v] = (float)from->values.values[(size_t)f * (size_t)from->values.count + (size_t)input->value_of[v]];
+  if (info->joint_count == 0) return (sn_rt_input){.controls = (const float(*)[3])controls, .values = values};
+  for (uint32_t j = 0; j < info->torque_count; j++)
+    torques[j] = (float)sn_torque(&from->torques, f, input->joint_of[j]);
+  for (uint32_t j = 0; j < info->joint_count; j++)
+    sn_model_joints(&sn_pose(&from->poses, f)[input->joint_of[j]], 1, &joints[j]);
+  void *state = input->states ? values + info->value_count : NULL;
   size_t size = sn_rt_state_size(input->model);
-  if (input->states) memcpy(state, input->states + (size_t)f * size, size);
+  if (state) memcpy(state, input->states + (size_t)f * size, size);
   return (sn_rt_input){.joints = (const float(*)[12])joints,
                        .controls = (const float(*)[3])controls,
                        .torques = torques,
-                       .state = input->states ? state : NULL,
+                       .state = state,
                        .values = values};
 }
 
@@ -140,15 +135,15 @@ sn_status sn_model_palettes(sn_context *ctx, const sn_rt_model *model, const sn_
   int frames = sn_model_frame_count(model, examples);
   size_t count = fields ? sn_rt_displacement_count(model) : 0;
   if (poses) *poses = (sn_poses){0};
-  sn_arena scratch = sn_arena_new(ctx);
+  SN_SCRATCH(scratch, ctx);
   sn_model_input input;
-  sn_status status = sn_model_input_new(ctx, model, examples, &scratch, &input);
-  void *values = status == SN_OK ? sn_arena_alloc(ctx, &scratch, sn_model_input_size(&input), 1) : NULL;
+  SN_TRY(sn_model_input_new(ctx, model, examples, &scratch, &input));
+  void *values = sn_arena_alloc(ctx, &scratch, sn_model_input_size(&input), 1);
   void *palette = sn_arena_alloc(ctx, &scratch, sn_rt_scratch_size(model), 1);
   if (fields) *fields = SN_NEW(ctx, memory, float, (size_t)frames *count);
-  if (status == SN_OK && (!values || !palette || (fields && !*fields))) status = ctx->error.status;
-  if (status == SN_OK && poses) status = sn_poses_new(ctx, (int)model->info.palette_count, frames, poses);
-  for (int f = 0; status == SN_OK && f < frames; f++) {
+  if (!values || !palette || (fields && !*fields)) return ctx->error.status;
+  if (poses) SN_TRY(sn_poses_new(ctx, (int)model->info.palette_count, frames, poses));
+  for (int f = 0; f < frames; f++) {
     const float *now;
     sn_rt_input frame = sn_model_input_at(&input, f, values);
     sn_rt_palette(model, &frame, palette, NULL);
@@ -156,6 +151,5 @@ sn_status sn_model_palettes(sn_context *ctx, const sn_rt_model *model, const sn_
     if (count > 0 && sn_rt_correct_values(model, palette, &now))
       memcpy(*fields + (size_t)f * count, now, count * sizeof *now);
   }
-  sn_arena_free(&scratch);
-  return status;
+  return SN_OK;
 }

@@ -3,6 +3,7 @@
 // change, nor does control.points, which has indices of the file.
 #include <string.h>
 
+#include "base/scope.h"
 #include "model/fans.h"
 #include "model/sections.h"
 #include "runtime/packed.h"
@@ -162,20 +163,19 @@ sn_status sn_model_set_order(sn_context *ctx, sn_model *model, sn_vertex_order o
 
 sn_status sn_model_open_as_file(sn_context *ctx, const char *name, const sn_rt_model *model, sn_model *bytes,
                                 sn_rt_model *out) {
-  sn_status status = sn_model_reorder(ctx, model, SN_VERTEX_ORDER_FILE, bytes);
-  return status == SN_OK ? sn_model_open(ctx, name, bytes->bytes, bytes->size, out) : status;
+  SN_TRY(sn_model_reorder(ctx, model, SN_VERTEX_ORDER_FILE, bytes));
+  return sn_model_open(ctx, name, bytes->bytes, bytes->size, out);
 }
 
 sn_status sn_model_to_file(sn_context *ctx, const sn_rt_model *model, void *rows, size_t size, size_t count) {
   const uint32_t *order = order_of(model);
   size_t vertices = model->info.vertex_count;
   if (!order || vertices == 0) return SN_OK;
-  sn_arena scratch = sn_arena_new(ctx);
+  SN_SCRATCH(scratch, ctx);
   uint8_t *copy = SN_NEW(ctx, &scratch, uint8_t, vertices * size), *to = rows;
   for (size_t n = 0; copy && n < count; n++, to += vertices * size) {
     memcpy(copy, to, vertices * size);
     for (size_t k = 0; k < vertices; k++) memcpy(to + order[k] * size, copy + k * size, size);
   }
-  sn_arena_free(&scratch);
   return copy ? SN_OK : ctx->error.status;
 }

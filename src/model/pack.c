@@ -56,58 +56,41 @@ static double diagonal_of(const packer *p) {
   return hypot(hypot((double)high[0] - low[0], (double)high[1] - low[1]), (double)high[2] - low[2]);
 }
 
-// The minimum corner and the longest side of every group's bounding box.
-static void measure_boxes(const packer *p, float (*boxes)[4]) {
-  float at[3];
-  for (int side = 0; side < 2; side++)
+// Steps from the minimum corner of every group's bounding box; 65535 steps are the box's longest side.
+static void pack_rest(void *user) {
+  enum { corner, side, steps, passes };
+  packer *p = user;
+  float(*boxes)[4] = new_section(p, SN_SECTION_PACK_BOXES, group_count(p), sizeof *boxes), at[3];
+  uint16_t(*rest)[3][lanes] = new_section(p, SN_SECTION_PACK_REST, p->model->info.block_count, sizeof *rest);
+  for (int pass = corner; rest && pass < passes; pass++) {
+    for (uint32_t group = 0; pass == steps && group < group_count(p); group++) boxes[group][3] /= 65535;
     for (sn_rt_block b = {0}; sn_rt_next_block(p->model, &b);)
       for (uint32_t l = 0; l < lanes; l++) {
         float *box = boxes[b.group];
         sn_rt_stored_position(&p->skin, b.group, b.block, l, at);
-        for (int c = 0; c < 3; c++)
-          if (side)
-            box[3] = fmaxf(box[3], at[c] - box[c]);
-          else
-            box[c] = b.place || l ? fminf(box[c], at[c]) : at[c];
+        for (int c = 0; c < 3; c++) {
+          if (pass == corner) box[c] = b.place || l ? fminf(box[c], at[c]) : at[c];
+          if (pass == side) box[3] = fmaxf(box[3], at[c] - box[c]);
+          double step = box[3] > 0 ? ((double)at[c] - box[c]) / box[3] : 0;
+          if (pass == steps) rest[b.block][c][l] = (uint16_t)rounded(step, 65535);
+        }
       }
-}
-
-// Steps from the corner; 65535 steps are the longest side.
-static void pack_rest(void *user) {
-  packer *p = user;
-  float(*boxes)[4] = new_section(p, SN_SECTION_PACK_BOXES, group_count(p), sizeof *boxes), at[3];
-  uint16_t(*rest)[3][lanes] = new_section(p, SN_SECTION_PACK_REST, p->model->info.block_count, sizeof *rest);
-  if (!rest) return;
-  measure_boxes(p, boxes);
-  for (uint32_t group = 0; group < group_count(p); group++) boxes[group][3] /= 65535;
-  for (sn_rt_block b = {0}; sn_rt_next_block(p->model, &b);)
-    for (uint32_t l = 0; l < lanes; l++) {
-      const float *box = boxes[b.group];
-      sn_rt_stored_position(&p->skin, b.group, b.block, l, at);
-      for (int c = 0; c < 3; c++) {
-        double steps = box[3] > 0 ? ((double)at[c] - box[c]) / box[3] : 0;
-        rest[b.block][c][l] = (uint16_t)rounded(steps, 65535);
-      }
-    }
+  }
 }
 
 // ---- normals and tangents -------------------------------------------------------------------------------------------
 
-static void octahedral_of(const float n[3], uint32_t uv[2]) {
+// The octahedral u and v of a direction, 12 bits each.
+static void put_direction(uint8_t *bytes, const float n[3]) {
+  const double half = SN_RT_OCTAHEDRAL_HALF;
   double length = fabs((double)n[0]) + fabs((double)n[1]) + fabs((double)n[2]);
   double x = length > 0 ? n[0] / length : 0, y = length > 0 ? n[1] / length : 0;
   if (n[2] < 0) {
     double folded = (1 - fabs(y)) * copysign(1, x);
     y = (1 - fabs(x)) * copysign(1, y), x = folded;
   }
-  const double half = SN_RT_OCTAHEDRAL_HALF;
-  uv[0] = rounded((x + 1) * half, 2 * half), uv[1] = rounded((y + 1) * half, 2 * half);
-}
-
-static void put_direction(uint8_t *bytes, const float n[3]) {
-  uint32_t uv[2];
-  octahedral_of(n, uv);
-  for (int k = 0; k < 3; k++) bytes[k] = (uint8_t)((uv[0] | uv[1] << 12) >> 8 * k);
+  uint32_t uv = rounded((x + 1) * half, 2 * half) | rounded((y + 1) * half, 2 * half) << 12;
+  for (int k = 0; k < 3; k++) bytes[k] = (uint8_t)(uv >> 8 * k);
 }
 
 static void pack_normals(void *user) {
@@ -171,8 +154,6 @@ static void pack_tuples(void *user) {
   uint8_t *bytes = new_section(p, SN_SECTION_PACK_TUPLES, count, 1);
   for (uint64_t n = 0; bytes && n < count; n++) bytes[n] = (uint8_t)tuples[n];
 }
-
-// ---- triangles ------------------------------------------------------------------------------------------------------
 
 static void pack_triangles(void *user) {
   packer *p = user;
@@ -359,8 +340,6 @@ static void pack_limits(void *user) {
   uint16_t *out = (uint16_t *)(void *)(bytes + sizeof unit);
   for (size_t n = 0; n < count; n++) out[n] = (uint16_t)fmax(1, rounded(limits[n] / unit, 65535));
 }
-
-// ---- all sections ---------------------------------------------------------------------------------------------------
 
 // Deltas are written together with their entries.
 static const sn_section_rule rules[] = {

@@ -107,9 +107,10 @@ json_t *sn_report_examples(const sn_examples *e) {
 json_t *sn_report_metrics(const sn_metrics *m) {
   if (m->frame_count == 0) return json_null();
   json_t *out = json_object();
-  sn_report_add(out, "frames:i rms:f rms_pct_diag:f max_pct_diag:f e_rms:f ee:f std_pct_diag:f normal_deg:f",
-                m->frame_count, m->rms, m->rms_pct_diag, m->max_pct_diag, m->e_rms, m->ee, m->std_pct_diag,
-                m->normal_deg);
+  sn_report_add(
+    out, "frames:i rms:f rms_pct_diag:f p99_pct_diag:f max_pct_diag:f e_rms:f ee:f std_pct_diag:f normal_deg:f",
+    m->frame_count, m->rms, m->rms_pct_diag, m->p99_pct_diag, m->max_pct_diag, m->e_rms, m->ee, m->std_pct_diag,
+    m->normal_deg);
   return out;
 }
 

@@ -16,6 +16,8 @@ enum {
   exchanges = 10,       // most exchanges of the search
   candidates = 4,       // bones tried for each removal
   most_rounds = 100,    // on the sample
+  settled_rounds = 12,  // after a start or an exchange
+  few_rounds = 4,       // within one
   searched_bones = 100  // most bones for which the search runs: its cost grows fast
 };
 static const double pays_meanwhile = 0.003; // least relative gain (squared error) of a round, in intermediate steps
@@ -65,7 +67,7 @@ sn_status sn_rig_start_clusters(sn_context *ctx, sn_arena *memory, const rig_way
   sn_fit_model_refresh(ctx, m);
   int rounds = 0;
   status = sn_fit_pass(ctx, m, FIT_ADJUST, NULL);
-  return status == SN_OK ? some_rounds(ctx, m, way, 4, 0, &rounds) : status;
+  return status == SN_OK ? some_rounds(ctx, m, way, few_rounds, 0, &rounds) : status;
 }
 
 sn_status sn_rig_remove_cheapest(sn_context *ctx, fit_model *m, const rig_way *way, int count) {
@@ -117,22 +119,23 @@ sn_status sn_rig_follow(sn_context *ctx, sn_arena *memory, const fit_model *from
   return tree ? sn_rig_tree_fit(ctx, m, tree, 6, NULL) : sn_rig_bones_rigid(ctx, m, 10, NULL);
 }
 
-// From the sample to all vertices of p, with the same motion. Weights start from a nearby sampled vertex: the sample follows
-// the order p->order.
-static sn_status lift_vertices(sn_context *ctx, sn_arena *memory, const fit_model *from, const fit_problem *p,
-                               fit_model *m) {
-  sn_status status = sn_fit_model_new(ctx, memory, p, from->capacity, from->limit, m);
-  if (status != SN_OK) return status;
+// The same motion for the vertices of m, which are more, or have fewer influences. Weights start from those of a nearby vertex:
+// a sample follows the order of the problem that it is taken from.
+static sn_status transfer(sn_context *ctx, const fit_model *from, fit_model *m) {
+  const fit_problem *p = m->p;
   m->bones = from->bones;
   memcpy(m->t, from->t, 12 * (size_t)p->f * (size_t)m->bones * sizeof *m->t);
   for (int i = 0; i < p->n; i++) {
     size_t to = (size_t)p->order[i] * (size_t)m->limit;
-    size_t row = (size_t)((int64_t)i * from->p->n / p->n) * (size_t)m->limit;
+    size_t row = (size_t)((int64_t)i * from->p->n / p->n) * (size_t)from->limit;
+    double total = 0;
+    for (int q = 0; q < m->limit; q++) total += from->weight[row + (size_t)q]; // the largest come first
     memcpy(m->joint + to, from->joint + row, (size_t)m->limit * sizeof *m->joint);
-    memcpy(m->weight + to, from->weight + row, (size_t)m->limit * sizeof *m->weight);
+    for (int q = 0; q < m->limit; q++) m->weight[to + (size_t)q] = from->weight[row + (size_t)q] / total;
   }
   sn_fit_model_refresh(ctx, m);
-  status = sn_fit_pass(ctx, m, FIT_EXHAUST, NULL);
+  rig_forget_trail(m);
+  sn_status status = sn_fit_pass(ctx, m, FIT_EXHAUST, NULL);
   return status == SN_OK ? sn_fit_pass(ctx, m, FIT_EXPLORE, NULL) : status;
 }
 
@@ -254,37 +257,33 @@ static sn_status drop_bone(rig_search *s) {
   return status == SN_OK ? sn_rig_round(s->ctx, m, &s->way, FIT_ADJUST, false) : status;
 }
 
-// Adds bones where the error is largest and removes as many. With `anew` all bones move freely for a while and a new tree is
-// built; without, the new bones are attached to the present tree.
-static sn_status exchange(rig_search *s, int count, bool anew) {
+// Adds bones where the error is largest, moves all bones freely for a while, builds a new tree, and removes as many bones.
+static sn_status exchange(rig_search *s, int count) {
   fit_model *m = s->m;
   sn_context *ctx = s->ctx;
   const rig_way loose = {.affine = s->way.affine};
-  rig_tree *tree = s->way.tree;
   int bones = m->bones, rounds = 0;
   bool added = true;
   sn_status status = SN_OK;
   while (status == SN_OK && added && m->bones < bones + count) {
     status = sn_rig_add_bone(ctx, m, 1, &added);
     if (status == SN_OK && added) status = sn_fit_pass(ctx, m, FIT_EXPLORE, NULL);
-    if (status == SN_OK && added && tree && !anew) sn_rig_tree_add(m, tree);
   }
-  if (status == SN_OK && tree && !anew) status = sn_rig_tree_fit(ctx, m, tree, join_steps, NULL);
-  if (status == SN_OK) status = some_rounds(ctx, m, anew ? &loose : &s->way, 4, 0, &rounds);
-  if (status == SN_OK && tree && anew) status = join(ctx, m, &s->way, 4);
+  if (status == SN_OK) status = some_rounds(ctx, m, &loose, few_rounds, 0, &rounds);
+  if (status == SN_OK && s->way.tree) status = join(ctx, m, &s->way, few_rounds);
   while (status == SN_OK && m->bones > bones) status = drop_bone(s);
-  return status == SN_OK ? some_rounds(ctx, m, &s->way, 4, pays_meanwhile, &rounds) : status;
+  return status == SN_OK ? some_rounds(ctx, m, &s->way, settled_rounds, pays_meanwhile, &rounds) : status;
 }
 
-// Exchanges while they lower the error. If one with a new tree fails, tries one with the present tree.
+// Exchanges bones while that lowers the error.
 static sn_status search(rig_search *s) {
-  int failed = 0, alternatives = s->way.tree ? 2 : 1;
+  bool better = true;
   sn_status status = SN_OK;
-  for (int k = 0; k < exchanges && failed < alternatives && s->m->bones > 1 && status == SN_OK; k++) {
+  for (int k = 0; k < exchanges && better && s->m->bones > 1 && status == SN_OK; k++) {
     store(s, &s->before);
-    status = exchange(s, 1 + s->m->bones / 12, failed == 0);
-    failed = s->m->error < enough_better * s->before.m.error ? 0 : failed + 1;
-    if (failed > 0) restore(s, &s->before);
+    status = exchange(s, 1 + s->m->bones / 12);
+    better = s->m->error < enough_better * s->before.m.error;
+    if (!better) restore(s, &s->before);
   }
   return status;
 }
@@ -297,29 +296,41 @@ static sn_status remove_useless(rig_search *s, double nothing) {
   for (bool useless = true; status == SN_OK && s->m->bones > 1 && useless;) {
     store(s, &s->before);
     status = drop_bone(s);
-    if (status == SN_OK) status = some_rounds(s->ctx, s->m, &s->way, 4, pays_meanwhile, &rounds);
+    if (status == SN_OK) status = some_rounds(s->ctx, s->m, &s->way, few_rounds, pays_meanwhile, &rounds);
     useless = s->m->error < (1 + worth_given) * s->before.m.error || s->m->error < none;
     if (!useless) restore(s, &s->before);
   }
   return status;
 }
 
-// Solves the sample: bones, weights and tree. Starts over-complete and removes the cheapest clusters (Le and Deng 2014), builds
-// the tree, leaves local minima by exchanges, and removes bones with little gain.
+// Free bones of a sample: starts over-complete and removes the cheapest clusters (Le and Deng 2014). With more influences than in
+// the end, bones depend less on the start and are nearer to those of a rig that has many.
+static sn_status start_free(sn_context *ctx, const rig_plan *plan, fit_model *m) {
+  const rig_way loose = {.affine = plan->affine};
+  sn_arena scratch = sn_arena_new(ctx);
+  fit_model wide;
+  int rounds = 0;
+  sn_status status = sn_fit_model_new(ctx, &scratch, m->p, m->capacity, FIT_MOST_INFLUENCES, &wide);
+  if (status == SN_OK) status = sn_rig_start_clusters(ctx, &scratch, &loose, &wide);
+  while (status == SN_OK && wide.bones > plan->bones)
+    status = sn_rig_remove_cheapest(ctx, &wide, &loose, (wide.bones - plan->bones + 2) / 3);
+  if (status == SN_OK) status = some_rounds(ctx, &wide, &loose, settled_rounds, pays_meanwhile, &rounds);
+  if (status == SN_OK) status = transfer(ctx, &wide, m);
+  sn_arena_free(&scratch);
+  return status == SN_OK ? some_rounds(ctx, m, &loose, settled_rounds, pays_meanwhile, &rounds) : status;
+}
+
+// Solves the sample: free bones, the tree, exchanges that leave local minima; removes bones with little gain.
 static sn_status solve_coarse(sn_context *ctx, sn_arena *memory, const fit_problem *p, const rig_plan *plan,
                               fit_model *m, rig_tree *tree) {
-  rig_way loose = {.affine = plan->affine};
   rig_search s = {.ctx = ctx, .m = m, .way = {.tree = plan->tree ? tree : NULL, .affine = plan->affine}};
   int rounds = 0, capacity = plan->bones + 1 + plan->bones / 4;
   bool searched = plan->bones <= searched_bones;
   sn_status status = sn_rig_tree_new(ctx, memory, capacity, tree);
   tree->body = plan->body, tree->rise = bearable_rise;
   if (status == SN_OK) status = sn_fit_model_new(ctx, memory, p, capacity, plan->limit, m);
-  if (status == SN_OK) status = sn_rig_start_clusters(ctx, memory, &loose, m);
-  while (status == SN_OK && m->bones > plan->bones)
-    status = sn_rig_remove_cheapest(ctx, m, &loose, (m->bones - plan->bones + 2) / 3);
-  if (status == SN_OK) status = some_rounds(ctx, m, &loose, 12, pays_meanwhile, &rounds);
-  if (status == SN_OK && plan->tree) status = join(ctx, m, &s.way, searched ? 8 : 4);
+  if (status == SN_OK) status = start_free(ctx, plan, m);
+  if (status == SN_OK && plan->tree) status = join(ctx, m, &s.way, searched ? 8 : few_rounds);
   status = tell(ctx, status, 1);
   if (status != SN_OK || !searched) return status;
   sn_arena scratch = sn_arena_new(ctx);
@@ -329,7 +340,7 @@ static sn_status solve_coarse(sn_context *ctx, sn_arena *memory, const fit_probl
   if (status == SN_OK) status = search(&s);
   if (status == SN_OK) status = some_rounds(ctx, m, &s.way, most_rounds, pays_meanwhile, &rounds);
   if (status == SN_OK && plan->tree && !plan->keep) status = remove_useless(&s, plan->nothing);
-  if (status == SN_OK) status = some_rounds(ctx, m, &s.way, 12, pays_meanwhile, &rounds);
+  if (status == SN_OK) status = some_rounds(ctx, m, &s.way, settled_rounds, pays_meanwhile, &rounds);
   sn_arena_free(&scratch);
   return status;
 }
@@ -358,9 +369,10 @@ static sn_status solve_rough(sn_context *ctx, sn_arena *memory, const fit_proble
     sn_rig_tree_copy(&coarse_tree, tree);
     status = sn_rig_follow(ctx, &scratch, &coarse, &middle, way.tree, &middle_model);
   }
-  if (status == SN_OK) status = some_rounds(ctx, &middle_model, &way, 4, pays_meanwhile, &rounds);
+  if (status == SN_OK) status = some_rounds(ctx, &middle_model, &way, few_rounds, pays_meanwhile, &rounds);
   status = tell(ctx, status, 3);
-  if (status == SN_OK) status = lift_vertices(ctx, memory, &middle_model, p, m);
+  if (status == SN_OK) status = sn_fit_model_new(ctx, memory, p, middle_model.capacity, plan->limit, m);
+  if (status == SN_OK) status = transfer(ctx, &middle_model, m);
   sn_arena_free(&scratch);
   return tell(ctx, status, 4);
 }

@@ -28,8 +28,8 @@ sn_rt_status sn_rt_need_items(sn_rt_checker *c, sn_rt_section_id id, uint64_t it
 }
 
 sn_rt_status sn_rt_need_floats(sn_rt_checker *c, sn_rt_section_id id, uint64_t count) {
-  sn_rt_status status = sn_rt_need(c, id, count * sizeof(float));
-  return status ? status : sn_rt_check_floats(c, id);
+  SN_RT_TRY(sn_rt_need(c, id, count * sizeof(float)));
+  return sn_rt_check_floats(c, id);
 }
 
 sn_rt_status sn_rt_need_floats_if_there(sn_rt_checker *c, sn_rt_section_id id, uint64_t count) {
@@ -66,8 +66,7 @@ sn_rt_status sn_rt_check_below(sn_rt_checker *c, sn_rt_section_id id, uint32_t b
 }
 
 sn_rt_status sn_rt_check_starts(sn_rt_checker *c, sn_rt_section_id id, uint64_t count, uint64_t total) {
-  sn_rt_status status = sn_rt_need(c, id, (count + 1) * sizeof(uint32_t));
-  if (status) return status;
+  SN_RT_TRY(sn_rt_need(c, id, (count + 1) * sizeof(uint32_t)));
   const uint32_t *start = sn_rt_data(c->model, id);
   if (start[0] != 0 || start[count] != total)
     return SN_RT_BAD(c, "section %s does not end at %" PRIu64, sn_rt_section_name(id), total);

@@ -15,6 +15,13 @@ typedef struct sn_rt_checker {
 
 #define SN_RT_BAD(c, ...) sn_rt_fail((c)->error, SN_RT_BAD_MODEL, __VA_ARGS__)
 
+// Returns from a function that returns an sn_rt_status if the check fails.
+#define SN_RT_TRY(check)                                                                                             \
+  do {                                                                                                               \
+    sn_rt_status tried = (check);                                                                                    \
+    if (tried) return tried;                                                                                         \
+  } while (0)
+
 // The section must have exactly this size; _if_there: or be missing.
 sn_rt_status sn_rt_need(sn_rt_checker *c, sn_rt_section_id id, uint64_t size);
 sn_rt_status sn_rt_need_if_there(sn_rt_checker *c, sn_rt_section_id id, uint64_t size);

@@ -11,8 +11,8 @@
 static sn_rt_status check_names(sn_rt_checker *c, sn_rt_section_id id, uint64_t count, const char *what) {
   const uint32_t *start = sn_rt_data(c->model, id);
   uint64_t size = sn_rt_size(c->model, id), head = (count + 1) * 4;
-  sn_rt_status status = (count ? sn_rt_need : sn_rt_need_if_there)(c, id, size);
-  if (status || !start) return status;
+  SN_RT_TRY((count ? sn_rt_need : sn_rt_need_if_there)(c, id, size));
+  if (!start) return SN_RT_OK;
   if (size < head || start[0] != 0 || start[count] != size - head)
     return SN_RT_BAD(c, "section %s is too short", sn_rt_section_name(id));
   const char *text = (const char *)(start + count + 1);
@@ -26,27 +26,23 @@ sn_rt_status sn_rt_check_values(sn_rt_checker *c) {
   uint32_t count = c->model->info.value_count;
   if (count == 0) return SN_RT_OK;
   const float(*ranges)[2] = sn_rt_data(c->model, SN_SECTION_VALUE_RANGES);
-  sn_rt_status status = check_names(c, SN_SECTION_VALUE_NAMES, count, "value");
-  if (!status) status = sn_rt_need_floats(c, SN_SECTION_VALUE_RANGES, 2 * (uint64_t)count);
-  for (uint32_t v = 0; !status && v < count; v++)
+  SN_RT_TRY(check_names(c, SN_SECTION_VALUE_NAMES, count, "value"));
+  SN_RT_TRY(sn_rt_need_floats(c, SN_SECTION_VALUE_RANGES, 2 * (uint64_t)count));
+  for (uint32_t v = 0; v < count; v++)
     if (!(ranges[v][1] - ranges[v][0] > 1e-30f && ranges[v][1] - ranges[v][0] < 1e30f))
-      status = SN_RT_BAD(c, "value %u has no range", v);
-  return status;
+      return SN_RT_BAD(c, "value %u has no range", v);
+  return SN_RT_OK;
 }
 
 sn_rt_status sn_rt_check_joints(sn_rt_checker *c) {
-  uint32_t joint_count = c->model->info.joint_count;
-  sn_rt_status status = check_names(c, SN_SECTION_JOINT_NAMES, joint_count, "joint");
-  if (!status)
-    status = (joint_count ? sn_rt_need : sn_rt_need_if_there)(c, SN_SECTION_JOINT_PARENTS, (uint64_t)joint_count * 4);
-  uint64_t floats = (uint64_t)joint_count * 12;
-  if (!status)
-    status = (joint_count ? sn_rt_need_floats : sn_rt_need_floats_if_there)(c, SN_SECTION_JOINT_REST, floats);
+  uint64_t joint_count = c->model->info.joint_count, parents_size = joint_count * 4, floats = joint_count * 12;
+  SN_RT_TRY(check_names(c, SN_SECTION_JOINT_NAMES, joint_count, "joint"));
+  SN_RT_TRY((joint_count ? sn_rt_need : sn_rt_need_if_there)(c, SN_SECTION_JOINT_PARENTS, parents_size));
+  SN_RT_TRY((joint_count ? sn_rt_need_floats : sn_rt_need_floats_if_there)(c, SN_SECTION_JOINT_REST, floats));
   const int32_t *parents = sn_rt_data(c->model, SN_SECTION_JOINT_PARENTS);
-  for (uint32_t j = 0; !status && j < joint_count; j++)
-    if (parents[j] < -1 || parents[j] >= (int64_t)joint_count)
-      status = SN_RT_BAD(c, "joint %u has no such parent", j);
-  return status;
+  for (uint32_t j = 0; j < joint_count; j++)
+    if (parents[j] < -1 || parents[j] >= (int64_t)joint_count) return SN_RT_BAD(c, "joint %u has no such parent", j);
+  return SN_RT_OK;
 }
 
 // ---- blocks ------------------------------------------------------------------------------------------------------------
@@ -113,10 +109,10 @@ static sn_rt_status check_group(sn_rt_checker *c, uint32_t index, totals *sum) {
 // mesh.order, if present, must be a permutation within every chunk.
 static sn_rt_status check_order(sn_rt_checker *c) {
   uint64_t vertices = c->model->info.vertex_count;
-  sn_rt_status status = sn_rt_need_if_there(c, SN_SECTION_MESH_ORDER, vertices * sizeof(uint32_t));
+  SN_RT_TRY(sn_rt_need_if_there(c, SN_SECTION_MESH_ORDER, vertices * sizeof(uint32_t)));
   const uint32_t *order = sn_rt_data(c->model, SN_SECTION_MESH_ORDER);
   coverage seen;
-  for (uint64_t first = 0; order && !status && first < vertices; first += c->model->info.grain) {
+  for (uint64_t first = 0; order && first < vertices; first += c->model->info.grain) {
     uint64_t count = chunk_size(c, first);
     memset(seen.bits, 0, count / 8 + 1);
     for (uint64_t k = first; k < first + count; k++) {
@@ -126,7 +122,7 @@ static sn_rt_status check_order(sn_rt_checker *c) {
       seen.bits[at / 8] |= (uint8_t)(1u << at % 8);
     }
   }
-  return status;
+  return SN_RT_OK;
 }
 
 static sn_rt_status check_chunk(sn_rt_checker *c, uint64_t chunk, totals *sum) {
@@ -137,9 +133,8 @@ static sn_rt_status check_chunk(sn_rt_checker *c, uint64_t chunk, totals *sum) {
   memset(seen.bits, 0, c->model->info.grain / 8 + 1);
   seen.count = 0;
   for (uint32_t g = start[chunk]; g < start[chunk + 1]; g++) {
-    sn_rt_status status = check_group(c, g, sum);
-    if (!status) status = check_lanes(c, groups + g, first_vertex, &seen);
-    if (status) return status;
+    SN_RT_TRY(check_group(c, g, sum));
+    SN_RT_TRY(check_lanes(c, groups + g, first_vertex, &seen));
   }
   if (seen.count != chunk_size(c, first_vertex))
     return SN_RT_BAD(c, "some vertices from %" PRIu64 " on belong to no block", first_vertex);
@@ -149,13 +144,13 @@ static sn_rt_status check_chunk(sn_rt_checker *c, uint64_t chunk, totals *sum) {
 // Rest tangents, in floats: the last of four numbers is 1 or -1.
 static sn_rt_status check_tangents(sn_rt_checker *c) {
   uint64_t blocks = c->model->info.block_count;
-  sn_rt_status status = sn_rt_need_floats_if_there(c, SN_SECTION_SKIN_TANGENTS, blocks * 4 * SN_RT_LANES);
+  SN_RT_TRY(sn_rt_need_floats_if_there(c, SN_SECTION_SKIN_TANGENTS, blocks * 4 * SN_RT_LANES));
   const float(*rows)[SN_RT_LANES] = sn_rt_data(c->model, SN_SECTION_SKIN_TANGENTS);
-  for (uint64_t b = 0; rows && !status && b < blocks; b++)
+  for (uint64_t b = 0; rows && b < blocks; b++)
     for (int l = 0; l < SN_RT_LANES; l++)
       if (fabsf(rows[4 * b + 3][l]) != 1)
         return SN_RT_BAD(c, "a tangent of block %" PRIu64 " is neither right- nor left-handed", b);
-  return status;
+  return SN_RT_OK;
 }
 
 // Rest positions and normals, in floats.
@@ -163,30 +158,29 @@ static sn_rt_status check_points(sn_rt_checker *c) {
   const sn_rt_info *info = &c->model->info;
   uint64_t count = (uint64_t)info->block_count * SN_RT_LANES * 3;
   int shaded = info->shade == SN_RT_SHADE_TRANSFORM;
-  sn_rt_status status = sn_rt_need_floats(c, SN_SECTION_SKIN_REST, count);
-  if (!status) status = (shaded ? sn_rt_need_floats : sn_rt_need_floats_if_there)(c, SN_SECTION_SKIN_NORMALS, count);
-  return status ? status : check_tangents(c);
+  SN_RT_TRY(sn_rt_need_floats(c, SN_SECTION_SKIN_REST, count));
+  SN_RT_TRY((shaded ? sn_rt_need_floats : sn_rt_need_floats_if_there)(c, SN_SECTION_SKIN_NORMALS, count));
+  return check_tangents(c);
 }
 
 // Rest positions and normals of a packed model: all bit patterns are valid; the boxes must be finite.
 static sn_rt_status check_packed_points(sn_rt_checker *c, uint32_t group_count) {
   uint64_t blocks = c->model->info.block_count;
-  sn_rt_status status = sn_rt_need_floats(c, SN_SECTION_PACK_BOXES, (uint64_t)group_count * 4);
-  if (!status) status = sn_rt_need(c, SN_SECTION_PACK_REST, blocks * SN_RT_LANES * 3 * sizeof(uint16_t));
-  if (!status)
-    status = sn_rt_need_if_there(c, SN_SECTION_PACK_TANGENTS, blocks * SN_RT_PACKED_TANGENTS + SN_RT_PACKED_TAIL);
-  if (status || c->model->info.shade != SN_RT_SHADE_TRANSFORM) return status;
+  uint64_t tangents = blocks * SN_RT_PACKED_TANGENTS + SN_RT_PACKED_TAIL;
+  SN_RT_TRY(sn_rt_need_floats(c, SN_SECTION_PACK_BOXES, (uint64_t)group_count * 4));
+  SN_RT_TRY(sn_rt_need(c, SN_SECTION_PACK_REST, blocks * SN_RT_LANES * 3 * sizeof(uint16_t)));
+  SN_RT_TRY(sn_rt_need_if_there(c, SN_SECTION_PACK_TANGENTS, tangents));
+  if (c->model->info.shade != SN_RT_SHADE_TRANSFORM) return SN_RT_OK;
   return sn_rt_need(c, SN_SECTION_PACK_NORMALS, blocks * SN_RT_PACKED_NORMALS + SN_RT_PACKED_TAIL);
 }
 
 static sn_rt_status check_sizes(sn_rt_checker *c, uint32_t group_count) {
   const sn_rt_info *info = &c->model->info;
-  sn_rt_status status = sn_rt_check_starts(c, SN_SECTION_SKIN_CHUNKS, chunk_count(info), group_count);
-  if (!status) status = sn_rt_need(c, SN_SECTION_SKIN_GROUPS, (uint64_t)group_count * sizeof(sn_rt_group));
-  if (!status) status = sn_rt_need(c, SN_SECTION_SKIN_LANES, (uint64_t)info->block_count * SN_RT_LANES * 2);
-  if (!status && info->blend == SN_RT_BLEND_CENTRES)
-    status = sn_rt_need_floats(c, SN_SECTION_SKIN_CENTRES, (uint64_t)info->block_count * 3 * SN_RT_LANES);
-  if (status) return status;
+  SN_RT_TRY(sn_rt_check_starts(c, SN_SECTION_SKIN_CHUNKS, chunk_count(info), group_count));
+  SN_RT_TRY(sn_rt_need(c, SN_SECTION_SKIN_GROUPS, (uint64_t)group_count * sizeof(sn_rt_group)));
+  SN_RT_TRY(sn_rt_need(c, SN_SECTION_SKIN_LANES, (uint64_t)info->block_count * SN_RT_LANES * 2));
+  if (info->blend == SN_RT_BLEND_CENTRES)
+    SN_RT_TRY(sn_rt_need_floats(c, SN_SECTION_SKIN_CENTRES, (uint64_t)info->block_count * 3 * SN_RT_LANES));
   return info->weight_bits == SN_RT_PACKED_BITS ? check_packed_points(c, group_count) : check_points(c);
 }
 
@@ -195,24 +189,23 @@ static sn_rt_status check_rows(sn_rt_checker *c, const totals *sum) {
   const sn_rt_info *info = &c->model->info;
   int packed = info->weight_bits == SN_RT_PACKED_BITS, bytes = packed && info->palette_count <= 256;
   sn_rt_section_id tuples = bytes ? SN_SECTION_PACK_TUPLES : SN_SECTION_SKIN_TUPLES;
-  sn_rt_status status = sn_rt_need(c, packed ? SN_SECTION_PACK_WEIGHTS : SN_SECTION_SKIN_WEIGHTS,
-                                   sum->weights * info->weight_bits + (packed ? SN_RT_PACKED_TAIL : 0));
-  if (!status && info->weight_bits == 32) status = sn_rt_check_floats(c, SN_SECTION_SKIN_WEIGHTS);
-  if (!status && sum->tuples) status = sn_rt_need(c, tuples, sum->tuples * SN_RT_LANES * (bytes ? 1 : 2));
-  return status ? status : sn_rt_check_below(c, tuples, bytes ? 1 : 2, info->palette_count, "joint");
+  SN_RT_TRY(sn_rt_need(c, packed ? SN_SECTION_PACK_WEIGHTS : SN_SECTION_SKIN_WEIGHTS,
+                       sum->weights * info->weight_bits + (packed ? SN_RT_PACKED_TAIL : 0)));
+  if (info->weight_bits == 32) SN_RT_TRY(sn_rt_check_floats(c, SN_SECTION_SKIN_WEIGHTS));
+  if (sum->tuples) SN_RT_TRY(sn_rt_need(c, tuples, sum->tuples * SN_RT_LANES * (bytes ? 1 : 2)));
+  return sn_rt_check_below(c, tuples, bytes ? 1 : 2, info->palette_count, "joint");
 }
 
 sn_rt_status sn_rt_check_skin(sn_rt_checker *c, uint32_t group_count, uint32_t *shared_blocks) {
   const sn_rt_info *info = &c->model->info;
   totals sum = {0, 0, 0, 0};
-  sn_rt_status status = check_sizes(c, group_count);
-  for (uint64_t n = 0; !status && n < chunk_count(info); n++) status = check_chunk(c, n, &sum);
-  if (status) return status;
+  SN_RT_TRY(check_sizes(c, group_count));
+  for (uint64_t n = 0; n < chunk_count(info); n++) SN_RT_TRY(check_chunk(c, n, &sum));
   if (sum.blocks != info->block_count)
     return SN_RT_BAD(c, "the groups have %" PRIu64 " blocks instead of %u", sum.blocks, info->block_count);
   *shared_blocks = (uint32_t)sum.shared;
-  status = check_rows(c, &sum);
-  return status ? status : check_order(c);
+  SN_RT_TRY(check_rows(c, &sum));
+  return check_order(c);
 }
 
 // ---- triangles and fans ------------------------------------------------------------------------------------------------
@@ -232,19 +225,17 @@ uint64_t sn_rt_find_beside_last(const sn_rt_model *model) {
 
 static sn_rt_status check_fans(sn_rt_checker *c) {
   uint32_t vertices = c->model->info.vertex_count, bytes = sn_rt_fan_bytes(vertices);
-  sn_rt_status status = sn_rt_need_items(c, SN_SECTION_SHADE_FANS, (uint64_t)SN_RT_LANES * bytes);
+  SN_RT_TRY(sn_rt_need_items(c, SN_SECTION_SHADE_FANS, (uint64_t)SN_RT_LANES * bytes));
   uint64_t steps = sn_rt_size(c->model, SN_SECTION_SHADE_FANS) / SN_RT_LANES / bytes;
-  if (!status) status = sn_rt_check_starts(c, SN_SECTION_SHADE_START, sn_rt_blocks_of(vertices), steps);
-  if (!status) status = sn_rt_check_below(c, SN_SECTION_SHADE_FANS, bytes, vertices, "vertex");
-  uint64_t own = (uint64_t)sn_rt_blocks_of(vertices) * 3 * SN_RT_LANES * 2;
-  return status ? status : sn_rt_need_if_there(c, SN_SECTION_SHADE_OWN, own);
+  SN_RT_TRY(sn_rt_check_starts(c, SN_SECTION_SHADE_START, sn_rt_blocks_of(vertices), steps));
+  SN_RT_TRY(sn_rt_check_below(c, SN_SECTION_SHADE_FANS, bytes, vertices, "vertex"));
+  return sn_rt_need_if_there(c, SN_SECTION_SHADE_OWN, (uint64_t)sn_rt_blocks_of(vertices) * 3 * SN_RT_LANES * 2);
 }
 
 // Every vertex of the packed triangles, and nothing after them.
 static sn_rt_status check_packed_triangles(sn_rt_checker *c) {
   const sn_rt_info *info = &c->model->info;
-  sn_rt_status status = sn_rt_need_items(c, SN_SECTION_PACK_TRIANGLES, 1);
-  if (status) return status;
+  SN_RT_TRY(sn_rt_need_items(c, SN_SECTION_PACK_TRIANGLES, 1));
   const uint8_t *at = sn_rt_data(c->model, SN_SECTION_PACK_TRIANGLES),
                 *end = at + sn_rt_size(c->model, SN_SECTION_PACK_TRIANGLES);
   uint32_t vertex = 0;
@@ -260,12 +251,11 @@ static sn_rt_status check_packed_triangles(sn_rt_checker *c) {
 sn_rt_status sn_rt_check_mesh(sn_rt_checker *c) {
   const sn_rt_info *info = &c->model->info;
   uint64_t size = (uint64_t)info->triangle_count * 12;
-  sn_rt_status status;
   if (size && info->weight_bits == SN_RT_PACKED_BITS) {
-    status = check_packed_triangles(c);
+    SN_RT_TRY(check_packed_triangles(c));
   } else {
-    status = (size ? sn_rt_need : sn_rt_need_if_there)(c, SN_SECTION_MESH_TRIANGLES, size);
-    if (!status) status = sn_rt_check_below(c, SN_SECTION_MESH_TRIANGLES, 4, info->vertex_count, "vertex");
+    SN_RT_TRY((size ? sn_rt_need : sn_rt_need_if_there)(c, SN_SECTION_MESH_TRIANGLES, size));
+    SN_RT_TRY(sn_rt_check_below(c, SN_SECTION_MESH_TRIANGLES, 4, info->vertex_count, "vertex"));
   }
-  return status || info->shade != SN_RT_SHADE_RECOMPUTE ? status : check_fans(c);
+  return info->shade == SN_RT_SHADE_RECOMPUTE ? check_fans(c) : SN_RT_OK;
 }

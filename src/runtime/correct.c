@@ -119,17 +119,15 @@ static sn_rt_status check_space(sn_rt_checker *c, const sn_rt_field *f, uint32_t
     return SN_RT_BAD(c, "pose space %u has values that do not exist", index);
   if (f->axis_count > sn_rt_field_components(f) ||
       (f->metric != SN_RT_METRIC_MATRIX && f->axis_count != sn_rt_field_components(f)) || f->centre_count > 65535 ||
-      f->basis_count > 65535) {
+      f->basis_count > 65535)
     return SN_RT_BAD(c, "pose space %u has %u axes, %u poses and %u bases, which do not fit together", index,
                      f->axis_count, f->centre_count, f->basis_count);
-  }
   if (!f->mixed && f->basis_count != sn_rt_field_terms(f))
     return SN_RT_BAD(c, "pose space %u has %u bases instead of %u", index, f->basis_count, sn_rt_field_terms(f));
   if (f->first_number != before->number)
     return SN_RT_BAD(c, "pose space %u does not begin where the one before ends", index);
   before->number += number_count(f);
-  sn_rt_status status = sn_rt_need_items(c, SN_SECTION_CORRECT_NUMBERS, sizeof(double));
-  if (status) return status;
+  SN_RT_TRY(sn_rt_need_items(c, SN_SECTION_CORRECT_NUMBERS, sizeof(double)));
   if (before->number > sn_rt_size(c->model, SN_SECTION_CORRECT_NUMBERS) / 8)
     return SN_RT_BAD(c, "section correct.numbers is too short");
   sn_rt_pose_spaces spaces = spaces_of(c->model);
@@ -154,9 +152,8 @@ static sn_rt_status check_field(sn_rt_checker *c, uint32_t index, counts *before
 
 static sn_rt_status check_fields(sn_rt_checker *c, const sn_rt_correct_head *head) {
   counts all = {0, 0, 0};
-  sn_rt_status status = sn_rt_check_terms(c, &all.mix);
-  for (uint32_t n = 0; !status && n < head->field_count; n++) status = check_field(c, n, &all);
-  if (status) return status;
+  SN_RT_TRY(sn_rt_check_terms(c, &all.mix));
+  for (uint32_t n = 0; n < head->field_count; n++) SN_RT_TRY(check_field(c, n, &all));
   if (all.basis != head->basis_count)
     return SN_RT_BAD(c, "the pose spaces have %" PRIu64 " bases instead of %u", all.basis, head->basis_count);
   if (all.number * sizeof(double) != sn_rt_size(c->model, SN_SECTION_CORRECT_NUMBERS))
@@ -170,24 +167,23 @@ static sn_rt_status check_fields(sn_rt_checker *c, const sn_rt_correct_head *hea
 static sn_rt_status check_entries(sn_rt_checker *c, const sn_rt_correct_head *head) {
   uint64_t count = head->entry_count;
   int packed = c->model->info.weight_bits == SN_RT_PACKED_BITS && sn_rt_data(c->model, SN_SECTION_PACK_ENTRIES);
-  sn_rt_status status = sn_rt_check_starts(c, SN_SECTION_CORRECT_START, c->model->info.block_count, count);
-  if (!status && packed) {
+  SN_RT_TRY(sn_rt_check_starts(c, SN_SECTION_CORRECT_START, c->model->info.block_count, count));
+  if (packed) {
     uint64_t deltas = count * sn_rt_packed_delta_bytes(c->model->info.shade) + SN_RT_PACKED_TAIL;
-    status = sn_rt_need(c, SN_SECTION_PACK_ENTRIES, count * sizeof(sn_rt_packed_entry));
-    if (!status) status = sn_rt_need(c, SN_SECTION_PACK_DELTAS, deltas);
-  } else if (!status) {
-    status = sn_rt_need(c, SN_SECTION_CORRECT_ENTRIES, count * sizeof(sn_rt_correct_entry));
-    if (!status) status = sn_rt_need(c, SN_SECTION_CORRECT_DELTAS, count * 6 * SN_RT_LANES * sizeof(int16_t));
+    SN_RT_TRY(sn_rt_need(c, SN_SECTION_PACK_ENTRIES, count * sizeof(sn_rt_packed_entry)));
+    SN_RT_TRY(sn_rt_need(c, SN_SECTION_PACK_DELTAS, deltas));
+  } else {
+    SN_RT_TRY(sn_rt_need(c, SN_SECTION_CORRECT_ENTRIES, count * sizeof(sn_rt_correct_entry)));
+    SN_RT_TRY(sn_rt_need(c, SN_SECTION_CORRECT_DELTAS, count * 6 * SN_RT_LANES * sizeof(int16_t)));
   }
-  sn_rt_stored_corrections stored = {.start = NULL};
-  if (!status) stored = sn_rt_stored_corrections_of(c->model);
-  for (uint32_t n = 0; !status && n < count; n++) {
+  sn_rt_stored_corrections stored = sn_rt_stored_corrections_of(c->model);
+  for (uint32_t n = 0; n < count; n++) {
     sn_rt_correct_entry e = sn_rt_stored_entry(&stored, n);
     float size = e.position * e.position + e.normal * e.normal;
-    if (e.basis >= head->basis_count) status = SN_RT_BAD(c, "correction %u has no basis", n);
-    if (!(size < 1e30f)) status = SN_RT_BAD(c, "correction %u is not finite", n);
+    if (!(size < 1e30f)) return SN_RT_BAD(c, "correction %u is not finite", n);
+    if (e.basis >= head->basis_count) return SN_RT_BAD(c, "correction %u has no basis", n);
   }
-  return status;
+  return SN_RT_OK;
 }
 
 // Limits must be positive: a limit of 0 would divide 0 by 0 at a displacement of 0.
@@ -196,23 +192,21 @@ static sn_rt_status check_limits(sn_rt_checker *c) {
   sn_rt_section_id id = packed ? SN_SECTION_PACK_LIMITS : SN_SECTION_CORRECT_LIMITS;
   if (!sn_rt_data(c->model, id)) return SN_RT_OK;
   uint64_t count = (uint64_t)c->model->info.block_count * SN_RT_LANES;
-  sn_rt_status status = sn_rt_need(c, id, packed ? sizeof(float) + 2 * count : count * sizeof(float));
-  if (status) return status;
+  SN_RT_TRY(sn_rt_need(c, id, packed ? sizeof(float) + 2 * count : count * sizeof(float)));
   sn_rt_stored_corrections stored = sn_rt_stored_corrections_of(c->model);
   if (packed && !(stored.limit_unit > 0)) return SN_RT_BAD(c, "the limits of corrections have no unit");
-  for (uint64_t n = 0; !status && n < count; n++) {
+  for (uint64_t n = 0; n < count; n++) {
     float limit = sn_rt_stored_limit(&stored, n / SN_RT_LANES, (uint32_t)(n % SN_RT_LANES));
     if (!(limit > 1e-18f && limit < 1e18f))
-      status = SN_RT_BAD(c, "the limit of corrections in place %u is no length", (uint32_t)n);
+      return SN_RT_BAD(c, "the limit of corrections in place %u is no length", (uint32_t)n);
   }
-  return status;
+  return SN_RT_OK;
 }
 
 sn_rt_status sn_rt_check_correct(sn_rt_checker *c) {
   const sn_rt_model *model = c->model;
   if (model->info.correct == SN_RT_CORRECT_NONE) return SN_RT_OK;
-  sn_rt_status status = sn_rt_need(c, SN_SECTION_CORRECT_HEAD, sizeof(sn_rt_correct_head));
-  if (status) return status;
+  SN_RT_TRY(sn_rt_need(c, SN_SECTION_CORRECT_HEAD, sizeof(sn_rt_correct_head)));
   const sn_rt_correct_head *head = sn_rt_data(model, SN_SECTION_CORRECT_HEAD);
   if (head->order > SN_RT_ORDER_FORWARD || head->zero)
     return sn_rt_fail(c->error, SN_RT_UNSUPPORTED, "the corrections are of a kind that this runtime does not know");
@@ -220,15 +214,14 @@ sn_rt_status sn_rt_check_correct(sn_rt_checker *c) {
       (head->limit_after > 1 || head->order != SN_RT_ORDER_INVERSE || model->info.blend != SN_RT_BLEND_LINEAR))
     return SN_RT_BAD(c, "limits after the blend go with corrections before a linear one");
   if (head->basis_count > 65536) return SN_RT_BAD(c, "%u bases are too many", head->basis_count);
-  if (model->info.joint_count) status = sn_rt_need_items(c, SN_SECTION_JOINT_REFERENCE, sizeof(sn_rt_reference));
-  if (!status && sn_rt_data(model, SN_SECTION_CORRECT_JOINTS))
-    status = sn_rt_need_items(c, SN_SECTION_CORRECT_JOINTS, sizeof(uint16_t));
-  if (!status && sn_rt_data(model, SN_SECTION_CORRECT_NUMBERS))
-    status = sn_rt_need_items(c, SN_SECTION_CORRECT_NUMBERS, sizeof(double));
-  if (!status) status = sn_rt_check_doubles(c, SN_SECTION_CORRECT_NUMBERS);
-  if (!status) status = sn_rt_need(c, SN_SECTION_CORRECT_FIELDS, head->field_count * (uint64_t)sizeof(sn_rt_field));
-  if (!status) status = check_fields(c, head);
-  if (!status) status = check_limits(c); // first: check_entries reads the packed limits' unit
-  if (!status) status = check_entries(c, head);
-  return status;
+  if (model->info.joint_count) SN_RT_TRY(sn_rt_need_items(c, SN_SECTION_JOINT_REFERENCE, sizeof(sn_rt_reference)));
+  if (sn_rt_data(model, SN_SECTION_CORRECT_JOINTS))
+    SN_RT_TRY(sn_rt_need_items(c, SN_SECTION_CORRECT_JOINTS, sizeof(uint16_t)));
+  if (sn_rt_data(model, SN_SECTION_CORRECT_NUMBERS))
+    SN_RT_TRY(sn_rt_need_items(c, SN_SECTION_CORRECT_NUMBERS, sizeof(double)));
+  SN_RT_TRY(sn_rt_check_doubles(c, SN_SECTION_CORRECT_NUMBERS));
+  SN_RT_TRY(sn_rt_need(c, SN_SECTION_CORRECT_FIELDS, head->field_count * (uint64_t)sizeof(sn_rt_field)));
+  SN_RT_TRY(check_fields(c, head));
+  SN_RT_TRY(check_limits(c)); // first: check_entries reads the packed limits' unit
+  return check_entries(c, head);
 }

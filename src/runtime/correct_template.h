@@ -11,7 +11,7 @@ static SN_RT_INLINE vf3 load_packed_delta(const uint8_t *rows, int lane) {
   return (vf3){vf_unit_u12(at), vf_unit_u12(at + SN_RT_PACKED_ROW), vf_unit_u12(at + 2 * SN_RT_PACKED_ROW)};
 }
 
-static SN_RT_INLINE vf3 load_packed_turn(const uint8_t *rotations, int lane) {
+static SN_RT_INLINE vf3 load_packed_normal(const uint8_t *rotations, int lane) {
   const uint8_t *at = rotations + 4 * lane;
   return (vf3){vf_unit_u10(at, 0), vf_unit_u10(at, 10), vf_unit_u10(at, 20)};
 }
@@ -69,7 +69,7 @@ static SN_RT_INLINE void add_packed_entries(const sn_rt_job *job, uint32_t first
   const sn_rt_packed_entry *e = (const sn_rt_packed_entry *)c->entries + first;
   size_t size = c->delta_bytes;
   const uint8_t *deltas = (const uint8_t *)c->deltas + first * size;
-  vf3 moved = {vf_set(0), vf_set(0), vf_set(0)}, turned = moved;
+  vf3 moved = {vf_set(0), vf_set(0), vf_set(0)}, normal = moved;
   vf moves = vf_set(0), rotations = vf_set(0);
   for (uint32_t left = end - first; left > 0; left--, e++, deltas += size) {
     vf value = vf_set(values[e->basis]);
@@ -79,10 +79,10 @@ static SN_RT_INLINE void add_packed_entries(const sn_rt_job *job, uint32_t first
     if (!normals) continue;
     vf by = vf_mul(value, vf_set(sn_rt_short_float(e->normal)));
     rotations = vf_add(rotations, by);
-    turned = mad(turned, by, load_packed_turn(deltas + 3 * SN_RT_PACKED_ROW, lane));
+    normal = mad(normal, by, load_packed_normal(deltas + 3 * SN_RT_PACKED_ROW, lane));
   }
   sum->position = add_units(sum->position, moved, moves, 4096, SN_RT_PACKED_ZERO);
-  if (normals) sum->normal = add_units(sum->normal, turned, rotations, 1024, SN_RT_PACKED_NORMAL_ZERO);
+  if (normals) sum->normal = add_units(sum->normal, normal, rotations, 1024, SN_RT_PACKED_NORMAL_ZERO);
 }
 
 static SN_RT_INLINE vf load_limit(const sn_rt_stored_corrections *c, uint32_t bits, size_t at) {

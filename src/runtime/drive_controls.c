@@ -24,8 +24,7 @@ static sn_rt_status check_head(sn_rt_checker *c) {
   if (info->control_count == 0) return SN_RT_BAD(c, "a model driven by control points has none");
   if (info->control_count > info->vertex_count)
     return SN_RT_BAD(c, "%u control points are more than the vertices", info->control_count);
-  sn_rt_status status = sn_rt_need(c, SN_SECTION_CONTROL_HEAD, sizeof(sn_rt_control));
-  if (status) return status;
+  SN_RT_TRY(sn_rt_need(c, SN_SECTION_CONTROL_HEAD, sizeof(sn_rt_control)));
   const sn_rt_control *head = head_of(c->model);
   if (head->flags > 7 || head->outputs != outputs_of(head->flags))
     return SN_RT_BAD(c, "%u numbers per bone do not fit the drive's flags %u", head->outputs, head->flags);
@@ -36,19 +35,17 @@ static sn_rt_status check_head(sn_rt_checker *c) {
 }
 
 static sn_rt_status check(sn_rt_checker *c) {
-  sn_rt_status status = check_head(c);
-  if (status) return status;
+  SN_RT_TRY(check_head(c));
   // The products below cannot overflow 64 bits: at most 65535 bones, and fewer control points than vertices.
   const sn_rt_control *head = head_of(c->model);
   uint64_t bones = c->model->info.palette_count, points = c->model->info.control_count;
-  status = sn_rt_need_floats(c, SN_SECTION_CONTROL_FRAMES, head->frames * points * 3);
-  if (!status) status = sn_rt_need_floats(c, SN_SECTION_CONTROL_CENTRES, bones * 3);
-  if (!status) status = sn_rt_need_floats(c, SN_SECTION_CONTROL_MAP, bones * head->outputs * (head->frames + 1ull));
-  if (!status && head->flags & SN_RT_CONTROL_POISSON)
-    status = sn_rt_need_floats(c, SN_SECTION_CONTROL_SOLVE, bones * (3 * bones + points));
-  if (!status) status = sn_rt_need(c, SN_SECTION_CONTROL_POINTS, points * sizeof(uint32_t));
-  if (!status) status = sn_rt_check_below(c, SN_SECTION_CONTROL_POINTS, 4, c->model->info.vertex_count, "vertex");
-  return status;
+  SN_RT_TRY(sn_rt_need_floats(c, SN_SECTION_CONTROL_FRAMES, head->frames * points * 3));
+  SN_RT_TRY(sn_rt_need_floats(c, SN_SECTION_CONTROL_CENTRES, bones * 3));
+  SN_RT_TRY(sn_rt_need_floats(c, SN_SECTION_CONTROL_MAP, bones * head->outputs * (head->frames + 1ull)));
+  if (head->flags & SN_RT_CONTROL_POISSON)
+    SN_RT_TRY(sn_rt_need_floats(c, SN_SECTION_CONTROL_SOLVE, bones * (3 * bones + points)));
+  SN_RT_TRY(sn_rt_need(c, SN_SECTION_CONTROL_POINTS, points * sizeof(uint32_t)));
+  return sn_rt_check_below(c, SN_SECTION_CONTROL_POINTS, 4, c->model->info.vertex_count, "vertex");
 }
 
 // ---- the drive ---------------------------------------------------------------------------------------------------------------

@@ -89,18 +89,19 @@ static void run(const sn_rt_model *model, const sn_rt_input *input, const sn_rt_
   const sn_rt_linear *linear = sn_rt_data(model, SN_SECTION_DRIVE_LINEAR);
   const sn_rt_linear *end = linear ? linear + items(model, SN_SECTION_DRIVE_LINEAR, sizeof(sn_rt_linear)) : NULL;
   const float *values = keeping->rotations + 8 * (size_t)model->info.joint_count;
+  float *entry = palette + 16 * (size_t)model->info.joint_count; // first its channels, then its matrix
   (void)input, (void)space;
-  for (uint32_t n = 0; n < helper_count(model); n++) {
+  for (uint32_t n = 0; n < helper_count(model); n++)
+    sn_rt_helper_channels(helpers + n, &spaces, keeping->rotations, entry + 16 * (size_t)n);
+  for (uint32_t n = 0; n < helper_count(model); n++, entry += 16) {
     const sn_rt_helper *h = helpers + n;
-    float channels[SN_RT_HELPER_ROW], added[SN_RT_LINEAR_PLACES], local[12];
-    sn_rt_helper_channels(h, &spaces, keeping->rotations, channels);
-    sn_rt_helper_local(h->centre, channels, local);
+    float added[SN_RT_LINEAR_PLACES], local[12];
+    sn_rt_helper_local(h->centre, entry, local);
     if (linear) {
       linear = sn_rt_helper_linear(linear, end, n, values, added);
       sn_rt_helper_add(h->centre, added, local);
     }
-    sn_rt_helper_matrix(h->parent == SN_RT_NO_JOINT ? NULL : palette + 16 * (size_t)h->parent, local,
-                        palette + 16 * (size_t)(model->info.joint_count + n));
+    sn_rt_helper_matrix(h->parent == SN_RT_NO_JOINT ? NULL : palette + 16 * (size_t)h->parent, local, entry);
   }
 }
 

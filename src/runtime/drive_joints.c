@@ -13,13 +13,12 @@ static int is_still(const sn_rt_model *model) {
 static sn_rt_status check(sn_rt_checker *c) {
   uint32_t joint_count = c->model->info.joint_count, count = extra_count(c->model);
   if (count == 0) return SN_RT_OK;
-  if (is_still(c->model)) {
-    return c->model->info.blend == SN_RT_BLEND_LINEAR ? SN_RT_OK
-                                                      : SN_RT_BAD(c, "rotations are blended, and no joint rotates");
-  }
-  sn_rt_status status = sn_rt_need(c, SN_SECTION_DRIVE_EXTRA, (uint64_t)count * sizeof(sn_rt_extra));
+  if (is_still(c->model) && c->model->info.blend != SN_RT_BLEND_LINEAR)
+    return SN_RT_BAD(c, "rotations are blended, and no joint rotates");
+  if (is_still(c->model)) return SN_RT_OK;
+  SN_RT_TRY(sn_rt_need(c, SN_SECTION_DRIVE_EXTRA, (uint64_t)count * sizeof(sn_rt_extra)));
   const sn_rt_extra *extra = sn_rt_data(c->model, SN_SECTION_DRIVE_EXTRA);
-  for (uint32_t e = 0; !status && e < count; e++) {
+  for (uint32_t e = 0; e < count; e++) {
     const sn_rt_extra *x = extra + e;
     if (x->kind != SN_RT_EXTRA_HALFWAY && x->kind != SN_RT_EXTRA_SCALING)
       return sn_rt_fail(c->error, SN_RT_UNSUPPORTED,
@@ -27,7 +26,7 @@ static sn_rt_status check(sn_rt_checker *c) {
     if (x->parent >= joint_count || x->child >= joint_count || x->base >= joint_count + e)
       return SN_RT_BAD(c, "extra joint %u is made from joints that do not exist", e);
   }
-  return status;
+  return SN_RT_OK;
 }
 
 // About 150 operations per extra joint.

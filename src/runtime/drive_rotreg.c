@@ -10,14 +10,11 @@
 _Static_assert(sizeof(sn_rt_rotreg_joint) == 16, "a joint of rotreg is 16 bytes in the file");
 _Static_assert(sizeof(sn_rt_rotreg_block) == 3040, "eight predictors are 3040 bytes in the file");
 
-static size_t aligned(size_t bytes) { return (bytes + SN_RT_ALIGNMENT - 1) / SN_RT_ALIGNMENT * SN_RT_ALIGNMENT; }
-
 static uint32_t bone_count(const sn_rt_model *model) { return model->info.palette_count - model->info.joint_count; }
 
-static size_t turn_bytes(uint32_t joint_count) { return aligned((size_t)joint_count * 8 * sizeof(float)); }
-
+static size_t aligned(size_t bytes) { return (bytes + SN_RT_ALIGNMENT - 1) / SN_RT_ALIGNMENT * SN_RT_ALIGNMENT; }
+static size_t rotation_bytes(uint32_t joint_count) { return aligned((size_t)joint_count * 8 * sizeof(float)); }
 static size_t blend_bytes(uint32_t joint_count) { return aligned(((size_t)joint_count + 1) * 2 * sizeof(float)); }
-
 static size_t gradient_bytes(uint32_t blocks) { return aligned((size_t)blocks * SN_RT_LANES * 12 * sizeof(float)); }
 
 static size_t input_bytes(uint32_t joint_count, uint32_t bones) {
@@ -32,7 +29,7 @@ static size_t mark_bytes(uint32_t joint_count, uint32_t blocks) {
 uint64_t sn_rt_rotreg_scratch(const sn_rt_model *model) {
   uint32_t joint_count = model->info.joint_count, blocks = sn_rt_rotreg_blocks(bone_count(model));
   uint64_t parts = (uint64_t)blocks * (blocks + sn_rt_blocks_of(joint_count)) * 3 * SN_RT_ROTREG_ROWS * sizeof(float);
-  return turn_bytes(joint_count) + blend_bytes(joint_count) + gradient_bytes(blocks) +
+  return rotation_bytes(joint_count) + blend_bytes(joint_count) + gradient_bytes(blocks) +
          input_bytes(joint_count, bone_count(model)) + mark_bytes(joint_count, blocks) + parts;
 }
 
@@ -52,8 +49,8 @@ static uint64_t work(const sn_rt_model *model) { return sn_rt_rotreg_work(model,
 // ---- joints (3.2.1) ----------------------------------------------------------------------------------------------------
 
 // The quaternion and logarithm of every joint whose matrix changed; sets `rotated` where these changed.
-static void make_turns(const sn_rt_model *model, const float *palette, const uint8_t *moved, float (*rotations)[8],
-                       uint8_t *rotated) {
+static void make_rotations(const sn_rt_model *model, const float *palette, const uint8_t *moved,
+                           float (*rotations)[8], uint8_t *rotated) {
   enum { other_quaternion = 1, other_logarithm = 2 };
   const sn_rt_rotreg_joint *joint = sn_rt_data(model, SN_SECTION_DRIVE_JOINTS);
   uint32_t joint_count = model->info.joint_count;
@@ -78,7 +75,7 @@ static void make_turns(const sn_rt_model *model, const float *palette, const uin
 sn_rt_rotreg_job sn_rt_rotreg_prepare(const sn_rt_model *model, const sn_rt_keeping *keeping, void *space,
                                       float *palette) {
   uint32_t joint_count = model->info.joint_count, bones = bone_count(model), blocks = sn_rt_rotreg_blocks(bones);
-  char *blends = (char *)space + turn_bytes(joint_count), *gradients = blends + blend_bytes(joint_count);
+  char *blends = (char *)space + rotation_bytes(joint_count), *gradients = blends + blend_bytes(joint_count);
   char *inputs = gradients + gradient_bytes(blocks), *marks = inputs + input_bytes(joint_count, bones);
   char *parts = marks + mark_bytes(joint_count, blocks);
   sn_rt_rotreg_job job = {.blends = (float(*)[2])(void *)blends,
@@ -93,7 +90,7 @@ sn_rt_rotreg_job sn_rt_rotreg_prepare(const sn_rt_model *model, const sn_rt_keep
                           .parts = keeping->keep ? (float *)(void *)parts : NULL,
                           .rotated = (uint8_t *)marks,
                           .wide = sn_rt_at(model)->wide_units != 0};
-  make_turns(model, palette, keeping->moved, job.rotations, job.rotated);
+  make_rotations(model, palette, keeping->moved, job.rotations, job.rotated);
   return job;
 }
 
@@ -172,32 +169,32 @@ static sn_rt_status check_solve(sn_rt_checker *c) {
   uint64_t count = sn_rt_rotreg_solve_count(joint_count, bones);
   if (c->model->info.weight_bits != SN_RT_PACKED_BITS || !sn_rt_data(c->model, SN_SECTION_PACK_SOLVE))
     return sn_rt_need_floats(c, SN_SECTION_DRIVE_SOLVE, count);
-  sn_rt_status status = sn_rt_need(c, SN_SECTION_PACK_SOLVE, count * sizeof(int16_t));
-  return status ? status : sn_rt_need_floats(c, SN_SECTION_PACK_SCALES, sn_rt_packed_scale_count(joint_count, bones));
+  SN_RT_TRY(sn_rt_need(c, SN_SECTION_PACK_SOLVE, count * sizeof(int16_t)));
+  return sn_rt_need_floats(c, SN_SECTION_PACK_SCALES, sn_rt_packed_scale_count(joint_count, bones));
 }
 
 sn_rt_status sn_rt_rotreg_check(sn_rt_checker *c) {
   uint32_t joint_count = c->model->info.joint_count;
   if (c->model->info.blend != SN_RT_BLEND_LINEAR) return SN_RT_BAD(c, "proxy bones need a linear blend");
   if (joint_count == 0) return SN_RT_BAD(c, "proxy bones without joints");
-  sn_rt_status status = sn_rt_need(c, SN_SECTION_DRIVE_JOINTS, joint_count * sizeof(sn_rt_rotreg_joint));
+  SN_RT_TRY(sn_rt_need(c, SN_SECTION_DRIVE_JOINTS, joint_count * sizeof(sn_rt_rotreg_joint)));
   const sn_rt_rotreg_joint *joint = sn_rt_data(c->model, SN_SECTION_DRIVE_JOINTS);
-  for (uint32_t j = 0; !status && j < joint_count; j++)
+  for (uint32_t j = 0; j < joint_count; j++)
     if (joint[j].base >= joint_count || !sn_rt_all_finite(joint[j].reference, 3))
-      status = SN_RT_BAD(c, "number %u of section drive.joints is out of range", j);
-  if (!status) status = sn_rt_need_floats_if_there(c, SN_SECTION_DRIVE_CENTRE, 3);
-  return status ? status : check_solve(c);
+      return SN_RT_BAD(c, "number %u of section drive.joints is out of range", j);
+  SN_RT_TRY(sn_rt_need_floats_if_there(c, SN_SECTION_DRIVE_CENTRE, 3));
+  return check_solve(c);
 }
 
 static sn_rt_status check(sn_rt_checker *c) {
   uint32_t blocks = sn_rt_rotreg_blocks(bone_count(c->model));
-  sn_rt_status status = sn_rt_rotreg_check(c);
-  if (!status) status = sn_rt_need(c, SN_SECTION_DRIVE_KEYS, blocks * sizeof(sn_rt_rotreg_block));
+  SN_RT_TRY(sn_rt_rotreg_check(c));
+  SN_RT_TRY(sn_rt_need(c, SN_SECTION_DRIVE_KEYS, blocks * sizeof(sn_rt_rotreg_block)));
   const sn_rt_rotreg_block *block = sn_rt_data(c->model, SN_SECTION_DRIVE_KEYS);
-  for (uint32_t b = 0; !status && b < blocks; b++)
+  for (uint32_t b = 0; b < blocks; b++)
     if (!sn_rt_rotreg_good_block(block + b, c->model->info.joint_count))
-      status = SN_RT_BAD(c, "a predictor of block %u is out of range", b);
-  return status;
+      return SN_RT_BAD(c, "a predictor of block %u is out of range", b);
+  return SN_RT_OK;
 }
 
 const sn_rt_driver sn_rt_driver_rotreg = {check, sn_rt_rotreg_scratch, work, run};

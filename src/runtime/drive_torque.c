@@ -62,19 +62,18 @@ static int good_pair(const sn_rt_torque_block *b, uint32_t joint_count) {
 static sn_rt_status check(sn_rt_checker *c) {
   uint32_t joint_count = c->model->info.joint_count;
   uint32_t blocks = sn_rt_rotreg_blocks(c->model->info.palette_count - joint_count);
-  sn_rt_status status = sn_rt_rotreg_check(c);
-  if (!status)
-    status = sn_rt_need_floats(c, SN_SECTION_DRIVE_TORQUES, joint_count * sizeof(sn_rt_torque) / sizeof(float));
-  if (!status) status = sn_rt_need(c, SN_SECTION_DRIVE_PAIRS, blocks * sizeof(sn_rt_torque_block));
-  if (!status) status = sn_rt_need_floats_if_there(c, SN_SECTION_DRIVE_OFFSETS, 2 * (uint64_t)joint_count);
+  SN_RT_TRY(sn_rt_rotreg_check(c));
+  SN_RT_TRY(sn_rt_need_floats(c, SN_SECTION_DRIVE_TORQUES, joint_count * sizeof(sn_rt_torque) / sizeof(float)));
+  SN_RT_TRY(sn_rt_need(c, SN_SECTION_DRIVE_PAIRS, blocks * sizeof(sn_rt_torque_block)));
+  SN_RT_TRY(sn_rt_need_floats_if_there(c, SN_SECTION_DRIVE_OFFSETS, 2 * (uint64_t)joint_count));
   const sn_rt_torque *torque = sn_rt_data(c->model, SN_SECTION_DRIVE_TORQUES);
-  for (uint32_t j = 0; !status && j < joint_count; j++)
-    if (torque[j].high < torque[j].low) status = SN_RT_BAD(c, "the torque of joint %u is out of range", j);
+  for (uint32_t j = 0; j < joint_count; j++)
+    if (torque[j].high < torque[j].low) return SN_RT_BAD(c, "the torque of joint %u is out of range", j);
   const sn_rt_torque_block *pairs = sn_rt_data(c->model, SN_SECTION_DRIVE_PAIRS);
-  for (uint32_t b = 0; !status && b < blocks; b++)
+  for (uint32_t b = 0; b < blocks; b++)
     if (!good_pair(pairs + b, joint_count))
-      status = SN_RT_BAD(c, "a pair of predictors of block %u is out of range", b);
-  return status;
+      return SN_RT_BAD(c, "a pair of predictors of block %u is out of range", b);
+  return SN_RT_OK;
 }
 
 const sn_rt_driver sn_rt_driver_torque = {check, sn_rt_rotreg_scratch, work, run};

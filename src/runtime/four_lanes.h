@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Common code of instruction sets with four lanes; uses their vi, vf_turn (transposes in place) and vf_store3.
+// Common code of instruction sets with four lanes; uses their vi, vf_transpose4 (transposes in place) and vf_store3.
 // No include guard: every such instruction set includes it once.
 #include <string.h>
 
@@ -26,17 +26,17 @@ static SN_RT_INLINE void vf_load_uv(const uint8_t *p, vf *u, vf *v) {
 // Four rows of four floats, `stride` floats apart, into four columns.
 static SN_RT_INLINE void vf_transpose(const float *rows, int stride, vf out[4]) {
   for (int n = 0; n < 4; n++) out[n] = vf_load(rows + n * stride);
-  vf_turn(out);
+  vf_transpose4(out);
 }
 
 static SN_RT_INLINE void vf_gather_rows(const char *const at[4], vf out[4]) {
   for (int n = 0; n < 4; n++) out[n] = vf_load((const float *)(const void *)at[n]);
-  vf_turn(out);
+  vf_transpose4(out);
 }
 
 static SN_RT_INLINE void vf_scatter4(const vf v[4], char *base, const uint16_t *lanes, size_t stride) {
   vf rows[4] = {v[0], v[1], v[2], v[3]};
-  vf_turn(rows);
+  vf_transpose4(rows);
   for (int n = 0; n < 4; n++) vf_store((float *)(void *)(base + lanes[n] * stride), rows[n]);
 }
 

@@ -43,8 +43,10 @@ SN_RT_BOTH void sn_rt_helper_channels(const sn_rt_helper *h, const sn_rt_pose_sp
     }
     row += SN_RT_HELPER_ROW * t->count;
   }
-  for (int c = 0; c < SN_RT_HELPER_CHANNELS; c++) // also for what is no number
-    out[c] = !(sum[c] > h->low[c]) ? h->low[c] : sum[c] < h->high[c] ? sum[c] : h->high[c];
+  for (int c = 0; c < SN_RT_HELPER_CHANNELS; c++) { // also for what is no number
+    float most = h->high[c], inside = sum[c] > h->low[c] ? sum[c] : h->low[c];
+    out[c] = inside < most ? inside : most;
+  }
   out[SN_RT_HELPER_CHANNELS] = 0;
 }
 

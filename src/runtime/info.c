@@ -69,13 +69,13 @@ const void *sn_rt_find_section(const sn_rt_model *model, const char *name, uint6
 
 enum { matrix = 16, dualquat = 8 }; // floats
 
-static int has_shares(const sn_rt_model *model) {
+static int has_scaled(const sn_rt_model *model) {
   return model->info.blend == SN_RT_BLEND_LINEAR && model->info.weight_bits != 32;
 }
 
 static size_t entry_bytes(const sn_rt_model *model) {
   int linear = model->info.blend == SN_RT_BLEND_LINEAR;
-  return sizeof(float) * (has_shares(model) ? 2 * matrix : linear ? matrix : 2 * matrix + dualquat);
+  return sizeof(float) * (has_scaled(model) ? 2 * matrix : linear ? matrix : 2 * matrix + dualquat);
 }
 
 static uint64_t padded(uint64_t floats) { return (floats + 15) / 16 * 16; }
@@ -85,8 +85,8 @@ static uint64_t mark_floats(const sn_rt_model *model) { // two bytes for every j
 }
 
 static uint64_t rotation_count(const sn_rt_model *model) {
-  int used =
-    sn_rt_data(model, SN_SECTION_JOINT_REFERENCE) || model->info.value_count; // values are behind the rotations
+  // The values come after the rotations.
+  int used = sn_rt_data(model, SN_SECTION_JOINT_REFERENCE) || model->info.value_count;
   return 8 * (uint64_t)(used ? model->info.joint_count : 0) + model->info.value_count;
 }
 
@@ -127,7 +127,7 @@ sn_rt_scratch sn_rt_scratch_at(const sn_rt_model *model, const void *memory) {
                      .path = (uint32_t *)(void *)at + 1,
                      .stamp = (uint32_t *)(void *)at + 2,
                      .matrices = (float *)(void *)(at + SN_RT_ALIGNMENT)};
-  s.shares = has_shares(model) ? s.matrices + matrix * count : s.matrices;
+  s.scaled = has_scaled(model) ? s.matrices + matrix * count : s.matrices;
   if (model->info.blend != SN_RT_BLEND_LINEAR) {
     s.stretches = s.matrices + matrix * count;
     s.dualquats = s.stretches + matrix * count;

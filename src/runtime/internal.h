@@ -12,6 +12,7 @@
 typedef struct sn_rt_opened {
   const uint8_t *bytes;
   sn_rt_path path;
+  uint32_t rotation_count;         // entries of joint.reference, from the first on, whose rotations frames need
   uint32_t wide_units;             // 1: the processor has 512-bit execution units
   uint64_t beside_last;            // bit b % 64: the last vertex is a neighbour in block b of shade.fans
   uint64_t work_count, term_count; // numbers in scratch memory: of the largest pose space, and of all terms
@@ -53,7 +54,7 @@ typedef struct sn_rt_scratch {
   float *matrices;  // [palette][16]: four columns of four
   float *dualquats; // [palette][8]: real x y z w, dual x y z w
   float *stretches; // [palette][16]: like matrices, the non-rigid part
-  float *shares;    // for linear blends: the matrices times the unit of the weights; float weights: the matrices
+  float *scaled;    // for linear blends: the matrices times the unit of the weights; float weights: the matrices
   uint32_t *flags;  // SN_RT_RIGID, SN_RT_SIGNED
   uint32_t *path;   // sn_rt_path that computed the palette
   uint32_t *stamp;  // of the model if the next frame can reuse these results; else 0
@@ -85,7 +86,7 @@ typedef struct sn_rt_correcting {
 } sn_rt_correcting;
 
 // What transforms a tangent: the blended matrix; the blended rotation; the blended stretch, then the rotation.
-typedef enum sn_rt_turning { SN_RT_TURN_LINEAR, SN_RT_TURN_RIGID, SN_RT_TURN_STRETCHED } sn_rt_turning;
+typedef enum sn_rt_rotating { SN_RT_ROTATE_LINEAR, SN_RT_ROTATE_RIGID, SN_RT_ROTATE_STRETCHED } sn_rt_rotating;
 
 // Groups first_group .. last_group - 1 of one chunk.
 typedef struct sn_rt_job {
@@ -102,7 +103,7 @@ typedef struct sn_rt_job {
   // For the kernel `tangents`, which reads normals and no positions.
   char *tangents;
   size_t tangent_stride;
-  sn_rt_turning turning;
+  sn_rt_rotating tangent_rotation;
   const uint16_t *lanes; // output positions of the lanes of a one-block job; NULL: skin.lanes
 } sn_rt_job;
 
@@ -256,6 +257,7 @@ uint64_t sn_rt_find_work_count(const sn_rt_model *model);
 uint64_t sn_rt_term_floats(const sn_rt_model *model);    // terms, then groups of terms
 uint64_t sn_rt_function_terms(const sn_rt_model *model); // maximum number of terms that functions of one group sum
 uint64_t sn_rt_find_term_count(const sn_rt_model *model);
+uint32_t sn_rt_find_rotation_count(const sn_rt_model *model);
 uint64_t sn_rt_term_work(const sn_rt_model *model); // floating-point operations of terms and sums
 
 // The joints' signed quaternions and pose vectors, and (if `again`) which changed since the last frame; `state` may be NULL.

@@ -29,7 +29,7 @@ static SN_RT_INLINE vf vf_from(vi a) { return vcvtq_f32_s32(vreinterpretq_s32_u3
 static SN_RT_INLINE vf vf_bits(vi a) { return vreinterpretq_f32_u32(a); }
 static SN_RT_INLINE vi vi_make(uint32_t a, uint32_t b, uint32_t c, uint32_t d) { return (vi){a, b, c, d}; }
 
-static SN_RT_INLINE void vf_turn(vf v[4]) {
+static SN_RT_INLINE void vf_transpose4(vf v[4]) {
   float32x4x2_t a = vtrnq_f32(v[0], v[1]), b = vtrnq_f32(v[2], v[3]);
   v[0] = vcombine_f32(vget_low_f32(a.val[0]), vget_low_f32(b.val[0]));
   v[1] = vcombine_f32(vget_low_f32(a.val[1]), vget_low_f32(b.val[1]));

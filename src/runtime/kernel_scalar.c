@@ -68,7 +68,7 @@ static SN_RT_INLINE int vf_all_within(vf a, vf b) {
   for (int l = 0; l < width; l++) within &= a.v[l] <= b.v[l];
   return within;
 }
-static SN_RT_INLINE void vf_turn(vf v[4]) {
+static SN_RT_INLINE void vf_transpose4(vf v[4]) {
   vf rows[4] = {v[0], v[1], v[2], v[3]};
   for (int n = 0; n < 4; n++) v[n] = (vf){{rows[0].v[n], rows[1].v[n], rows[2].v[n], rows[3].v[n]}};
 }

@@ -23,7 +23,7 @@ static SN_RT_INLINE vi vi_make(uint32_t a, uint32_t b, uint32_t c, uint32_t d) {
   return _mm_setr_epi32((int)a, (int)b, (int)c, (int)d);
 }
 static SN_RT_INLINE int vf_all_within(vf a, vf b) { return _mm_movemask_ps(_mm_cmple_ps(a, b)) == 0xf; }
-static SN_RT_INLINE void vf_turn(vf v[4]) { _MM_TRANSPOSE4_PS(v[0], v[1], v[2], v[3]); }
+static SN_RT_INLINE void vf_transpose4(vf v[4]) { _MM_TRANSPOSE4_PS(v[0], v[1], v[2], v[3]); }
 static SN_RT_INLINE void vf_store3(char *at, vf v) { store_three(at, v); }
 
 static SN_RT_INLINE vf vf_load_u16(const uint16_t *p) {

@@ -297,7 +297,7 @@ static SN_RT_INLINE void put_pending(target to, const pending *p) {
 }
 
 // Queues normals that must be normalised (`wait`) and stores the previous ones; others are stored at once.
-static SN_RT_INLINE void put_turned(target to, int wait, pending now, pending *last) {
+static SN_RT_INLINE void put_normals(target to, int wait, pending now, pending *last) {
   if (!wait) {
     put(to, now.lie, now.lanes, now.normals);
     return;
@@ -341,7 +341,7 @@ static SN_RT_INLINE void linear_blocks(const sn_rt_job *job, const sn_rt_group *
   const float *entries[SN_RT_MAX_INFLUENCES];
   int mixed = !f.loose && (f.normals || f.corrected || f.influences == 1);
   for (int k = 0; !f.loose && !mixed && k < f.influences; k++)
-    entries[k] = job->scratch.shares + 16 * (size_t)g->joints[k];
+    entries[k] = job->scratch.scaled + 16 * (size_t)g->joints[k];
   if (mixed) mix(job, g, f, matrices, &shared);
   vf total = vf_set(job->weight_total), unit = vf_set(job->weight_unit);
   layout rows = layout_of_rows(job);
@@ -419,7 +419,7 @@ static SN_RT_INLINE void turned_blocks(const sn_rt_job *job, const sn_rt_group *
       put(positions, lie, at.lanes, c.after ? add(p, c.position) : p);
       if (!f.normals) continue;
       n = rotate_by(q, factor, n);
-      put_turned(normals_out, wait, (pending){c.after ? normalise(add(n, c.normal)) : n, at.lanes, lie}, last);
+      put_normals(normals_out, wait, (pending){c.after ? normalise(add(n, c.normal)) : n, at.lanes, lie}, last);
     }
   }
 }

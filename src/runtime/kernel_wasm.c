@@ -35,7 +35,7 @@ static SN_RT_INLINE vf vf_from(vi a) { return wasm_f32x4_convert_i32x4(apart(a))
 static SN_RT_INLINE vf vf_bits(vi a) { return a; }
 static SN_RT_INLINE vi vi_make(uint32_t a, uint32_t b, uint32_t c, uint32_t d) { return wasm_u32x4_make(a, b, c, d); }
 
-static SN_RT_INLINE void vf_turn(vf v[4]) {
+static SN_RT_INLINE void vf_transpose4(vf v[4]) {
   vf a = wasm_i32x4_shuffle(v[0], v[1], 0, 4, 1, 5), b = wasm_i32x4_shuffle(v[0], v[1], 2, 6, 3, 7);
   vf c = wasm_i32x4_shuffle(v[2], v[3], 0, 4, 1, 5), d = wasm_i32x4_shuffle(v[2], v[3], 2, 6, 3, 7);
   v[0] = wasm_i32x4_shuffle(a, c, 0, 1, 4, 5), v[1] = wasm_i32x4_shuffle(a, c, 2, 3, 6, 7);

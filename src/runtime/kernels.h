@@ -39,7 +39,7 @@ static void tangents_any(const sn_rt_job *job) { groups(job, blending_tangents, 
 
 static void tangents(const sn_rt_job *job) {
   static const sn_rt_kernel loops[] = {tangents_floats, tangents_packed, tangents_any};
-  loops[job->turning == SN_RT_TURN_LINEAR ? kind_of(job) : 2](job);
+  loops[job->tangent_rotation == SN_RT_ROTATE_LINEAR ? kind_of(job) : 2](job);
 }
 
 #if defined(SN_RT_BASIC)

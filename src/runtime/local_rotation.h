@@ -29,10 +29,22 @@ SN_RT_BOTH void sn_rt_joint_quaternion(const float m[12], float q[4]) {
   sn_rt_quat_from_rotation(r, q);
 }
 
-// Rotation vector of a signed quaternion: the angle is 0 to 2 pi.
+// 2 acos(w) / sqrt(1 - w^2) for w from 0 to 1, to a relative error of 1e-7: a polynomial in 1 - w.
+SN_RT_BOTH float sn_rt_angle_over_sine(float w) {
+  const float c[] = {0.022714723f, -0.066914737f, 0.10515729f, -0.070301667f, 0.061971273f,
+                     0.039697409f, 0.1160754f,    0.26652178f, 0.66667116f,   2.0f};
+  float x = 1 - w, sum = c[0];
+  for (int n = 1; n < 10; n++) sum = sum * x + c[n];
+  return sum;
+}
+
+// Rotation vector of a signed unit quaternion: the angle is 0 to 2 pi.
 SN_RT_BOTH void sn_rt_signed_logarithm(const float q[4], float out[3]) {
-  float sine = sqrtf(q[0] * q[0] + q[1] * q[1] + q[2] * q[2]);
-  float factor = sine > 1e-6f ? 2 * atan2f(sine, q[3]) / sine : q[3] > 0 ? 2.0f : 0.0f;
+  float factor = sn_rt_angle_over_sine(fabsf(q[3]));
+  if (q[3] < 0) {
+    float sine = sqrtf(q[0] * q[0] + q[1] * q[1] + q[2] * q[2]);
+    factor = sine > 1e-6f ? 6.28318530718f / sine - factor : 0;
+  }
   for (int c = 0; c < 3; c++) out[c] = factor * q[c];
 }
 

@@ -13,15 +13,26 @@ void sn_rt_make_local_rotations(const sn_rt_model *model, const float (*joints)[
                                 const sn_rt_scratch *scratch, int again) {
   const sn_rt_reference *references = sn_rt_data(model, SN_SECTION_JOINT_REFERENCE);
   float *rotations = scratch->rotations;
-  for (uint32_t n = 0; n < model->info.joint_count; n++) {
+  for (uint32_t n = 0; n < sn_rt_at(model)->rotation_count; n++) {
     const sn_rt_reference *r = references + n;
     const float *parent = r->parent == SN_RT_NO_JOINT ? no_rotation : rotations + 8 * (size_t)r->parent;
     float *rotation = rotations + 8 * (size_t)r->joint, before[8];
     if (again) memcpy(before, rotation, sizeof before);
     sn_rt_make_local_rotation(r, joints[r->joint], parent, state ? state + 8 * (size_t)r->joint : NULL, rotation);
     scratch->rotated[r->joint] = !again || !sn_rt_same(before, rotation, 8);
+    if (state) memcpy(state + 8 * (size_t)r->joint, rotation, sizeof before);
   }
-  if (state) memcpy(state, rotations, (size_t)model->info.joint_count * 8 * sizeof *state);
+}
+
+uint32_t sn_rt_find_rotation_count(const sn_rt_model *model) {
+  const sn_rt_terms *t = sn_rt_data(model, SN_SECTION_DRIVE_TERMS), *end;
+  uint32_t count = 0, joints = sn_rt_data(model, SN_SECTION_JOINT_REFERENCE) ? model->info.joint_count : 0;
+  if (!t || model->info.correct != SN_RT_CORRECT_NONE) return joints;
+  for (end = t + sn_rt_size(model, SN_SECTION_DRIVE_TERMS) / sizeof *t; t < end; t++) {
+    uint32_t last = t->a > t->b ? t->a : t->b;
+    count = last >= count ? last + 1 : count;
+  }
+  return count < joints ? count : joints;
 }
 
 size_t sn_rt_state_size(const sn_rt_model *model) {
@@ -31,11 +42,9 @@ size_t sn_rt_state_size(const sn_rt_model *model) {
 sn_rt_status sn_rt_check_references(sn_rt_checker *c) {
   const sn_rt_reference *references = sn_rt_data(c->model, SN_SECTION_JOINT_REFERENCE);
   uint32_t joint_count = c->model->info.joint_count;
-  sn_rt_status status =
-    sn_rt_need_if_there(c, SN_SECTION_JOINT_REFERENCE, (uint64_t)joint_count * sizeof(sn_rt_reference));
-  if (status || !references) return status;
-  uint8_t seen[SN_RT_MAX_JOINTS / 8 + 1];
-  memset(seen, 0, sizeof seen);
+  SN_RT_TRY(sn_rt_need_if_there(c, SN_SECTION_JOINT_REFERENCE, (uint64_t)joint_count * sizeof *references));
+  if (!references) return SN_RT_OK;
+  uint8_t seen[SN_RT_MAX_JOINTS / 8 + 1] = {0};
   for (uint32_t n = 0; n < joint_count; n++) {
     const sn_rt_reference *r = references + n;
     int again = r->joint < joint_count && (seen[r->joint / 8] >> r->joint % 8 & 1);

@@ -26,8 +26,6 @@ typedef struct reader {
   sn_rt_error *error;
 } reader;
 
-#define BAD(r, ...) sn_rt_fail((r)->error, SN_RT_BAD_MODEL, __VA_ARGS__)
-
 static int little_endian(void) {
   uint16_t one = 1;
   return *(const uint8_t *)&one == 1;
@@ -48,7 +46,8 @@ static sn_rt_status check_version(reader *r) {
       r->error, SN_RT_UNSUPPORTED,
       "the model has format version %u.%u, this runtime reads versions up to %u.%u: use a newer Sinew",
       h->version_major, h->version_minor, SN_RT_FORMAT_MAJOR, SN_RT_FORMAT_MINOR);
-  if (h->version_major < 1) return BAD(r, "the model has format version 0.%u, which never existed", h->version_minor);
+  if (h->version_major < 1)
+    return SN_RT_BAD(r, "the model has format version 0.%u, which never existed", h->version_minor);
   return SN_RT_OK;
 }
 
@@ -76,39 +75,38 @@ static sn_rt_status check_slots(reader *r) {
 static sn_rt_status check_header(reader *r) {
   if (!little_endian()) return sn_rt_fail(r->error, SN_RT_UNSUPPORTED, "models need a little-endian machine");
   if (r->size < sizeof(sn_rt_header))
-    return BAD(r, "%" PRIu64 " bytes are too few for a model: its header has %u", r->size,
-               (unsigned)sizeof(sn_rt_header));
+    return SN_RT_BAD(r, "%" PRIu64 " bytes are too few for a model: its header has %u", r->size,
+                     (unsigned)sizeof(sn_rt_header));
   sn_rt_header *h = &r->header;
   memcpy(h, r->bytes, sizeof *h);
-  if (!has_magic(h)) return BAD(r, "not a Sinew model; sinew train writes one");
-  sn_rt_status status = check_version(r);
-  if (status) return status;
+  if (!has_magic(h)) return SN_RT_BAD(r, "not a Sinew model; sinew train writes one");
+  SN_RT_TRY(check_version(r));
   if (h->file_size != r->size)
-    return BAD(r, "the model should have %" PRIu64 " bytes and has %" PRIu64 ": it was cut off or added to",
-               h->file_size, r->size);
+    return SN_RT_BAD(r, "the model should have %" PRIu64 " bytes and has %" PRIu64 ": it was cut off or added to",
+                     h->file_size, r->size);
   if (h->section_count > SN_RT_MAX_SECTIONS)
-    return BAD(r, "%u sections are more than the %u a model can have", h->section_count, SN_RT_MAX_SECTIONS);
+    return SN_RT_BAD(r, "%u sections are more than the %u a model can have", h->section_count, SN_RT_MAX_SECTIONS);
   uint64_t table = (uint64_t)h->section_count * sizeof(sn_rt_entry);
-  if (r->size - sizeof *h < table) return BAD(r, "the table of %u sections is cut off", h->section_count);
+  if (r->size - sizeof *h < table) return SN_RT_BAD(r, "the table of %u sections is cut off", h->section_count);
   sn_rt_header zeroed = *h;
   zeroed.checksum = 0;
   uint32_t crc = sn_rt_crc32(sn_rt_crc32(0, &zeroed, sizeof zeroed), r->bytes + sizeof *h, table);
-  if (crc != h->checksum) return BAD(r, "the header or the table of sections is damaged (wrong checksum)");
+  if (crc != h->checksum) return SN_RT_BAD(r, "the header or the table of sections is damaged (wrong checksum)");
   return check_slots(r);
 }
 
 static sn_rt_status check_entry(reader *r, uint32_t index) {
   sn_rt_entry e;
   memcpy(&e, r->bytes + sizeof(sn_rt_header) + index * sizeof e, sizeof e);
-  if (e.name[sizeof e.name - 1] != 0) return BAD(r, "the name of section %u does not end", index);
-  if (e.offset % SN_RT_ALIGNMENT != 0) return BAD(r, "section %s is not aligned to 64 bytes", e.name);
+  if (e.name[sizeof e.name - 1] != 0) return SN_RT_BAD(r, "the name of section %u does not end", index);
+  if (e.offset % SN_RT_ALIGNMENT != 0) return SN_RT_BAD(r, "section %s is not aligned to 64 bytes", e.name);
   if (e.offset > r->size || e.size > r->size - e.offset)
-    return BAD(r, "section %s lies beyond the end of the file", e.name);
+    return SN_RT_BAD(r, "section %s lies beyond the end of the file", e.name);
   if (sn_rt_crc32(0, r->bytes + e.offset, e.size) != e.checksum)
-    return BAD(r, "section %s is damaged (wrong checksum)", e.name);
+    return SN_RT_BAD(r, "section %s is damaged (wrong checksum)", e.name);
   for (int id = 0; id < SN_SECTION_COUNT; id++) {
     if (!sn_rt_same_text(e.name, sn_rt_section_name(id))) continue;
-    if (sn_rt_data(r->model, id)) return BAD(r, "there are two sections %s", e.name);
+    if (sn_rt_data(r->model, id)) return SN_RT_BAD(r, "there are two sections %s", e.name);
     sn_rt_change(r->model)->sections[id] = r->bytes + e.offset;
     sn_rt_change(r->model)->sizes[id] = e.size;
     return SN_RT_OK;
@@ -123,24 +121,26 @@ static sn_rt_status check_entry(reader *r, uint32_t index) {
 
 static sn_rt_status check_counts(reader *r) {
   const sn_rt_header *h = &r->header;
-  if (h->vertex_count > INT32_MAX) return BAD(r, "%u vertices are too many", h->vertex_count);
-  if (h->grain == 0 || h->grain > SN_RT_MAX_GRAIN) return BAD(r, "the grain is %u instead of 1 to 65536", h->grain);
+  if (h->vertex_count > INT32_MAX) return SN_RT_BAD(r, "%u vertices are too many", h->vertex_count);
+  if (h->grain == 0 || h->grain > SN_RT_MAX_GRAIN)
+    return SN_RT_BAD(r, "the grain is %u instead of 1 to 65536", h->grain);
   if (h->joint_count > SN_RT_MAX_JOINTS || h->palette_count > SN_RT_MAX_JOINTS || h->palette_count < h->joint_count ||
       (h->palette_count == 0 && h->vertex_count > 0))
-    return BAD(r, "%u joints and %u matrices in the palette do not fit together", h->joint_count, h->palette_count);
+    return SN_RT_BAD(r, "%u joints and %u matrices in the palette do not fit together", h->joint_count,
+                     h->palette_count);
   if (h->weight_bits != 32 && h->weight_bits != 16 && h->weight_bits != 8 && h->weight_bits != SN_RT_PACKED_BITS)
-    return BAD(r, "weights have %u bits instead of 32, 16, 12 or 8", h->weight_bits);
+    return SN_RT_BAD(r, "weights have %u bits instead of 32, 16, 12 or 8", h->weight_bits);
   if (h->torque_count != (h->drive == SN_RT_DRIVE_TORQUE ? h->joint_count : 0))
-    return BAD(r, "%u torques for %u joints", h->torque_count, h->joint_count);
+    return SN_RT_BAD(r, "%u torques for %u joints", h->torque_count, h->joint_count);
   if (h->control_count && h->drive != SN_RT_DRIVE_CONTROLS)
-    return BAD(r, "%u control points, and a drive that has none", h->control_count);
+    return SN_RT_BAD(r, "%u control points, and a drive that has none", h->control_count);
   if (h->value_count > SN_RT_MAX_JOINTS ||
       (h->value_count && h->correct == SN_RT_CORRECT_NONE && h->drive != SN_RT_DRIVE_HELPERS))
-    return BAD(r, "%u named values, and no pose space that they could span", h->value_count);
+    return SN_RT_BAD(r, "%u named values, and no pose space that they could span", h->value_count);
   if (h->max_influences > SN_RT_MAX_INFLUENCES || h->influence_count < h->vertex_count ||
       h->influence_count > (uint64_t)h->vertex_count * h->max_influences)
-    return BAD(r, "%" PRIu64 " influences, at most %u each, do not fit %u vertices", h->influence_count,
-               h->max_influences, h->vertex_count);
+    return SN_RT_BAD(r, "%" PRIu64 " influences, at most %u each, do not fit %u vertices", h->influence_count,
+                     h->max_influences, h->vertex_count);
   return SN_RT_OK;
 }
 
@@ -154,14 +154,14 @@ static sn_rt_status check_unused(const sn_rt_checker *c) {
 
 static sn_rt_status check_contents(reader *r) {
   sn_rt_checker c = {.model = r->model, .error = r->error};
-  sn_rt_status status = sn_rt_check_joints(&c);
-  if (!status) status = sn_rt_check_values(&c);
-  if (!status) status = sn_rt_check_skin(&c, r->header.group_count, &r->model->info.shared_blocks);
-  if (!status) status = sn_rt_check_mesh(&c);
-  if (!status) status = sn_rt_check_references(&c);
-  if (!status) status = sn_rt_driver_of(r->model)->check(&c);
-  if (!status) status = sn_rt_check_correct(&c);
-  return status ? status : check_unused(&c);
+  SN_RT_TRY(sn_rt_check_joints(&c));
+  SN_RT_TRY(sn_rt_check_values(&c));
+  SN_RT_TRY(sn_rt_check_skin(&c, r->header.group_count, &r->model->info.shared_blocks));
+  SN_RT_TRY(sn_rt_check_mesh(&c));
+  SN_RT_TRY(sn_rt_check_references(&c));
+  SN_RT_TRY(sn_rt_driver_of(r->model)->check(&c));
+  SN_RT_TRY(sn_rt_check_correct(&c));
+  return check_unused(&c);
 }
 
 static void fill_info(reader *r) {
@@ -186,22 +186,25 @@ enum { most_scratch_ratio = 64, scratch_allowance = 1 << 16 };
 static sn_rt_status check_scratch(reader *r) {
   uint64_t need = sn_rt_scratch_need(r->model);
   if (need <= most_scratch_ratio * r->size + scratch_allowance && need <= SIZE_MAX) return SN_RT_OK;
-  return BAD(r, "evaluating would need %" PRIu64 " bytes, too many for a model of %" PRIu64, need, r->size);
+  return SN_RT_BAD(r, "evaluating would need %" PRIu64 " bytes, too many for a model of %" PRIu64, need, r->size);
 }
 
 static sn_rt_status open_model(reader *r) {
-  sn_rt_status status = check_header(r);
-  for (uint32_t s = 0; !status && s < r->header.section_count; s++) status = check_entry(r, s);
-  if (!status) status = check_counts(r);
-  if (!status) fill_info(r);
-  if (!status) status = check_contents(r);
-  if (!status) sn_rt_change(r->model)->work_count = sn_rt_find_work_count(r->model);
-  if (!status) sn_rt_change(r->model)->term_count = sn_rt_find_term_count(r->model);
-  if (!status) status = check_scratch(r);
-  if (!status) sn_rt_count_work(r->model);
-  if (!status) sn_rt_change(r->model)->beside_last = sn_rt_find_beside_last(r->model);
-  if (!status) r->model->info.tangents = sn_rt_stored_of(r->model).tangents != NULL;
-  return status;
+  sn_rt_opened *opened = sn_rt_change(r->model);
+  SN_RT_TRY(check_header(r));
+  for (uint32_t s = 0; s < r->header.section_count; s++) SN_RT_TRY(check_entry(r, s));
+  SN_RT_TRY(check_counts(r));
+  fill_info(r);
+  SN_RT_TRY(check_contents(r));
+  opened->work_count = sn_rt_find_work_count(r->model);
+  opened->term_count = sn_rt_find_term_count(r->model);
+  opened->rotation_count = sn_rt_find_rotation_count(r->model);
+  SN_RT_TRY(check_scratch(r));
+  sn_rt_count_work(r->model);
+  opened->beside_last = sn_rt_find_beside_last(r->model);
+  r->model->info.tangents = sn_rt_stored_of(r->model).tangents != NULL;
+  opened->bytes = r->bytes, opened->path = sn_rt_best_path(), opened->wide_units = (uint32_t)sn_rt_has_wide_units();
+  return SN_RT_OK;
 }
 
 sn_rt_status sn_rt_open(const void *bytes, size_t size, sn_rt_model *model, sn_rt_error *error) {
@@ -212,11 +215,6 @@ sn_rt_status sn_rt_open(const void *bytes, size_t size, sn_rt_model *model, sn_r
     return sn_rt_fail(error, SN_RT_BAD_ARGUMENT, "the bytes of a model must be aligned to 8 bytes");
   reader r = {.bytes = bytes, .size = size, .model = model, .error = error};
   sn_rt_status status = open_model(&r);
-  if (status) {
-    memset(model, 0, sizeof *model);
-    return status;
-  }
-  sn_rt_opened *opened = sn_rt_change(model);
-  opened->bytes = bytes, opened->path = sn_rt_best_path(), opened->wide_units = (uint32_t)sn_rt_has_wide_units();
-  return SN_RT_OK;
+  if (status) memset(model, 0, sizeof *model);
+  return status;
 }

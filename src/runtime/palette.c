@@ -7,6 +7,19 @@
 #include "runtime/dualquat.h"
 #include "runtime/pose_space.h"
 
+const sn_rt_driver *sn_rt_driver_of(const sn_rt_model *model) {
+  static const sn_rt_driver *const drivers[] = {
+#if !defined(SN_RT_BASIC)
+    [SN_RT_DRIVE_ROTREG] = &sn_rt_driver_rotreg,
+    [SN_RT_DRIVE_TORQUE] = &sn_rt_driver_torque,
+    [SN_RT_DRIVE_CONTROLS] = &sn_rt_driver_controls,
+#endif
+    [SN_RT_DRIVE_JOINTS] = &sn_rt_driver_joints,
+    [SN_RT_DRIVE_HELPERS] = &sn_rt_driver_helpers,
+  };
+  return drivers[model->info.drive];
+}
+
 // Palette matrices are stored as four columns of four floats.
 static void load_matrix(const float row_major[12], float columns[16]) {
   for (int c = 0; c < 4; c++) {
@@ -81,20 +94,16 @@ static void make_dualquats(const sn_rt_model *model, const sn_rt_scratch *s) {
     sign_dualquats(model, s);
 }
 
-// ---- named values ---------------------------------------------------------------------------------------------------------
-
 // Stored after the rotations.
 static void load_values(const sn_rt_model *model, const float *values, float *out) {
   const float(*ranges)[2] = sn_rt_data(model, SN_SECTION_VALUE_RANGES);
   for (uint32_t v = 0; v < model->info.value_count; v++) out[v] = sn_rt_value_in_span(ranges[v], values[v]);
 }
 
-// ---- the unit of the weights -------------------------------------------------------------------------------------------------
-
-static void make_shares(const sn_rt_model *model, const sn_rt_scratch *s) {
+static void scale_matrices(const sn_rt_model *model, const sn_rt_scratch *s) {
   float unit = 1 / sn_rt_weight_total(model->info.weight_bits);
-  if (s->shares == s->matrices) return;
-  for (size_t n = 0; n < 16 * (size_t)model->info.palette_count; n++) s->shares[n] = unit * s->matrices[n];
+  if (s->scaled == s->matrices) return;
+  for (size_t n = 0; n < 16 * (size_t)model->info.palette_count; n++) s->scaled[n] = unit * s->matrices[n];
 }
 
 // ---- entry points --------------------------------------------------------------------------------------------------------
@@ -105,18 +114,18 @@ static sn_rt_status check_input(const sn_rt_model *model, const sn_rt_input *inp
   if (!input) input = &nothing;
   const struct {
     const void *given;
-    uint32_t told, needed;
+    uint32_t stated, needed;
     const char *what, *of;
   } parts[] = {{input->joints, input->joint_count, info->joint_count, "the matrices of its", "joints"},
                {input->controls, input->control_count, info->control_count, "the positions of its", "control points"},
                {input->torques, input->torque_count, info->torque_count, "the torques of its", "joints"},
                {input->values, input->value_count, info->value_count, "its", "named values"}};
   for (size_t p = 0; p < sizeof parts / sizeof *parts; p++) {
-    uint32_t needed = parts[p].needed, told = parts[p].told;
-    if (needed && (!parts[p].given || (told && told != needed)))
+    uint32_t needed = parts[p].needed, stated = parts[p].stated;
+    if (needed && (!parts[p].given || (stated && stated != needed)))
       return sn_rt_fail(error, SN_RT_BAD_ARGUMENT,
                         parts[p].given ? "the model needs %s %u %s, not %u" : "the model needs %s %u %s",
-                        parts[p].what, needed, parts[p].of, told);
+                        parts[p].what, needed, parts[p].of, stated);
   }
   unsigned long long size = sn_rt_scratch_size(model), given = input->scratch_size;
   if (given && given < size)
@@ -135,14 +144,13 @@ sn_rt_status sn_rt_palette(const sn_rt_model *model, const sn_rt_input *input, v
   int again = keep && *s.stamp == stamp_of(model) && *s.path == (uint32_t)sn_rt_at(model)->path;
   *s.path = (uint32_t)sn_rt_at(model)->path, *s.stamp = 0; // until everything is there
   load_joints(model, input, &s, again);
-  if (sn_rt_data(model, SN_SECTION_JOINT_REFERENCE) && model->info.joint_count)
-    sn_rt_make_local_rotations(model, input->joints, input->state, &s, again);
+  if (sn_rt_at(model)->rotation_count) sn_rt_make_local_rotations(model, input->joints, input->state, &s, again);
   if (model->info.value_count) load_values(model, input->values, s.rotations + 8 * (size_t)model->info.joint_count);
   sn_rt_keeping keeping = {keep, again ? s.moved : NULL, s.rotations};
   sn_rt_driver_of(model)->run(model, input, &keeping, s.drive, s.matrices);
   if (!SN_RT_IS_BASIC && model->info.correct != SN_RT_CORRECT_NONE) sn_rt_make_values(model, &s, again);
   if (model->info.blend != SN_RT_BLEND_LINEAR) *s.flags = 0, make_dualquats(model, &s);
-  make_shares(model, &s);
+  scale_matrices(model, &s);
   if (keep) *s.stamp = stamp_of(model);
   return SN_RT_OK;
 }

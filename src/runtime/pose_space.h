@@ -79,9 +79,9 @@ SN_RT_BOTH float sn_rt_value_in_span(const float range[2], float value) {
 // Component c of the field's pose vector; `rotations` are [joint][8], then the values from 0 to SN_RT_VALUE_SPAN.
 SN_RT_BOTH float sn_rt_component(const sn_rt_pose_spaces *s, const sn_rt_field *f, const float *rotations,
                                  uint32_t c) {
-  uint32_t turned = 3 * f->joint_count;
-  if (c >= turned)
-    return rotations[8 * (size_t)s->joint_count + s->joints[f->first_joint + f->joint_count + c - turned]];
+  uint32_t from_joints = 3 * f->joint_count;
+  if (c >= from_joints)
+    return rotations[8 * (size_t)s->joint_count + s->joints[f->first_joint + f->joint_count + c - from_joints]];
   return rotations[8 * (size_t)s->references[s->joints[f->first_joint + c / 3]].joint + 4 + c % 3];
 }
 

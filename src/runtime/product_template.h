@@ -14,11 +14,11 @@ static SN_RT_INLINE void add_column(const float *column, size_t step, const floa
   }
 }
 
-// Rows from `row` on: `count` strips of `height` rows each, for `sides` right-hand sides. Columns are added to `turns` independent
+// Rows from `row` on: `count` strips of `height` rows each, for `sides` right-hand sides. Columns are added to `chains` independent
 // sums to hide latency. A strip of fewer than eight rows is also read eight numbers at a time, within bounds: the surplus numbers
 // of the next columns are not used.
 static SN_RT_INLINE uint32_t multiply_strips(const sn_rt_product_job *job, uint32_t row, int sides, int count,
-                                             int turns, uint32_t height) {
+                                             int chains, uint32_t height) {
   int vectors = count * strip_vectors;
   uint32_t c = 0, short_columns = (SN_RT_STRIP - 1) / height, all = job->columns;
   uint32_t end = height == SN_RT_STRIP ? all : all > short_columns ? all - short_columns : 0;
@@ -26,14 +26,14 @@ static SN_RT_INLINE uint32_t multiply_strips(const sn_rt_product_job *job, uint3
   const float *m = job->matrix + (size_t)row * all, *x = job->x;
   float *out = job->out + row * apart, done[strip_sums * width];
   vf sum[strip_sums][3];
-  for (int n = 0; n < turns * vectors; n++) sum[n][0] = sum[n][1] = sum[n][2] = vf_set(0);
-  while (end - c >= (uint32_t)turns)
-    for (int t = 0; t < turns; t++, c++, m += height, x += apart)
+  for (int n = 0; n < chains * vectors; n++) sum[n][0] = sum[n][1] = sum[n][2] = vf_set(0);
+  while (end - c >= (uint32_t)chains)
+    for (int t = 0; t < chains; t++, c++, m += height, x += apart)
       add_column(m, step, x, sides, count, sum + t * vectors);
   for (; c < end; c++, m += height, x += apart) add_column(m, step, x, sides, count, sum);
   for (int s = 0; s < sides; s++) {
-    for (int half = 1; half < turns; half *= 2)
-      for (int t = 0; t + half < turns; t += 2 * half)
+    for (int half = 1; half < chains; half *= 2)
+      for (int t = 0; t + half < chains; t += 2 * half)
         for (int n = t * vectors; n < (t + 1) * vectors; n++)
           sum[n][s] = vf_add(sum[n][s], sum[n + half * vectors][s]);
     for (int n = 0; n < vectors; n++) vf_store(done + n * width, sum[n][s]);
@@ -46,10 +46,10 @@ static SN_RT_INLINE uint32_t multiply_strips(const sn_rt_product_job *job, uint3
 }
 
 // `count` strips at a time load a number of x once for all of them.
-static SN_RT_INLINE void multiply(const sn_rt_product_job *job, int sides, int count, int turns) {
+static SN_RT_INLINE void multiply(const sn_rt_product_job *job, int sides, int count, int chains) {
   uint32_t row = 0, rows = job->rows, strip = SN_RT_STRIP;
-  while (rows - row >= (uint32_t)count * strip) row = multiply_strips(job, row, sides, count, turns, SN_RT_STRIP);
-  while (rows - row >= strip) row = multiply_strips(job, row, sides, 1, turns, SN_RT_STRIP);
+  while (rows - row >= (uint32_t)count * strip) row = multiply_strips(job, row, sides, count, chains, SN_RT_STRIP);
+  while (rows - row >= strip) row = multiply_strips(job, row, sides, 1, chains, SN_RT_STRIP);
   if (row < rows) multiply_strips(job, row, sides, 1, 1, rows - row);
 }
 

@@ -43,16 +43,16 @@ static int in_range(const request *r, size_t block) {
   return !r->end_block || (block >= r->first_block && block < r->end_block);
 }
 
-static int is_wanted(const request *r, uint32_t vertex) { return vertex >= r->begin && vertex < r->end; }
+static int is_requested(const request *r, uint32_t vertex) { return vertex >= r->begin && vertex < r->end; }
 
-static int wanted_block(const request *r, size_t block, const uint16_t *lanes) {
+static int is_requested_block(const request *r, size_t block, const uint16_t *lanes) {
   const uint32_t *mask = r->output->blocks;
-  int wanted = 0;
-  for (int l = 0; l < SN_RT_LANES; l++) wanted |= is_wanted(r, lanes[l]);
-  return wanted && in_range(r, block) && (!mask || (mask[block / 32] >> block % 32 & 1));
+  int requested = 0;
+  for (int l = 0; l < SN_RT_LANES; l++) requested |= is_requested(r, lanes[l]);
+  return requested && in_range(r, block) && (!mask || (mask[block / 32] >> block % 32 & 1));
 }
 
-static void hold(float bounds[6], const float p[3]) {
+static void extend(float bounds[6], const float p[3]) {
   for (int c = 0; c < 3; c++) {
     bounds[c] = p[c] < bounds[c] ? p[c] : bounds[c];
     bounds[3 + c] = p[c] > bounds[3 + c] ? p[c] : bounds[3 + c];
@@ -81,7 +81,7 @@ static void put_vertex(const sn_rt_job *chunk, const request *r, uint32_t vertex
             flags & SN_RT_HALF_POSITIONS);
   if (chunk->normals)
     sn_rt_put(chunk->normals + vertex * chunk->normal_stride, from->normals[lane], 3, flags & SN_RT_HALF_NORMALS);
-  if (r->output->bounds) hold(r->output->bounds, from->positions[lane]);
+  if (r->output->bounds) extend(r->output->bounds, from->positions[lane]);
 }
 
 // For ranges within a chunk and half-precision outputs: evaluates every block with a requested vertex into a buffer. The normals
@@ -94,7 +94,7 @@ static void skin_part(const sn_rt_job *chunk, const request *r) {
     const sn_rt_group *g = chunk->skin.groups + index;
     for (uint32_t b = 0; b < g->block_count; b++) {
       const uint16_t *lanes = chunk->skin.lanes[(size_t)g->first_block + b];
-      if (!wanted_block(r, (size_t)g->first_block + b, lanes)) continue;
+      if (!is_requested_block(r, (size_t)g->first_block + b, lanes)) continue;
       sn_rt_group one;
       sn_rt_job job = sn_rt_run_of(chunk, index, b, 1, &one);
       job.lanes = in_order;
@@ -102,39 +102,39 @@ static void skin_part(const sn_rt_job *chunk, const request *r) {
       job.normals = chunk->normals ? (char *)out.normals : NULL, job.normal_stride = sizeof *out.normals;
       job.tangents = chunk->tangents ? (char *)out.tangents : NULL, job.tangent_stride = sizeof *out.tangents;
       for (int l = 0; chunk->tangents && l < SN_RT_LANES; l++)
-        if (is_wanted(r, lanes[l]))
+        if (is_requested(r, lanes[l]))
           read_normal(chunk->normals + lanes[l] * chunk->normal_stride, half, out.normals[l]);
       r->kernel(&job);
       for (int l = 0; l < SN_RT_LANES; l++)
-        if (is_wanted(r, lanes[l])) put_vertex(chunk, r, lanes[l], &out, l);
+        if (is_requested(r, lanes[l])) put_vertex(chunk, r, lanes[l], &out, l);
     }
   }
 }
 
-// The first block of `from` .. end - 1 whose mask bit differs from `wanted`, or `end`.
-static size_t run_end(const request *r, size_t from, size_t end, uint32_t wanted) {
+// The first block of `from` .. end - 1 whose mask bit differs from `requested`, or `end`.
+static size_t run_end(const request *r, size_t from, size_t end, uint32_t requested) {
   const uint32_t *blocks = r->output->blocks;
   while (from < end && !in_range(r, from)) {
-    if (wanted) return from;
+    if (requested) return from;
     from = from < r->first_block && r->first_block < end ? r->first_block : end;
   }
-  if (wanted && r->end_block && r->end_block < end) end = r->end_block;
-  if (!blocks) return wanted ? end : from;
+  if (requested && r->end_block && r->end_block < end) end = r->end_block;
+  if (!blocks) return requested ? end : from;
   while (from < end)
-    if (from % 32 == 0 && end - from >= 32 && blocks[from / 32] == (wanted ? ~0u : 0))
+    if (from % 32 == 0 && end - from >= 32 && blocks[from / 32] == (requested ? ~0u : 0))
       from += 32;
-    else if ((blocks[from / 32] >> from % 32 & 1) == wanted)
+    else if ((blocks[from / 32] >> from % 32 & 1) == requested)
       from++;
     else
       break;
   return from;
 }
 
-static void hold_blocks(const sn_rt_job *chunk, const request *r, size_t block, size_t end) {
+static void extend_over_blocks(const sn_rt_job *chunk, const request *r, size_t block, size_t end) {
   for (; r->output->bounds && block < end; block++)
     for (int l = 0; l < SN_RT_LANES; l++) {
       const char *at = chunk->positions + chunk->skin.lanes[block][l] * chunk->position_stride;
-      hold(r->output->bounds, (const float *)(const void *)at);
+      extend(r->output->bounds, (const float *)(const void *)at);
     }
 }
 
@@ -144,10 +144,10 @@ static void skin_run(const sn_rt_job *chunk, const request *r, uint32_t index, s
   uint32_t skipped = (uint32_t)first - chunk->skin.groups[index].first_block;
   sn_rt_job job = sn_rt_run_of(chunk, index, skipped, (uint32_t)(end - first), &run);
   r->kernel(&job);
-  hold_blocks(chunk, r, first, end);
+  extend_over_blocks(chunk, r, first, end);
 }
 
-static int all_wanted(const sn_rt_group *g, const request *r) {
+static int all_requested(const sn_rt_group *g, const request *r) {
   size_t end = (size_t)g->first_block + g->block_count;
   return run_end(r, g->first_block, end, 1) == end;
 }
@@ -156,13 +156,13 @@ static int all_wanted(const sn_rt_group *g, const request *r) {
 static void skin_blocks(const sn_rt_job *chunk, const request *r) {
   const sn_rt_group *groups = chunk->skin.groups;
   for (uint32_t index = chunk->first_group, last; index < chunk->last_group; index = last) {
-    for (last = index; last < chunk->last_group && all_wanted(groups + last, r);) last++;
+    for (last = index; last < chunk->last_group && all_requested(groups + last, r);) last++;
     if (last > index) {
       sn_rt_job job = *chunk;
       job.first_group = index, job.last_group = last;
       r->kernel(&job);
       for (uint32_t n = index; n < last; n++)
-        hold_blocks(chunk, r, groups[n].first_block, (size_t)groups[n].first_block + groups[n].block_count);
+        extend_over_blocks(chunk, r, groups[n].first_block, (size_t)groups[n].first_block + groups[n].block_count);
       continue;
     }
     size_t end = (size_t)groups[index].first_block + groups[index].block_count, first = groups[index].first_block;
@@ -205,7 +205,7 @@ static void skin_chunk(const sn_rt_job *chunk, const request *r) {
   }
   r->kernel(&job);
   for (uint32_t i = 0; r->output->bounds && i < r->end; i++)
-    hold(r->output->bounds, (const float *)(const void *)(job.positions + i * job.position_stride));
+    extend(r->output->bounds, (const float *)(const void *)(job.positions + i * job.position_stride));
   if (job.stream) sn_rt_fence();
   if (job.positions == chunk->positions) return;
   sn_rt_stream(chunk->positions, job.positions, 12 * (size_t)r->end);
@@ -317,9 +317,9 @@ sn_rt_status sn_rt_tangents(const sn_rt_model *model, const void *scratch, const
   int parts = output->blocks || (output->flags & (SN_RT_HALF_NORMALS | SN_RT_HALF_TANGENTS));
   request r = {.output = output, .kernel = kernels->tangents, .whole = parts ? skin_part : call_kernel};
   job.correct.stored.start = NULL; // corrections rotate the normal, and the tangent with it
-  job.turning = model->info.blend == SN_RT_BLEND_LINEAR ? SN_RT_TURN_LINEAR
-                : *job.scratch.flags & SN_RT_RIGID      ? SN_RT_TURN_RIGID
-                                                        : SN_RT_TURN_STRETCHED;
+  job.tangent_rotation = model->info.blend == SN_RT_BLEND_LINEAR ? SN_RT_ROTATE_LINEAR
+                         : *job.scratch.flags & SN_RT_RIGID      ? SN_RT_ROTATE_RIGID
+                                                                 : SN_RT_ROTATE_STRETCHED;
   job.normals = (char *)output->normals, job.tangents = (char *)output->tangents;
   if (count > 0) each_chunk(model, &job, &r, first, count);
   return SN_RT_OK;

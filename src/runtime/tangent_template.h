@@ -17,12 +17,12 @@ static SN_RT_INLINE vf3 load_tangents(const char *block, uint32_t bits, int lane
 }
 
 static SN_RT_INLINE void tangent_blocks(const sn_rt_job *job, const sn_rt_group *g, form f) {
-  sn_rt_turning turning = f.any ? job->turning : SN_RT_TURN_LINEAR;
+  sn_rt_rotating rotation = f.any ? job->tangent_rotation : SN_RT_ROTATE_LINEAR;
   mixture mixed, rotations;
-  const float *palette = turning == SN_RT_TURN_LINEAR ? job->scratch.matrices : job->scratch.stretches;
+  const float *palette = rotation == SN_RT_ROTATE_LINEAR ? job->scratch.matrices : job->scratch.stretches;
   source matrices = {palette, 16, 3, 3, 0, &mixed}, quats = quats_of(job, 1, &rotations);
-  if (turning != SN_RT_TURN_RIGID) mix(job, g, f, matrices, &mixed);
-  if (turning != SN_RT_TURN_LINEAR) mix(job, g, f, quats, &rotations);
+  if (rotation != SN_RT_ROTATE_RIGID) mix(job, g, f, matrices, &mixed);
+  if (rotation != SN_RT_ROTATE_LINEAR) mix(job, g, f, quats, &rotations);
   vf total = vf_set(job->weight_total), unit_weight = vf_set(job->weight_unit);
   size_t size = sn_rt_tangent_bytes(f.bits == SN_RT_PACKED_BITS);
   const char *tangents = (const char *)job->skin.tangents + g->first_block * size;
@@ -34,11 +34,11 @@ static SN_RT_INLINE void tangent_blocks(const sn_rt_job *job, const sn_rt_group 
       float weights[SN_RT_MAX_INFLUENCES][width];
       load_lane_weights(at.weights, f, total, unit_weight, w, weights);
       vf3 t = load_tangents(tangents, f.bits, lane, &hand), n;
-      if (turning != SN_RT_TURN_RIGID) {
+      if (rotation != SN_RT_ROTATE_RIGID) {
         blend(matrices, f, at.tuples, w, weights, b);
         t = transform_vector(b, t);
       }
-      if (turning != SN_RT_TURN_LINEAR) {
+      if (rotation != SN_RT_ROTATE_LINEAR) {
         blend(quats, f, at.tuples, w, weights, q);
         t = rotate_by(q, two_over_square(q), t);
       }

@@ -218,17 +218,15 @@ sn_rt_status sn_rt_check_term_group(const sn_rt_checker *c, const sn_rt_terms *t
 
 sn_rt_status sn_rt_check_terms(sn_rt_checker *c, uint64_t *numbers) {
   const sn_rt_terms *terms = sn_rt_data(c->model, SN_SECTION_CORRECT_TERMS);
-  sn_rt_status status = SN_RT_OK;
   *numbers = 0;
   if (sn_rt_data(c->model, SN_SECTION_CORRECT_MIX))
-    status = sn_rt_need_items(c, SN_SECTION_CORRECT_MIX, sizeof(float));
-  if (!status) status = sn_rt_check_floats(c, SN_SECTION_CORRECT_MIX);
-  if (!status && terms) status = sn_rt_need_items(c, SN_SECTION_CORRECT_TERMS, sizeof *terms);
-  if (!status && group_count(c->model) > SN_RT_MAX_TERM_GROUPS)
+    SN_RT_TRY(sn_rt_need_items(c, SN_SECTION_CORRECT_MIX, sizeof(float)));
+  SN_RT_TRY(sn_rt_check_floats(c, SN_SECTION_CORRECT_MIX));
+  if (terms) SN_RT_TRY(sn_rt_need_items(c, SN_SECTION_CORRECT_TERMS, sizeof *terms));
+  if (group_count(c->model) > SN_RT_MAX_TERM_GROUPS)
     return SN_RT_BAD(c, "section correct.terms has more than %u groups", SN_RT_MAX_TERM_GROUPS);
-  for (uint32_t n = 0; !status && n < group_count(c->model); n++)
-    status = sn_rt_check_term_group(c, terms + n, n, numbers);
-  return status;
+  for (uint32_t n = 0; n < group_count(c->model); n++) SN_RT_TRY(sn_rt_check_term_group(c, terms + n, n, numbers));
+  return SN_RT_OK;
 }
 
 sn_rt_status sn_rt_check_sum(sn_rt_checker *c, const sn_rt_field *f, uint32_t index, uint64_t *numbers) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Examples: consistency checks, notes, vertex orders, freeing.
+#include "base/scope.h"
 #include "sinew/scene.h"
 
 #include <math.h>
@@ -7,43 +8,38 @@
 #include <stdio.h>
 #include <string.h>
 
-void sn_torques_free(sn_torques *torques) {
-  sn_arena_free(&torques->memory);
-  *torques = (sn_torques){0};
-}
+SN_DEFINE_FREE(sn_torques);
 
 // Number of frames: of the meshes, or of the poses if there are no meshes (input of `eval`).
 static int frame_count(const sn_examples *examples) {
   return examples->frames.frame_count > 0 ? examples->frames.frame_count : examples->poses.frame_count;
 }
 
-static sn_status check_size(sn_context *ctx, const sn_examples *examples, const char *what, int frames,
-                            int joint_count) {
-  if (joint_count == examples->skeleton.joint_count && frames == frame_count(examples)) return SN_OK;
-  return sn_fail(ctx, SN_BAD_INPUT, "the %s are %d frames of %d joints; %d frames of %d joints are needed", what,
-                 frames, joint_count, frame_count(examples), examples->skeleton.joint_count);
-}
+// Rows of numbers, one per frame from `first` on; `width` numbers of a row belong to each of the columns.
+typedef struct number_table {
+  const double *numbers;
+  int first, row_count, columns, width;
+  const char *kind, *what;
+} number_table;
 
-// Models store numbers as floats: values must be in their range.
-static sn_status check_number(sn_context *ctx, double value, int f, const char *kind, const char *name,
-                              const char *what) {
-  if (fabs(value) <= 1e30) return SN_OK;
-  return sn_fail(ctx, SN_BAD_INPUT, "frame %d, %s %s: the %s is %s", f, kind, name, what,
-                 isfinite(value) ? "too large" : "not finite");
-}
-
-static sn_status check_poses(sn_context *ctx, const sn_examples *examples) {
-  const sn_poses *poses = &examples->poses;
-  sn_status status = check_size(ctx, examples, "poses", poses->frame_count, poses->joint_count);
-  if (status != SN_OK) return status;
-  for (int f = 0; f < poses->frame_count; f++)
-    for (int j = 0; j < poses->joint_count; j++)
-      for (int k = 0; k < 12; k++) {
-        double value = sn_pose(poses, f)[j].m[k / 4][k % 4];
-        status = check_number(ctx, value, f, "joint", examples->skeleton.names[j], "pose");
-        if (status != SN_OK) return status;
-      }
+// Models store numbers as floats: they must be in their range.
+static sn_status check_numbers(sn_context *ctx, number_table t, char *const *names) {
+  size_t row = (size_t)t.columns * (size_t)t.width;
+  for (size_t k = 0; k < (size_t)t.row_count * row; k++) {
+    if (fabs(t.numbers[k]) <= 1e30) continue;
+    return sn_fail(ctx, SN_BAD_INPUT, "frame %d, %s %s: the %s is %s", t.first + (int)(k / row), t.kind,
+                   names[k % row / (size_t)t.width], t.what, isfinite(t.numbers[k]) ? "too large" : "not finite");
+  }
   return SN_OK;
+}
+
+// Poses or torques: a row for every frame, a column for every joint.
+static sn_status check_joints(sn_context *ctx, const sn_examples *examples, number_table t) {
+  const sn_skeleton *skeleton = &examples->skeleton;
+  if (t.columns == skeleton->joint_count && t.row_count == frame_count(examples))
+    return check_numbers(ctx, t, skeleton->names);
+  return sn_fail(ctx, SN_BAD_INPUT, "the %ss are %d frames of %d joints; %d frames of %d joints are needed", t.what,
+                 t.row_count, t.columns, frame_count(examples), skeleton->joint_count);
 }
 
 static sn_status check_skin(sn_context *ctx, const sn_examples *examples) {
@@ -59,53 +55,39 @@ static sn_status check_skin(sn_context *ctx, const sn_examples *examples) {
   return SN_OK;
 }
 
-static sn_status check_torques(sn_context *ctx, const sn_examples *examples) {
-  const sn_torques *torques = &examples->torques;
-  sn_status status = check_size(ctx, examples, "torques", torques->frame_count, torques->joint_count);
-  if (status != SN_OK) return status;
-  for (int f = 0; f < torques->frame_count; f++)
-    for (int j = 0; j < torques->joint_count; j++) {
-      double torque = torques->values[(size_t)f * (size_t)torques->joint_count + (size_t)j];
-      status = check_number(ctx, torque, f, "joint", examples->skeleton.names[j], "torque");
-      if (status != SN_OK) return status;
-    }
-  return SN_OK;
-}
-
 static sn_status check_values(sn_context *ctx, const sn_examples *examples) {
-  const sn_values *values = &examples->values;
+  const sn_values *v = &examples->values;
   int frames = frame_count(examples);
-  if (frames > 0 && values->frame_count != frames)
+  if (frames > 0 && v->frame_count != frames)
     return sn_fail(ctx, SN_BAD_INPUT, "`values` has %d rows, but there are %d frames: give a row per frame",
-                   values->frame_count, frames);
-  for (int f = -1; f < values->frame_count; f++)
-    for (int v = 0; v < values->count; v++) {
-      double value = f < 0 ? values->rest[v] : values->values[(size_t)f * (size_t)values->count + (size_t)v];
-      sn_status status = check_number(ctx, value, f, "value", values->names[v], "number");
-      if (status != SN_OK) return status;
-    }
-  return SN_OK;
+                   v->frame_count, frames);
+  SN_TRY(check_numbers(ctx, (number_table){v->rest, -1, 1, v->count, 1, "value", "number"}, v->names));
+  number_table table = {v->values, 0, v->frame_count, v->count, 1, "value", "number"};
+  return check_numbers(ctx, table, v->names);
 }
 
 sn_status sn_examples_check(sn_context *ctx, const sn_examples *examples) {
-  sn_status status = sn_mesh_check(ctx, &examples->rest);
-  if (status != SN_OK) return sn_fail_prefix(ctx, "rest mesh: ");
+  const sn_poses *poses = &examples->poses;
+  const sn_torques *torques = &examples->torques;
+  number_table pose_table = {NULL, 0, poses->frame_count, poses->joint_count, 12, "joint", "pose"};
+  number_table torque_table = {NULL, 0, torques->frame_count, torques->joint_count, 1, "joint", "torque"};
+  pose_table.numbers = (const double *)poses->matrices, torque_table.numbers = torques->values;
+  if (sn_mesh_check(ctx, &examples->rest) != SN_OK) return sn_fail_prefix(ctx, "rest mesh: ");
   if (examples->frames.frame_count > 0 && examples->frames.vertex_count != examples->rest.vertex_count)
     return sn_fail(ctx, SN_BAD_INPUT, "the frames have %d vertices, the rest mesh %d", examples->frames.vertex_count,
                    examples->rest.vertex_count);
-  status = sn_frames_check(ctx, &examples->frames);
-  if (status == SN_OK && examples->poses.matrices) status = check_poses(ctx, examples);
-  if (status == SN_OK && examples->skin.influences > 0) status = check_skin(ctx, examples);
-  if (status == SN_OK && examples->torques.values) status = check_torques(ctx, examples);
-  if (status == SN_OK && examples->values.count > 0) status = check_values(ctx, examples);
-  for (int c = 0; status == SN_OK && c < examples->control_count; c++) {
+  SN_TRY(sn_frames_check(ctx, &examples->frames));
+  if (poses->matrices) SN_TRY(check_joints(ctx, examples, pose_table));
+  if (examples->skin.influences > 0) SN_TRY(check_skin(ctx, examples));
+  if (torques->values) SN_TRY(check_joints(ctx, examples, torque_table));
+  if (examples->values.count > 0) SN_TRY(check_values(ctx, examples));
+  for (int c = 0; c < examples->control_count; c++) {
     int i = examples->controls[c];
-    if (i < 0 || i >= examples->rest.vertex_count) {
-      status = sn_fail(ctx, SN_BAD_INPUT, "control vertex %d does not exist (there are %d vertices)", i,
-                       examples->rest.vertex_count);
-    }
+    if (i < 0 || i >= examples->rest.vertex_count)
+      return sn_fail(ctx, SN_BAD_INPUT, "control vertex %d does not exist (there are %d vertices)", i,
+                     examples->rest.vertex_count);
   }
-  return status;
+  return SN_OK;
 }
 
 int sn_examples_file_vertices(const sn_examples *examples) {
@@ -128,8 +110,7 @@ void sn_examples_from_file(const sn_examples *examples, const void *vertices, si
 
 sn_status sn_examples_file_mesh(sn_context *ctx, const sn_examples *examples, sn_mesh *out) {
   const sn_mesh *rest = &examples->rest;
-  sn_status status = sn_mesh_new(ctx, sn_examples_file_vertices(examples), rest->triangle_count, out);
-  if (status != SN_OK) return status;
+  SN_TRY(sn_mesh_new(ctx, sn_examples_file_vertices(examples), rest->triangle_count, out));
   sn_examples_to_file(examples, rest->positions, sizeof *rest->positions, out->positions);
   memcpy(out->triangles, examples->source_triangles ? examples->source_triangles : rest->triangles,
          (size_t)rest->triangle_count * sizeof *out->triangles);
@@ -137,8 +118,7 @@ sn_status sn_examples_file_mesh(sn_context *ctx, const sn_examples *examples, sn
 }
 
 sn_status sn_examples_file_skin(sn_context *ctx, const sn_examples *examples, const sn_skin *skin, sn_skin *out) {
-  sn_status status = sn_skin_new(ctx, sn_examples_file_vertices(examples), skin->influences, out);
-  if (status != SN_OK) return status;
+  SN_TRY(sn_skin_new(ctx, sn_examples_file_vertices(examples), skin->influences, out));
   sn_examples_to_file(examples, skin->joints, (size_t)skin->influences * sizeof *skin->joints, out->joints);
   sn_examples_to_file(examples, skin->weights, (size_t)skin->influences * sizeof *skin->weights, out->weights);
   return SN_OK;

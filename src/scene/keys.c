@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // --keys: the training frames.
+#include "base/scope.h"
 #include "sinew/scene.h"
 
 #include <errno.h>
@@ -20,26 +21,6 @@ static sn_status bad_spec(sn_context *ctx, const char *spec) {
   return sn_fail(ctx, SN_BAD_INPUT, "`keys` %s: expected all, every:N, random:N, auto:N or a list: 0,5,10-20", spec);
 }
 
-static sn_status mark_every(sn_context *ctx, const char *spec, const char *text, int frame_count, bool *chosen) {
-  long step = read_number(&text);
-  if (step < 1 || *text) return bad_spec(ctx, spec);
-  for (long f = 0; f < frame_count; f += step) chosen[f] = true;
-  return SN_OK;
-}
-
-static sn_status mark_random(sn_context *ctx, const char *spec, const char *text, int frame_count, uint64_t seed,
-                             bool *chosen) {
-  long wanted = read_number(&text);
-  if (wanted < 1 || *text) return bad_spec(ctx, spec);
-  if (wanted > frame_count)
-    return sn_fail(ctx, SN_BAD_INPUT, "`keys` %s: there are only %d frames", spec, frame_count);
-  sn_random rng = sn_random_new(seed);
-  // Selection sampling: one pass, each subset equally likely.
-  for (int f = 0; f < frame_count; f++)
-    if (sn_random_below(&rng, frame_count - f) < wanted) chosen[f] = true, wanted--;
-  return SN_OK;
-}
-
 static sn_status mark_list(sn_context *ctx, const char *spec, int frame_count, bool *chosen) {
   for (const char *text = spec;;) {
     long first = read_number(&text), last = first;
@@ -56,13 +37,19 @@ static sn_status mark_list(sn_context *ctx, const char *spec, int frame_count, b
 }
 
 static sn_status mark_frames(sn_context *ctx, const char *spec, int frame_count, uint64_t seed, bool *chosen) {
-  if (strcmp(spec, "all") == 0) {
-    memset(chosen, true, (size_t)frame_count);
-    return SN_OK;
-  }
-  if (strncmp(spec, "every:", 6) == 0) return mark_every(ctx, spec, spec + 6, frame_count, chosen);
-  if (strncmp(spec, "random:", 7) == 0) return mark_random(ctx, spec, spec + 7, frame_count, seed, chosen);
-  return mark_list(ctx, spec, frame_count, chosen);
+  bool all = strcmp(spec, "all") == 0, random = strncmp(spec, "random:", 7) == 0;
+  if (!all && !random && strncmp(spec, "every:", 6) != 0) return mark_list(ctx, spec, frame_count, chosen);
+  const char *text = all ? "1" : strchr(spec, ':') + 1;
+  long number = read_number(&text);
+  if (number < 1 || *text) return bad_spec(ctx, spec);
+  for (long f = 0; !random && f < frame_count; f += number) chosen[f] = true;
+  if (random && number > frame_count)
+    return sn_fail(ctx, SN_BAD_INPUT, "`keys` %s: there are only %d frames", spec, frame_count);
+  sn_random rng = sn_random_new(seed);
+  // Selection sampling: one pass, each subset equally likely.
+  for (int f = 0; random && f < frame_count; f++)
+    if (sn_random_below(&rng, frame_count - f) < number) chosen[f] = true, number--;
+  return SN_OK;
 }
 
 static sn_status list_frames(sn_context *ctx, const bool *chosen, bool value, int frame_count, sn_keys *out) {
@@ -78,17 +65,14 @@ sn_status sn_keys_parse(sn_context *ctx, const char *spec, int frame_count, uint
                         sn_keys *others) {
   *out = (sn_keys){0};
   if (others) *others = (sn_keys){0};
-  sn_arena scratch = sn_arena_new(ctx);
+  SN_SCRATCH(scratch, ctx);
   bool *chosen = SN_NEW(ctx, &scratch, bool, frame_count);
-  sn_status status = chosen ? mark_frames(ctx, spec, frame_count, seed, chosen) : ctx->error.status;
-  if (status == SN_OK) status = list_frames(ctx, chosen, true, frame_count, out);
+  if (!chosen) return ctx->error.status;
+  SN_TRY(mark_frames(ctx, spec, frame_count, seed, chosen));
+  sn_status status = list_frames(ctx, chosen, true, frame_count, out);
   if (status == SN_OK && others) status = list_frames(ctx, chosen, false, frame_count, others);
   if (status != SN_OK) sn_keys_free(out);
-  sn_arena_free(&scratch);
   return status;
 }
 
-void sn_keys_free(sn_keys *keys) {
-  sn_arena_free(&keys->memory);
-  *keys = (sn_keys){0};
-}
+SN_DEFINE_FREE(sn_keys);

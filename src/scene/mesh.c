@@ -14,10 +14,7 @@ sn_status sn_mesh_new(sn_context *ctx, int vertex_count, int triangle_count, sn_
   return ctx->error.status;
 }
 
-void sn_mesh_free(sn_mesh *mesh) {
-  sn_arena_free(&mesh->memory);
-  *mesh = (sn_mesh){0};
-}
+SN_DEFINE_FREE(sn_mesh);
 
 static bool is_finite3(const float p[3]) { return isfinite(p[0]) && isfinite(p[1]) && isfinite(p[2]); }
 

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/scope.h"
 #include "sinew/scene.h"
 
 // Maximum distance of a vertex, and of a joint, from the mirror image of its partner, relative to the diagonal.
@@ -45,12 +46,10 @@ typedef struct mirror {
   int *vertices, *joints, *values;
 } mirror;
 
-double sn_vec3_along(sn_vec3 p, int axis) { return axis == 0 ? p.x : axis == 1 ? p.y : p.z; }
+double sn_vec3_along(sn_vec3 p, int axis) { return (&p.x)[axis]; }
 
 sn_vec3 sn_mirror_point(const sn_mirror *m, sn_vec3 p) {
-  if (m->axis == 0) p.x = 2 * m->at - p.x;
-  if (m->axis == 1) p.y = 2 * m->at - p.y;
-  if (m->axis == 2) p.z = 2 * m->at - p.z;
+  (&p.x)[m->axis] = 2 * m->at - (&p.x)[m->axis];
   return p;
 }
 
@@ -72,12 +71,6 @@ double *sn_mirror_vertices(sn_context *ctx, sn_arena *memory, const sn_mesh *res
   sn_points mirrored = {(const float(*)[3])images, n};
   sn_status status = sn_nearest_vertices(ctx, sn_mesh_points(rest), mirrored, *vertices, distances);
   return status == SN_OK ? distances : NULL;
-}
-
-static sn_affine reflection(const sn_mirror *m) {
-  sn_affine out = sn_affine_identity();
-  out.m[m->axis][m->axis] = -1, out.m[m->axis][3] = 2 * m->at;
-  return out;
 }
 
 static sn_status find_plane(sn_context *ctx, sn_arena *memory, const sn_mesh *rest, mirror *m) {
@@ -132,8 +125,7 @@ static void match_values(const sn_values *values, int *partners) {
 static sn_status mirror_frames(sn_context *ctx, const mirror *m, sn_frames *frames) {
   int count = frames->frame_count, n = frames->vertex_count;
   sn_frames both;
-  sn_status status = sn_frames_new(ctx, n, 2 * count, &both);
-  if (status != SN_OK) return status;
+  SN_TRY(sn_frames_new(ctx, n, 2 * count, &both));
   both.rate = frames->rate;
   for (int f = 0; f < count; f++) {
     const float(*from)[3] = sn_frame(frames, f);
@@ -149,9 +141,9 @@ static sn_status mirror_frames(sn_context *ctx, const mirror *m, sn_frames *fram
 static sn_status mirror_poses(sn_context *ctx, const mirror *m, sn_poses *poses) {
   int count = poses->frame_count, joint_count = poses->joint_count;
   sn_poses both;
-  sn_status status = sn_poses_new(ctx, joint_count, 2 * count, &both);
-  if (status != SN_OK) return status;
-  sn_affine mirror_image = reflection(&m->plane);
+  SN_TRY(sn_poses_new(ctx, joint_count, 2 * count, &both));
+  sn_affine mirror_image = sn_affine_identity();
+  mirror_image.m[m->plane.axis][m->plane.axis] = -1, mirror_image.m[m->plane.axis][3] = 2 * m->plane.at;
   for (int f = 0; f < count; f++)
     for (int j = 0; j < joint_count; j++) {
       sn_pose(&both, f)[j] = sn_pose(poses, f)[j];
@@ -163,52 +155,39 @@ static sn_status mirror_poses(sn_context *ctx, const mirror *m, sn_poses *poses)
   return SN_OK;
 }
 
-// Appends a mirrored copy of every row of `width` numbers: columns are exchanged with their partners.
-static double *mirror_rows(sn_context *ctx, sn_arena *memory, const double *rows, int count, int width,
-                           const int *partners) {
-  double *both = SN_NEW(ctx, memory, double, 2 * (size_t)count * (size_t)width);
-  for (int f = 0; both && f < count; f++)
-    for (int k = 0; k < width; k++) {
-      both[(size_t)f * (size_t)width + (size_t)k] = rows[(size_t)f * (size_t)width + (size_t)k];
-      both[(size_t)(count + f) * (size_t)width + (size_t)k] = rows[(size_t)f * (size_t)width + (size_t)partners[k]];
-    }
-  return both;
+// Appends a mirrored copy of every row of `width` numbers: columns are exchanged with their partners. Nothing for no rows.
+static bool mirror_rows(sn_context *ctx, sn_arena *memory, double **rows, int count, int width, const int *partners) {
+  if (!*rows) return true;
+  double *both = SN_NEW(ctx, memory, double, 2 * (size_t)count * (size_t)width), *from = *rows;
+  for (size_t f = 0, n = (size_t)count, w = (size_t)width; both && f < n; f++)
+    for (size_t k = 0; k < w; k++)
+      both[f * w + k] = from[f * w + k], both[(n + f) * w + k] = from[f * w + (size_t)partners[k]];
+  *rows = both;
+  return both != NULL;
 }
 
 static sn_status mirror_tables(sn_context *ctx, const mirror *m, sn_examples *e) {
   static const int itself[1] = {0};
   int count = e->frames.frame_count / 2;
-  if (e->torques.values) {
-    e->torques.values =
-      mirror_rows(ctx, &e->torques.memory, e->torques.values, count, e->torques.joint_count, m->joints);
-    e->torques.frame_count *= 2;
-    if (!e->torques.values) return ctx->error.status;
-  }
-  if (e->values.count > 0) {
-    e->values.values = mirror_rows(ctx, &e->values.memory, e->values.values, count, e->values.count, m->values);
-    e->values.frame_count *= 2;
-    if (!e->values.values) return ctx->error.status;
-  }
-  if (!e->sigmas) return SN_OK;
-  e->sigmas = mirror_rows(ctx, &e->memory, e->sigmas, count, 1, itself);
-  return e->sigmas ? SN_OK : ctx->error.status;
+  e->torques.frame_count *= 2, e->values.frame_count *= 2;
+  bool good = mirror_rows(ctx, &e->torques.memory, &e->torques.values, count, e->torques.joint_count, m->joints) &&
+              mirror_rows(ctx, &e->values.memory, &e->values.values, count, e->values.count, m->values) &&
+              mirror_rows(ctx, &e->memory, &e->sigmas, count, 1, itself);
+  return good ? SN_OK : ctx->error.status;
 }
 
 sn_status sn_examples_mirror(sn_context *ctx, int axis, sn_examples *e) {
-  sn_arena scratch = sn_arena_new(ctx);
+  SN_SCRATCH(scratch, ctx);
   mirror m = {.plane = {axis, 0}};
   m.joints = SN_NEW(ctx, &scratch, int, e->skeleton.joint_count);
   m.values = SN_NEW(ctx, &scratch, int, e->values.count);
-  sn_status status = m.joints && m.values ? SN_OK : ctx->error.status;
-  if (status == SN_OK) status = find_plane(ctx, &scratch, &e->rest, &m);
-  if (status == SN_OK) status = match_joints(ctx, e, &m);
-  if (status == SN_OK) {
-    match_values(&e->values, m.values);
-    status = mirror_frames(ctx, &m, &e->frames);
-  }
-  if (status == SN_OK && e->poses.joint_count > 0) status = mirror_poses(ctx, &m, &e->poses);
-  if (status == SN_OK) status = mirror_tables(ctx, &m, e);
-  if (status == SN_OK && e->clip_count > 0) e->clip_start[e->clip_count] = e->frames.frame_count;
-  sn_arena_free(&scratch);
-  return status;
+  if (!m.joints || !m.values) return ctx->error.status;
+  SN_TRY(find_plane(ctx, &scratch, &e->rest, &m));
+  SN_TRY(match_joints(ctx, e, &m));
+  match_values(&e->values, m.values);
+  SN_TRY(mirror_frames(ctx, &m, &e->frames));
+  if (e->poses.joint_count > 0) SN_TRY(mirror_poses(ctx, &m, &e->poses));
+  SN_TRY(mirror_tables(ctx, &m, e));
+  if (e->clip_count > 0) e->clip_start[e->clip_count] = e->frames.frame_count;
+  return SN_OK;
 }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Nearest vertices by a k-d tree.
+#include "base/scope.h"
 #include "sinew/scene.h"
-
-#include <stdlib.h>
 
 typedef struct kd_tree {
   const float (*points)[3];
@@ -77,21 +76,18 @@ static void visit(const kd_tree *tree, const unsigned char *axes, int begin, int
 }
 
 sn_status sn_nearest_vertices(sn_context *ctx, sn_points among, sn_points points, int *nearest, double *distances) {
-  sn_arena scratch = sn_arena_new(ctx);
+  SN_SCRATCH(scratch, ctx);
   kd_tree tree = {among.positions, SN_NEW(ctx, &scratch, int, among.count)};
   unsigned char *axes = SN_NEW(ctx, &scratch, unsigned char, among.count);
-  sn_status status = tree.order && axes ? SN_OK : ctx->error.status;
-  if (status == SN_OK && among.count == 0) status = sn_fail(ctx, SN_BAD_INPUT, "no vertices to match");
-  if (status == SN_OK) {
-    for (int k = 0; k < among.count; k++) tree.order[k] = k;
-    build(&tree, axes, 0, among.count);
-    for (int i = 0; i < points.count; i++) {
-      kd_query query = {points.positions[i], INFINITY, 0};
-      visit(&tree, axes, 0, among.count, &query);
-      nearest[i] = query.nearest;
-      if (distances) distances[i] = sqrt(query.best);
-    }
+  if (!tree.order || !axes) return ctx->error.status;
+  if (among.count == 0) return sn_fail(ctx, SN_BAD_INPUT, "no vertices to match");
+  for (int k = 0; k < among.count; k++) tree.order[k] = k;
+  build(&tree, axes, 0, among.count);
+  for (int i = 0; i < points.count; i++) {
+    kd_query query = {points.positions[i], INFINITY, 0};
+    visit(&tree, axes, 0, among.count, &query);
+    nearest[i] = query.nearest;
+    if (distances) distances[i] = sqrt(query.best);
   }
-  sn_arena_free(&scratch);
-  return status;
+  return SN_OK;
 }

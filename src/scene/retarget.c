@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Retargeting: every joint gets the rotation from the bind pose of its partner, in world space, independent of local axes and of
 // the directions that the characters face. Bone lengths are kept.
+#include "base/scope.h"
 #include "sinew/scene.h"
 
 #include <math.h>
@@ -12,7 +13,7 @@ static double length_of(const sn_skeleton *skeleton, int j) {
   return p < 0 ? 0 : sn_vec3_distance(place(skeleton, j), place(skeleton, p));
 }
 
-bool sn_skeletons_alike(const sn_skeleton *a, const sn_skeleton *b) {
+bool sn_skeletons_match(const sn_skeleton *a, const sn_skeleton *b) {
   static const double tolerance = 0.01, rounding = 1e-5; // of a bone's length; of the longest bone
   double longest = 0;
   for (int j = 0; j < a->joint_count; j++) longest = fmax(longest, length_of(a, j));
@@ -38,12 +39,13 @@ typedef struct fitting {
 static sn_status fit(sn_context *ctx, fitting *f) {
   static const double clearly = 1.01; // a rotation must fit clearly better: straight chains fit at any twist
   const sn_skeleton *ours = f->ours, *theirs = f->theirs;
-  sn_arena scratch = sn_arena_new(ctx);
+  SN_SCRATCH(scratch, ctx);
   sn_vec3 *x = SN_NEW(ctx, &scratch, sn_vec3, ours->joint_count),
           *y = SN_NEW(ctx, &scratch, sn_vec3, ours->joint_count);
-  double own = 0, other = 0, straight = 0, turned = 0;
+  double own = 0, other = 0, straight = 0, rotated = 0;
   int count = 0;
-  for (int j = 0; x && y && j < ours->joint_count; j++) {
+  if (!x || !y) return ctx->error.status;
+  for (int j = 0; j < ours->joint_count; j++) {
     int p = ours->parents[j], k = f->partners[j];
     if (k < 0) continue;
     x[count] = place(ours, j), y[count++] = place(theirs, k);
@@ -51,15 +53,14 @@ static sn_status fit(sn_context *ctx, fitting *f) {
     own += length_of(ours, j), other += sn_vec3_distance(place(theirs, k), place(theirs, f->partners[p]));
   }
   f->scale = own > 0 && other > 0 ? own / other : 1;
-  if (x && y) f->axes = sn_affine_linear(sn_procrustes(count, x, y, NULL));
+  f->axes = sn_affine_linear(sn_procrustes(count, x, y, NULL));
   for (int e = 0; e < 9; e++) f->axes.m[e / 3][e % 3] = nearbyint(f->axes.m[e / 3][e % 3]);
   for (int n = 1; n < count; n++) {
     sn_vec3 from = sn_vec3_sub(x[n], x[0]), to = sn_vec3_sub(y[n], y[0]);
-    straight += sn_vec3_dot(from, to), turned += sn_vec3_dot(sn_mat3_apply(f->axes, from), to);
+    straight += sn_vec3_dot(from, to), rotated += sn_vec3_dot(sn_mat3_apply(f->axes, from), to);
   }
-  if (sn_mat3_determinant(f->axes) != 1 || turned <= clearly * straight) f->axes = sn_mat3_identity();
-  sn_arena_free(&scratch);
-  return x && y ? SN_OK : ctx->error.status;
+  if (sn_mat3_determinant(f->axes) != 1 || rotated <= clearly * straight) f->axes = sn_mat3_identity();
+  return SN_OK;
 }
 
 static void retarget_pose(const fitting *fit, const sn_affine *pose, sn_affine *out) {
@@ -87,9 +88,8 @@ sn_status sn_retarget(sn_context *ctx, const sn_skeleton *ours, const sn_skeleto
                       const sn_poses *poses, sn_poses *out) {
   *out = (sn_poses){0};
   fitting between = {.ours = ours, .theirs = theirs, .partners = partners};
-  sn_status status = fit(ctx, &between);
-  if (status == SN_OK) status = sn_poses_new(ctx, ours->joint_count, poses->frame_count, out);
-  for (int f = 0; status == SN_OK && f < poses->frame_count; f++)
-    retarget_pose(&between, sn_pose(poses, f), sn_pose(out, f));
-  return status;
+  SN_TRY(fit(ctx, &between));
+  SN_TRY(sn_poses_new(ctx, ours->joint_count, poses->frame_count, out));
+  for (int f = 0; f < poses->frame_count; f++) retarget_pose(&between, sn_pose(poses, f), sn_pose(out, f));
+  return SN_OK;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Smoothing groups and normals of the rest file, transferred to deformed positions.
+#include "base/scope.h"
 #include "sinew/scene.h"
 
 #include <math.h>
@@ -10,12 +11,23 @@ static const double same_group = 1 - 1e-3; // cosine of 2.6 degrees
 
 static int vertex_of(const sn_examples *e, int s) { return e->source ? e->source[s] : s; }
 
-// The unit vector perpendicular to r, from p towards `to`; false if it is undefined.
-static bool direction(sn_vec3 r, sn_vec3 p, sn_vec3 to, sn_vec3 *out) {
-  sn_vec3 edge = sn_vec3_sub(to, p), flat = sn_vec3_mad(edge, r, -sn_vec3_dot(edge, r));
+// The unit vector perpendicular to r in the direction of `edge`; false if it is undefined.
+static bool direction(sn_vec3 r, sn_vec3 edge, sn_vec3 *out) {
+  sn_vec3 flat = sn_vec3_mad(edge, r, -sn_vec3_dot(edge, r));
   double length = sn_vec3_length(flat);
   *out = sn_vec3_scale(flat, length > 0 ? 1 / length : 0);
   return length > 1e-6 * sn_vec3_length(edge);
+}
+
+sn_vec3 sn_normal_coordinates(sn_vec3 normal, sn_vec3 r, sn_vec3 edge) {
+  sn_vec3 n = sn_vec3_normalize(normal, sn_vec3_make(0, 0, 0)), t;
+  if (sn_vec3_length(n) == 0 || sn_vec3_length(r) == 0 || !direction(r, edge, &t)) return sn_vec3_make(1, 0, 0);
+  return sn_vec3_make(sn_vec3_dot(n, r), sn_vec3_dot(n, t), sn_vec3_dot(n, sn_vec3_cross(r, t)));
+}
+
+// The edge from file vertex s to the vertex that fixes its direction t.
+static sn_vec3 edge_of(const sn_examples *e, const float (*positions)[3], int s) {
+  return sn_vec3_sub(sn_vec3_from(positions[e->shading.toward[s]]), sn_vec3_from(positions[vertex_of(e, s)]));
 }
 
 // ---- groups ----------------------------------------------------------------------------------------------------------
@@ -41,40 +53,33 @@ static void find_neighbours(const sn_examples *e, int *toward) {
 // The file's normals in the frames of the computed ones. A vertex without a frame keeps the computed normal.
 static void store_own(sn_examples *e, const float (*normals)[3], const float (*computed)[3], float (*own)[3]) {
   for (int s = 0; s < e->source_count; s++) {
-    sn_vec3 n = sn_vec3_normalize(sn_vec3_from(normals[s]), sn_vec3_make(0, 0, 0)), r = sn_vec3_from(computed[s]), t;
-    int toward = e->shading.toward[s];
-    bool good =
-      toward >= 0 && sn_vec3_length(n) > 0 &&
-      direction(r, sn_vec3_from(e->rest.positions[vertex_of(e, s)]), sn_vec3_from(e->rest.positions[toward]), &t);
     own[s][0] = 1, own[s][1] = own[s][2] = 0;
-    if (good)
-      sn_vec3_store(sn_vec3_make(sn_vec3_dot(n, r), sn_vec3_dot(n, t), sn_vec3_dot(n, sn_vec3_cross(r, t))), own[s]);
+    if (e->shading.toward[s] < 0) continue;
+    sn_vec3 edge = edge_of(e, (const float(*)[3])e->rest.positions, s);
+    sn_vec3_store(sn_normal_coordinates(sn_vec3_from(normals[s]), sn_vec3_from(computed[s]), edge), own[s]);
   }
 }
 
 sn_status sn_examples_shade(sn_context *ctx, sn_examples *e, const float (*normals)[3]) {
   int count = e->source_count;
-  sn_arena scratch = sn_arena_new(ctx);
+  SN_SCRATCH(scratch, ctx);
   int *first = SN_NEW(ctx, &scratch, int, e->rest.vertex_count), *next = SN_NEW(ctx, &scratch, int, count);
   float(*computed)[3] = sn_arena_alloc(ctx, &scratch, (size_t)count, sizeof *computed);
   float(*own)[3] = normals ? sn_arena_alloc(ctx, &e->memory, (size_t)count, sizeof *own) : NULL;
   int *class_of = SN_NEW(ctx, &e->memory, int, count), *toward = SN_NEW(ctx, &e->memory, int, count);
-  bool good = first && next && computed && class_of && toward && (!normals || own);
-  if (good) {
-    for (int i = 0; i < e->rest.vertex_count; i++) first[i] = -1;
-    for (int s = 0; s < count; s++) {
-      int *head = &first[vertex_of(e, s)];
-      class_of[s] = find_group(normals, next, *head, s);
-      if (class_of[s] == s) next[s] = *head, *head = s;
-    }
-    find_neighbours(e, toward);
-    e->shading = (sn_shading){class_of, toward, NULL};
-    sn_examples_normals(e, (const float(*)[3])e->rest.positions, computed);
-    if (normals) store_own(e, normals, (const float(*)[3])computed, own);
-    e->shading.own = own;
+  if (!first || !next || !computed || !class_of || !toward || (normals && !own)) return ctx->error.status;
+  for (int i = 0; i < e->rest.vertex_count; i++) first[i] = -1;
+  for (int s = 0; s < count; s++) {
+    int *head = &first[vertex_of(e, s)];
+    class_of[s] = find_group(normals, next, *head, s);
+    if (class_of[s] == s) next[s] = *head, *head = s;
   }
-  sn_arena_free(&scratch);
-  return good ? SN_OK : ctx->error.status;
+  find_neighbours(e, toward);
+  e->shading = (sn_shading){class_of, toward, NULL};
+  sn_examples_normals(e, (const float(*)[3])e->rest.positions, computed);
+  if (normals) store_own(e, normals, (const float(*)[3])computed, own);
+  e->shading.own = own;
+  return SN_OK;
 }
 
 // ---- normals ---------------------------------------------------------------------------------------------------------
@@ -82,9 +87,7 @@ sn_status sn_examples_shade(sn_context *ctx, sn_examples *e, const float (*norma
 static sn_vec3 bend(const sn_examples *e, const float (*positions)[3], int s, sn_vec3 r) {
   const float *own = e->shading.own[s];
   sn_vec3 t;
-  int toward = e->shading.toward[s];
-  if (toward < 0 || !direction(r, sn_vec3_from(positions[vertex_of(e, s)]), sn_vec3_from(positions[toward]), &t))
-    return r;
+  if (e->shading.toward[s] < 0 || !direction(r, edge_of(e, positions, s), &t)) return r;
   sn_vec3 n = sn_vec3_mad(sn_vec3_scale(r, own[0]), t, own[1]);
   return sn_vec3_normalize(sn_vec3_mad(n, sn_vec3_cross(r, t), own[2]), r);
 }

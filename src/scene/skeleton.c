@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Joints, skinning weights and poses.
+#include "base/scope.h"
 #include "sinew/scene.h"
 
 #include <math.h>
@@ -28,32 +29,26 @@ sn_status sn_skeleton_new(sn_context *ctx, int joint_count, sn_skeleton *out) {
 }
 
 sn_status sn_skeleton_sort(sn_context *ctx, sn_skeleton *skeleton) {
-  sn_arena scratch = sn_arena_new(ctx);
+  SN_SCRATCH(scratch, ctx);
   int n = skeleton->joint_count, placed = 0;
   bool *done = SN_NEW(ctx, &scratch, bool, n);
   int *path = SN_NEW(ctx, &scratch, int, n);
-  sn_status status = done && path ? SN_OK : ctx->error.status;
-  for (int j = 0; status == SN_OK && j < n; j++) {
+  if (!done || !path) return ctx->error.status;
+  for (int j = 0; j < n; j++) {
     int depth = 0;
     for (int k = j; k >= 0 && !done[k]; k = skeleton->parents[k]) {
-      if (depth == n) {
-        status = sn_fail(ctx, SN_BAD_INPUT, "joint %d (%s) is its own ancestor", k, skeleton->names[k]);
-        break;
-      }
+      if (depth == n) return sn_fail(ctx, SN_BAD_INPUT, "joint %d (%s) is its own ancestor", k, skeleton->names[k]);
       path[depth++] = k;
-      if (skeleton->parents[k] < -1 || skeleton->parents[k] >= n) {
-        status = sn_fail(ctx, SN_BAD_INPUT, "joint %d (%s): parent %d does not exist", k, skeleton->names[k],
-                         skeleton->parents[k]);
-        break;
-      }
+      if (skeleton->parents[k] < -1 || skeleton->parents[k] >= n)
+        return sn_fail(ctx, SN_BAD_INPUT, "joint %d (%s): parent %d does not exist", k, skeleton->names[k],
+                       skeleton->parents[k]);
     }
-    while (status == SN_OK && depth > 0) {
+    while (depth > 0) {
       skeleton->order[placed++] = path[--depth];
       done[path[depth]] = true;
     }
   }
-  sn_arena_free(&scratch);
-  return status;
+  return SN_OK;
 }
 
 int sn_skeleton_find_near(const sn_skeleton *skeleton, const char *name, int guess) {
@@ -67,10 +62,7 @@ int sn_skeleton_find(const sn_skeleton *skeleton, const char *name) {
   return -1;
 }
 
-void sn_skeleton_free(sn_skeleton *skeleton) {
-  sn_arena_free(&skeleton->memory);
-  *skeleton = (sn_skeleton){0};
-}
+SN_DEFINE_FREE(sn_skeleton);
 
 sn_status sn_skin_new(sn_context *ctx, int vertex_count, int influences, sn_skin *out) {
   *out = (sn_skin){.vertex_count = vertex_count, .influences = influences, .memory = sn_arena_new(ctx)};
@@ -146,10 +138,7 @@ void sn_skin_normalize(sn_skin *skin) {
   }
 }
 
-void sn_skin_free(sn_skin *skin) {
-  sn_arena_free(&skin->memory);
-  *skin = (sn_skin){0};
-}
+SN_DEFINE_FREE(sn_skin);
 
 sn_status sn_poses_new(sn_context *ctx, int joint_count, int frame_count, sn_poses *out) {
   *out = (sn_poses){.joint_count = joint_count, .frame_count = frame_count, .memory = sn_arena_new(ctx)};
@@ -163,10 +152,7 @@ sn_status sn_poses_new(sn_context *ctx, int joint_count, int frame_count, sn_pos
   return SN_OK;
 }
 
-void sn_poses_free(sn_poses *poses) {
-  sn_arena_free(&poses->memory);
-  *poses = (sn_poses){0};
-}
+SN_DEFINE_FREE(sn_poses);
 
 double sn_joint_gap(const sn_skeleton *skeleton, const sn_poses *poses) {
   double largest = 0;

@@ -2,25 +2,17 @@
 // Tangents from texture coordinates, as in MikkTSpace (Mikkelsen 2008), for which normal maps are baked: the angle-weighted sum of
 // the triangles' tangents, projected to the plane of the normal. Vertices that differ in position, normal, texture coordinates or
 // handedness have separate tangents.
+#include "base/scope.h"
 #include "sinew/scene.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 // Vertices with equal keys have one tangent.
 typedef struct tangent_key {
   float place[3], normal[3], uv[2];
   int left; // handed
-  int vertex;
 } tangent_key;
-
-static int compare_keys(const void *a, const void *b) {
-  const tangent_key *x = a, *y = b;
-  int order = memcmp(x, y, offsetof(tangent_key, left));
-  if (order == 0) order = (x->left > y->left) - (x->left < y->left);
-  return order ? order : (x->vertex > y->vertex) - (x->vertex < y->vertex);
-}
 
 // A triangle's tangent, not normalised, and whether its texture is mirrored; false if its texture coordinates have no area.
 static bool triangle_tangent(const sn_mesh *mesh, const float (*uvs)[2], int t, sn_vec3 *tangent, bool *left) {
@@ -55,7 +47,7 @@ typedef struct tangent_job {
   const float (*normals)[3], (*uvs)[2];
   double (*hands)[2]; // per vertex: sums of right- and left-handed angles
   tangent_key *keys;
-  int *class_of; // the first vertex with the same tangent
+  int *class_of; // number of the key
   sn_vec3 *sums; // of the classes
 } tangent_job;
 
@@ -83,20 +75,16 @@ static void for_each_corner(tangent_job *j, void (*visit)(tangent_job *, int, in
   }
 }
 
-static void find_classes(tangent_job *j) {
-  int count = j->mesh->vertex_count;
+static sn_status find_classes(sn_context *ctx, sn_arena *scratch, tangent_job *j) {
+  int count = j->mesh->vertex_count, *first = SN_NEW(ctx, scratch, int, count);
   for (int i = 0; i < count; i++) {
     tangent_key *k = j->keys + i;
     for (int c = 0; c < 3; c++) // -0 becomes 0
       k->place[c] = j->mesh->positions[i][c] + 0.0f, k->normal[c] = j->normals[i][c] + 0.0f;
-    k->left = j->hands[i][1] > j->hands[i][0], k->vertex = i;
+    k->left = j->hands[i][1] > j->hands[i][0];
   }
-  qsort(j->keys, (size_t)count, sizeof *j->keys, compare_keys);
-  for (int n = 0, first = 0; n < count; n++) {
-    const tangent_key *x = &j->keys[first], *y = &j->keys[n];
-    if (memcmp(x, y, offsetof(tangent_key, left)) != 0 || x->left != y->left) first = n;
-    j->class_of[j->keys[n].vertex] = j->keys[first].vertex;
-  }
+  bool good = first && sn_number_rows(ctx, j->keys, sizeof *j->keys, count, j->class_of, first) >= 0;
+  return good ? SN_OK : ctx->error.status;
 }
 
 // An arbitrary tangent perpendicular to the normal, for vertices without usable texture coordinates.
@@ -120,7 +108,7 @@ static void take_given(int count, const float (*normals)[3], const float (*given
 
 sn_status sn_mesh_tangents(sn_context *ctx, const sn_mesh *mesh, const float (*normals)[3], const float (*uvs)[2],
                            const float (*given)[4], float (*out)[4]) {
-  sn_arena scratch = sn_arena_new(ctx);
+  SN_SCRATCH(scratch, ctx);
   int count = mesh->vertex_count;
   tangent_job j = {.mesh = mesh,
                    .normals = normals,
@@ -129,18 +117,15 @@ sn_status sn_mesh_tangents(sn_context *ctx, const sn_mesh *mesh, const float (*n
                    .keys = SN_NEW(ctx, &scratch, tangent_key, count),
                    .class_of = SN_NEW(ctx, &scratch, int, count),
                    .sums = SN_NEW(ctx, &scratch, sn_vec3, count)};
-  bool good = j.hands && j.keys && j.class_of && j.sums;
-  if (good) {
-    for_each_corner(&j, add_hand);
-    find_classes(&j);
-    for_each_corner(&j, add_tangent);
-  }
-  for (int i = 0; good && i < count; i++) {
+  if (!j.hands || !j.keys || !j.class_of || !j.sums) return ctx->error.status;
+  for_each_corner(&j, add_hand);
+  SN_TRY(find_classes(ctx, &scratch, &j));
+  for_each_corner(&j, add_tangent);
+  for (int i = 0; i < count; i++) {
     sn_vec3 n = sn_vec3_from(normals[i]), sum = in_plane(j.sums[j.class_of[i]], n);
     sn_vec3_store(sn_vec3_length(sum) > 0 ? sum : any_tangent(n), out[i]);
     out[i][3] = j.hands[i][1] > j.hands[i][0] ? -1.0f : 1.0f;
   }
-  if (good && given) take_given(count, normals, given, out);
-  sn_arena_free(&scratch);
-  return good ? SN_OK : ctx->error.status;
+  if (given) take_given(count, normals, given, out);
+  return SN_OK;
 }

@@ -2,64 +2,46 @@
 // Edges, 1-rings, triangle lists, components and boundary of a triangle soup.
 #include "sinew/scene.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-static int compare_ints(const void *a, const void *b) {
-  const int *x = a, *y = b;
-  return (*x > *y) - (*x < *y);
+// Rows of numbers are made in two passes: the first counts, the second fills. start[i] is then where row i begins.
+static void enter(int *start, int *rows, int row, int value, bool fill) {
+  if (fill)
+    rows[start[row]++] = value;
+  else
+    start[row + 1]++;
 }
 
-static void sort_ints(int *values, int count) {
-  enum { few = 32 };
-  if (count > few) {
-    qsort(values, (size_t)count, sizeof *values, compare_ints);
-    return;
-  }
-  for (int k = 1; k < count; k++) {
-    int value = values[k], at = k;
-    for (; at > 0 && values[at - 1] > value; at--) values[at] = values[at - 1];
-    values[at] = value;
-  }
+static void end_pass(int *start, int n, bool fill) {
+  if (fill) // from the rows' ends back to their beginnings
+    memmove(start + 1, start, (size_t)n * sizeof *start), start[0] = 0;
+  for (int i = 0; !fill && i < n; i++) start[i + 1] += start[i];
 }
 
-// Turns counts in start[1..n] into offsets.
-static void accumulate(int *start, int n) {
-  for (int i = 0; i < n; i++) start[i + 1] += start[i];
-}
-
-// Moves offsets that were used as cursors (each now at its row's end) back to the rows' starts.
-static void rewind_rows(int *start, int n) {
-  memmove(start + 1, start, (size_t)n * sizeof *start);
-  start[0] = 0;
-}
-
-static void append(const sn_topology *t, int of, int at) { t->ring[t->ring_start[of]++] = at; }
-
-// A row of neighbours for every vertex, each repeated once per triangle at the edge. Degenerate triangles (a vertex twice) are
-// skipped.
-static void fill_rows(const sn_topology *t, const sn_mesh *mesh) {
-  for (int fill = 0; fill < 2; fill++) {
+// A row of neighbours for every vertex, ascending, each repeated once per triangle at the edge. Degenerate triangles (a vertex
+// twice) are skipped.
+static void list_neighbours(const sn_topology *t, const sn_mesh *mesh) {
+  int *start = t->ring_start, *unsorted = t->edges[0], *cursor = t->component; // not in use yet
+  for (int fill = 0; fill < 2; end_pass(start, t->vertex_count, fill++))
     for (int k = 0; k < mesh->triangle_count; k++) {
       const int *v = mesh->triangles[k];
       if (v[0] == v[1] || v[1] == v[2] || v[2] == v[0]) continue;
-      for (int c = 0; c < 3; c++)
-        if (fill)
-          append(t, v[c], v[(c + 1) % 3]), append(t, v[(c + 1) % 3], v[c]);
-        else
-          t->ring_start[v[c] + 1] += 2;
+      for (int c = 0; c < 3; c++) {
+        enter(start, unsorted, v[c], v[(c + 1) % 3], fill);
+        enter(start, unsorted, v[(c + 1) % 3], v[c], fill);
+      }
     }
-    if (!fill) accumulate(t->ring_start, t->vertex_count);
-  }
-  rewind_rows(t->ring_start, t->vertex_count);
+  // Neighbours are mutual: the rows, entered at their neighbours one after the other, come out sorted.
+  memcpy(cursor, start, (size_t)t->vertex_count * sizeof *cursor);
+  for (int i = 0; i < t->vertex_count; i++)
+    for (int k = start[i]; k < start[i + 1]; k++) enter(cursor, t->ring, unsorted[k], i, true);
 }
 
-// Sorts rows to ascending rings without repetitions; every neighbour with a higher index is an edge.
+// Rings without repetitions; every neighbour with a higher index is an edge.
 static void build_edges(sn_topology *t) {
   int begin = 0, kept = 0;
   for (int i = 0; i < t->vertex_count; i++) {
     int end = t->ring_start[i + 1];
-    sort_ints(t->ring + begin, end - begin);
     t->ring_start[i] = kept;
     for (int k = begin; k < end;) {
       int next = t->ring[k], faces = 0;
@@ -75,25 +57,13 @@ static void build_edges(sn_topology *t) {
   t->ring_start[t->vertex_count] = kept;
 }
 
-static bool is_first_mention(const int *corner, int c) {
-  for (int k = 0; k < c; k++)
-    if (corner[k] == corner[c]) return false;
-  return true;
-}
-
-static void build_faces(sn_topology *topology, const sn_mesh *mesh) {
-  for (int t = 0; t < mesh->triangle_count; t++)
-    for (int c = 0; c < 3; c++) {
-      const int *corner = mesh->triangles[t];
-      if (is_first_mention(corner, c)) topology->face_start[corner[c] + 1]++;
+static void list_faces(const sn_topology *t, const sn_mesh *mesh) {
+  for (int fill = 0; fill < 2; end_pass(t->face_start, t->vertex_count, fill++))
+    for (int k = 0; k < mesh->triangle_count; k++) {
+      const int *v = mesh->triangles[k];
+      for (int c = 0; c < 3; c++)
+        if (c == 0 || (v[c] != v[0] && v[c] != v[c - 1])) enter(t->face_start, t->faces, v[c], k, fill);
     }
-  accumulate(topology->face_start, topology->vertex_count);
-  for (int t = 0; t < mesh->triangle_count; t++)
-    for (int c = 0; c < 3; c++) {
-      const int *corner = mesh->triangles[t];
-      if (is_first_mention(corner, c)) topology->faces[topology->face_start[corner[c]]++] = t;
-    }
-  rewind_rows(topology->face_start, topology->vertex_count);
 }
 
 static void find_components(sn_topology *topology, int *stack) {
@@ -134,17 +104,14 @@ sn_status sn_topology_build(sn_context *ctx, const sn_mesh *mesh, sn_topology *o
     sn_topology_free(out);
     return ctx->error.status;
   }
-  fill_rows(out, mesh);
+  list_neighbours(out, mesh);
   build_edges(out);
-  build_faces(out, mesh);
+  list_faces(out, mesh);
   find_components(out, stack);
   return SN_OK;
 }
 
-void sn_topology_free(sn_topology *topology) {
-  sn_arena_free(&topology->memory);
-  *topology = (sn_topology){0};
-}
+SN_DEFINE_FREE(sn_topology);
 
 double sn_topology_bump(const sn_topology *t, const sn_vec3 *x, int i) {
   int begin = t->ring_start[i], end = t->ring_start[i + 1];

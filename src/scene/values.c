@@ -20,7 +20,4 @@ int sn_values_find(const sn_values *values, const char *name) {
   return -1;
 }
 
-void sn_values_free(sn_values *values) {
-  sn_arena_free(&values->memory);
-  *values = (sn_values){0};
-}
+SN_DEFINE_FREE(sn_values);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Welds vertices that an exporter split at seams, but not vertices that only touch in the rest pose.
+#include "base/scope.h"
 #include "sinew/scene.h"
 
 #include <string.h>
@@ -32,7 +33,7 @@ int *sn_mesh_weld(sn_context *ctx, const sn_mesh *mesh, const sn_skin *weights, 
   enum { most_tries = 256 }; // maximum comparisons with vertices at the same position that move differently
   size_t n = (size_t)mesh->vertex_count, slots = 16;
   while (slots < 2 * n) slots *= 2;
-  sn_arena scratch = sn_arena_new(ctx);
+  SN_SCRATCH(scratch, ctx);
   int *result = SN_NEW(ctx, memory, int, n), *table = SN_NEW(ctx, &scratch, int, slots); // vertex + 1, 0 free
   double limit = 1e-6 * sn_points_diagonal((const float(*)[3])mesh->positions, mesh->vertex_count);
   int count = 0;
@@ -48,7 +49,6 @@ int *sn_mesh_weld(sn_context *ctx, const sn_mesh *mesh, const sn_skin *weights, 
     if (!found) table[slot] = i + 1;
     result[i] = found ? result[table[slot] - 1] : count++;
   }
-  sn_arena_free(&scratch);
   *welded_count = count;
   return table ? result : NULL;
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The session's inputs and outputs; the jobs are in solve.c.
+#include "base/scope.h"
+#include "formats/common/adjust.h"
 #include "session/internal.h"
 
 #include <stdio.h>
@@ -91,21 +93,18 @@ sn_status sn_session_load_files(sn_session *s, bool still) {
 
 sn_status sn_session_read_mesh(sn_session *s, const char *path) {
   sn_choice choice = sn_inputs_choice(&s->inputs, SN_FILE_REST);
-  if (!sn_is_document(path)) return sn_mesh_read(&s->ctx, path, &choice, &s->examples.rest);
-  sn_gltf *gltf;
+  if (!sn_is_document(path)) return sn_mesh_read(&s->ctx, path, &choice, &s->examples.rest, NULL);
+  SN_FREED_BY(sn_gltf_close) sn_gltf *gltf;
   float(*normals)[3] = NULL;
-  sn_status status = sn_gltf_read(&s->ctx, path, &gltf);
-  if (status != SN_OK) return status;
-  status = sn_gltf_mesh(&s->ctx, gltf, &s->examples.rest);
+  SN_TRY(sn_gltf_read(&s->ctx, path, &gltf));
+  sn_status status = sn_gltf_mesh(&s->ctx, gltf, &s->examples.rest);
   if (status == SN_OK) status = sn_gltf_normals(&s->ctx, gltf, &s->memory, &normals);
-  if (status == SN_OK) {
-    sn_adjust_rig(&choice.adjust, &s->examples.rest, NULL);
-    sn_adjust_directions(&choice.adjust, (float *)normals, 3, s->examples.rest.vertex_count);
-  }
+  if (status != SN_OK) return sn_fail_prefix(&s->ctx, "%s: ", path);
+  sn_adjust_rig(&choice.adjust, &s->examples.rest, NULL);
+  sn_adjust_directions(&choice.adjust, (float *)normals, 3, s->examples.rest.vertex_count);
   s->normals = (const float(*)[3])normals;
   s->split = true;
-  sn_gltf_free(gltf);
-  return status == SN_OK ? SN_OK : sn_fail_prefix(&s->ctx, "%s: ", path);
+  return SN_OK;
 }
 
 sn_status sn_session_read_frames(sn_session *s, const char *path) {
@@ -113,33 +112,30 @@ sn_status sn_session_read_frames(sn_session *s, const char *path) {
   return sn_frames_read(&s->ctx, path, &choice, &s->examples.frames);
 }
 
-sn_status sn_session_read_skeleton(sn_session *s, const char *path, bool still) {
-  sn_gltf *gltf;
+// The skeleton, its skin and mesh, and its poses.
+static sn_status read_rig(sn_session *s, const sn_gltf *gltf, const sn_choice *choice, bool still) {
   sn_examples *e = &s->examples;
-  sn_choice choice = sn_inputs_choice(&s->inputs, SN_FILE_SKELETON);
-  const char *clip = choice.clip;
-  choice.fps = sn_inputs_rate(&s->inputs, &e->frames);
   int index = 0;
-  if (!sn_is_document(path)) {
+  SN_TRY(sn_gltf_skeleton(&s->ctx, gltf, &e->skeleton, &e->skin));
+  s->split = s->split || e->skin.vertex_count > 0;
+  if (e->skin.vertex_count > 0) SN_TRY(sn_gltf_mesh(&s->ctx, gltf, &e->rest));
+  if (still || (!choice->clip && sn_gltf_clip_count(gltf) == 0))
+    return sn_poses_new(&s->ctx, e->skeleton.joint_count, 0, &e->poses);
+  SN_TRY(sn_gltf_find_clip(&s->ctx, gltf, choice->clip, &index));
+  return sn_gltf_poses(&s->ctx, gltf, index, choice, -1, &e->poses);
+}
+
+sn_status sn_session_read_skeleton(sn_session *s, const char *path, bool still) {
+  SN_FREED_BY(sn_gltf_close) sn_gltf *gltf = NULL;
+  sn_choice choice = sn_inputs_choice(&s->inputs, SN_FILE_SKELETON);
+  choice.fps = sn_inputs_rate(&s->inputs, &s->examples.frames);
+  if (!sn_is_document(path))
     return sn_fail(&s->ctx, SN_BAD_INPUT, "%s: not a file with joints; those are .glb, .gltf, .fbx and the like",
                    path);
-  }
-  sn_status status = sn_gltf_read(&s->ctx, path, &gltf);
-  if (status != SN_OK) return status;
-  status = sn_gltf_skeleton(&s->ctx, gltf, &e->skeleton, &e->skin);
-  if (status == SN_OK && e->skin.vertex_count > 0) {
-    status = sn_gltf_mesh(&s->ctx, gltf, &e->rest);
-    s->split = true;
-  }
-  still = still || (!clip && sn_gltf_clip_count(gltf) == 0);
-  if (status == SN_OK && !still) status = sn_gltf_find_clip(&s->ctx, gltf, clip, &index);
-  if (status == SN_OK && still)
-    status = sn_poses_new(&s->ctx, e->skeleton.joint_count, 0, &e->poses);
-  else if (status == SN_OK)
-    status = sn_gltf_poses_adjusted(&s->ctx, gltf, index, &choice, -1, &e->poses);
-  if (status == SN_OK) sn_adjust_rig(&choice.adjust, &e->rest, &e->skeleton);
-  sn_gltf_free(gltf);
-  return status == SN_OK ? SN_OK : sn_fail_prefix(&s->ctx, "%s: ", path);
+  SN_TRY(sn_gltf_read(&s->ctx, path, &gltf));
+  if (read_rig(s, gltf, &choice, still) != SN_OK) return sn_fail_prefix(&s->ctx, "%s: ", path);
+  sn_adjust_rig(&choice.adjust, &s->examples.rest, &s->examples.skeleton);
+  return SN_OK;
 }
 
 // ---- arrays in -------------------------------------------------------------------------------------------------------------
@@ -168,18 +164,18 @@ sn_status sn_session_give_frames(sn_session *s, const sn_session_frames *given) 
 
 sn_status sn_session_give_skeleton(sn_session *s, const sn_session_skeleton *given) {
   sn_examples *e = &s->examples;
-  sn_status status = sn_skeleton_new(&s->ctx, given->joints, &e->skeleton);
-  for (int j = 0; status == SN_OK && j < given->joints; j++) {
+  SN_TRY(sn_skeleton_new(&s->ctx, given->joints, &e->skeleton));
+  for (int j = 0; j < given->joints; j++) {
     e->skeleton.names[j] = sn_arena_text(&s->ctx, &e->skeleton.memory, given->names[j]);
     if (!e->skeleton.names[j]) return s->ctx.error.status;
     e->skeleton.parents[j] = given->parents[j];
     memcpy(e->skeleton.rest[j].m, given->rest + 12 * (size_t)j, sizeof e->skeleton.rest[j].m);
   }
-  if (status == SN_OK) status = sn_skeleton_sort(&s->ctx, &e->skeleton);
-  if (status == SN_OK && given->frames > 0)
+  SN_TRY(sn_skeleton_sort(&s->ctx, &e->skeleton));
+  if (given->frames > 0)
     e->poses =
       (sn_poses){.joint_count = given->joints, .frame_count = given->frames, .matrices = (sn_affine *)given->poses};
-  return status;
+  return SN_OK;
 }
 
 void sn_session_give_skin(sn_session *s, int vertices, int influences, const uint16_t *joints, const float *weights) {
@@ -197,29 +193,29 @@ void sn_session_give_torques(sn_session *s, int frames, const double *values, co
 sn_status sn_session_give_values(sn_session *s, int count, const char *const *names, int frames, const double *values,
                                  const double *rest) {
   sn_values *v = &s->examples.values;
-  sn_status status = sn_values_new(&s->ctx, count, frames, v);
-  for (int k = 0; status == SN_OK && k < count; k++) {
+  SN_TRY(sn_values_new(&s->ctx, count, frames, v));
+  for (int k = 0; k < count; k++) {
     v->names[k] = sn_arena_text(&s->ctx, &v->memory, names[k]);
     if (!v->names[k]) return s->ctx.error.status;
     v->rest[k] = rest[k];
   }
-  if (status == SN_OK && count > 0) memcpy(v->values, values, (size_t)frames * (size_t)count * sizeof *values);
-  return status;
+  if (count > 0) memcpy(v->values, values, (size_t)frames * (size_t)count * sizeof *values);
+  return SN_OK;
 }
 
-sn_status sn_session_give_controls(sn_session *s, int count, const int *vertices, int wanted) {
+sn_status sn_session_give_controls(sn_session *s, int count, const int *vertices, int target) {
   sn_examples *e = &s->examples;
   e->controls = SN_NEW(&s->ctx, &e->memory, int, count);
   if (!e->controls) return s->ctx.error.status;
   for (int k = 0; k < count; k++) e->controls[k] = vertices[k];
   e->control_count = count;
-  e->controls_wanted = wanted;
+  e->control_target = target;
   return SN_OK;
 }
 
 sn_status sn_session_load_given(sn_session *s) {
-  sn_status status = sn_examples_check(&s->ctx, &s->examples); // check the given arrays: welding trusts the counts
-  return status == SN_OK && s->split ? sn_load_weld(&s->ctx, s->normals, &s->examples) : status;
+  SN_TRY(sn_examples_check(&s->ctx, &s->examples)); // welding trusts the counts
+  return s->split ? sn_load_weld(&s->ctx, s->normals, &s->examples) : SN_OK;
 }
 
 // ---- arrays out ----------------------------------------------------------------------------------------------------------------

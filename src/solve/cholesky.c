@@ -3,6 +3,7 @@
 #include "solve/cholesky.h"
 
 #include <cs.h>
+#include <errno.h>
 
 static cs_di *upper_triangle(int n, const sn_triplet *entries, int64_t count) {
   cs_di *list = cs_di_spalloc(n, n, (int)count, 1, 1);
@@ -21,13 +22,14 @@ sn_status sn_cholesky_factor(sn_context *ctx, int n, const sn_triplet *entries, 
   if (count > INT32_MAX) return sn_fail(ctx, SN_BAD_INPUT, "a sparse matrix of %lld entries", (long long)count);
   cs_di *a = upper_triangle(n, entries, count);
   if (!a) return sn_fail(ctx, SN_NO_MEMORY, "no memory for a sparse matrix of %d rows", n);
+  errno = 0; // CXSparse returns NULL without memory and for a matrix that is not definite: malloc tells them apart
   out->symbolic = cs_di_schol(1, a);
   if (out->symbolic) out->numeric = cs_di_chol(a, out->symbolic);
+  bool starved = !out->symbolic || errno == ENOMEM;
   cs_di_spfree(a);
   if (out->numeric) return SN_OK;
-  bool analysed = out->symbolic != NULL;
   sn_cholesky_free(out);
-  if (!analysed) return sn_fail(ctx, SN_NO_MEMORY, "no memory to factor a sparse matrix of %d rows", n);
+  if (starved) return sn_fail(ctx, SN_NO_MEMORY, "no memory to factor a sparse matrix of %d rows", n);
   return sn_fail(ctx, SN_NOT_CONVERGED, "a sparse matrix of %d rows is not positive definite", n);
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // LAPACK on row-major matrices.
+#include "base/scope.h"
 #include "solve/lapack.h"
 
 #include <cblas.h>
@@ -44,12 +45,6 @@ sn_status sn_lapack_room(sn_context *ctx) {
   return SN_OK;
 }
 
-// Converts LAPACK's info to a status; frees the scratch memory.
-static sn_status finish(const sn_context *ctx, sn_arena *scratch, bool has_memory, lapack_int info) {
-  sn_arena_free(scratch);
-  return !has_memory ? ctx->error.status : info == 0 ? SN_OK : SN_NOT_CONVERGED;
-}
-
 static void transpose_square(int n, double *a) {
   for (size_t r = 0; r < (size_t)n; r++)
     for (size_t c = 0; c < r; c++) {
@@ -68,16 +63,14 @@ static void transpose(int rows, int columns, const double *from, double *to) {
 sn_status sn_lapack_posv(sn_context *ctx, char uplo, int n, int columns, double *a, double *b) {
   size_t count = (size_t)n * (size_t)columns;
   if (!all_finite(a, (size_t)n * (size_t)n) || !all_finite(b, count)) return SN_NOT_CONVERGED;
-  sn_arena scratch = sn_arena_new(ctx);
+  SN_SCRATCH(scratch, ctx);
   double *transposed = SN_NEW(ctx, &scratch, double, count);
-  lapack_int info = 0;
-  if (transposed) {
-    transpose_square(n, a);
-    transpose(n, columns, b, transposed);
-    info = LAPACKE_dposv_work(LAPACK_COL_MAJOR, uplo, n, columns, a, n, transposed, n);
-    transpose(columns, n, transposed, b);
-  }
-  return finish(ctx, &scratch, transposed != NULL, info);
+  if (!transposed) return ctx->error.status;
+  transpose_square(n, a);
+  transpose(n, columns, b, transposed);
+  lapack_int info = LAPACKE_dposv_work(LAPACK_COL_MAJOR, uplo, n, columns, a, n, transposed, n);
+  transpose(columns, n, transposed, b);
+  return info == 0 ? SN_OK : SN_NOT_CONVERGED;
 }
 
 sn_status sn_lapack_potrf(sn_context *ctx, int n, double *a) {
@@ -86,33 +79,33 @@ sn_status sn_lapack_potrf(sn_context *ctx, int n, double *a) {
   return LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'U', n, a, n) == 0 ? SN_OK : SN_NOT_CONVERGED; // row-major: lower
 }
 
-sn_status sn_lapack_syev(sn_context *ctx, char uplo, int n, double *a, double *values) {
-  double size = 0;
-  if (!all_finite(a, (size_t)n * (size_t)n)) return SN_NOT_CONVERGED;
-  if (LAPACKE_dsyev_work(LAPACK_COL_MAJOR, 'V', uplo, n, a, n, values, &size, -1) != 0) return SN_NOT_CONVERGED;
-  sn_arena scratch = sn_arena_new(ctx);
-  double *work = SN_NEW(ctx, &scratch, double, size);
-  transpose_square(n, a);
-  lapack_int info = work ? LAPACKE_dsyev_work(LAPACK_COL_MAJOR, 'V', uplo, n, a, n, values, work, (int)size) : 0;
-  transpose_square(n, a);
-  return finish(ctx, &scratch, work != NULL, info);
+static lapack_int eigen(bool divide, char uplo, int n, double *a, double *values, double *work, int size,
+                        lapack_int *whole, int whole_size) {
+  return divide ? LAPACKE_dsyevd_work(LAPACK_COL_MAJOR, 'V', uplo, n, a, n, values, work, size, whole, whole_size)
+                : LAPACKE_dsyev_work(LAPACK_COL_MAJOR, 'V', uplo, n, a, n, values, work, size);
 }
 
-sn_status sn_lapack_syevd(sn_context *ctx, char uplo, int n, double *a, double *values) {
+static sn_status find_eigenvectors(sn_context *ctx, bool divide, char uplo, int n, double *a, double *values) {
   double size = 0;
   lapack_int whole_size = 0;
   if (!all_finite(a, (size_t)n * (size_t)n)) return SN_NOT_CONVERGED;
-  if (LAPACKE_dsyevd_work(LAPACK_COL_MAJOR, 'V', uplo, n, a, n, values, &size, -1, &whole_size, -1) != 0)
-    return SN_NOT_CONVERGED;
-  sn_arena scratch = sn_arena_new(ctx);
+  if (eigen(divide, uplo, n, a, values, &size, -1, &whole_size, -1) != 0) return SN_NOT_CONVERGED;
+  SN_SCRATCH(scratch, ctx);
   double *work = SN_NEW(ctx, &scratch, double, size);
-  lapack_int *whole = SN_NEW(ctx, &scratch, lapack_int, whole_size), info = 0;
-  bool good = work && whole;
+  lapack_int *whole = SN_NEW(ctx, &scratch, lapack_int, whole_size);
+  if (!work || !whole) return ctx->error.status;
   transpose_square(n, a);
-  if (good)
-    info = LAPACKE_dsyevd_work(LAPACK_COL_MAJOR, 'V', uplo, n, a, n, values, work, (int)size, whole, whole_size);
+  lapack_int info = eigen(divide, uplo, n, a, values, work, (int)size, whole, whole_size);
   transpose_square(n, a);
-  return finish(ctx, &scratch, good, info);
+  return info == 0 ? SN_OK : SN_NOT_CONVERGED;
+}
+
+sn_status sn_lapack_syev(sn_context *ctx, char uplo, int n, double *a, double *values) {
+  return find_eigenvectors(ctx, false, uplo, n, a, values);
+}
+
+sn_status sn_lapack_syevd(sn_context *ctx, char uplo, int n, double *a, double *values) {
+  return find_eigenvectors(ctx, true, uplo, n, a, values);
 }
 
 sn_status sn_lapack_gesvd(sn_context *ctx, const sn_svd *svd) {
@@ -123,21 +116,17 @@ sn_status sn_lapack_gesvd(sn_context *ctx, const sn_svd *svd) {
   if (LAPACKE_dgesvd_work(LAPACK_COL_MAJOR, 'S', 'S', rows, columns, svd->a, rows, svd->s, svd->u, rows, svd->vt,
                           least, &size, -1) != 0)
     return SN_NOT_CONVERGED;
-  sn_arena scratch = sn_arena_new(ctx);
+  SN_SCRATCH(scratch, ctx);
   double *work = SN_NEW(ctx, &scratch, double, size),
          *transposed = SN_NEW(ctx, &scratch, double, (size_t)rows *(size_t)columns);
   double *transposed_u = SN_NEW(ctx, &scratch, double, left), *transposed_vt = SN_NEW(ctx, &scratch, double, right);
-  sn_status status = work && transposed && transposed_u && transposed_vt ? SN_OK : ctx->error.status;
-  if (status == SN_OK) {
-    transpose(rows, columns, svd->a, transposed);
-    lapack_int info = LAPACKE_dgesvd_work(LAPACK_COL_MAJOR, 'S', 'S', rows, columns, transposed, rows, svd->s,
-                                          transposed_u, rows, transposed_vt, least, work, (int)size);
-    transpose(least, rows, transposed_u, svd->u);
-    transpose(columns, least, transposed_vt, svd->vt);
-    if (info != 0) status = SN_NOT_CONVERGED;
-  }
-  sn_arena_free(&scratch);
-  return status;
+  if (!work || !transposed || !transposed_u || !transposed_vt) return ctx->error.status;
+  transpose(rows, columns, svd->a, transposed);
+  lapack_int info = LAPACKE_dgesvd_work(LAPACK_COL_MAJOR, 'S', 'S', rows, columns, transposed, rows, svd->s,
+                                        transposed_u, rows, transposed_vt, least, work, (int)size);
+  transpose(least, rows, transposed_u, svd->u);
+  transpose(columns, least, transposed_vt, svd->vt);
+  return info == 0 ? SN_OK : SN_NOT_CONVERGED;
 }
 
 typedef struct inversion {
@@ -170,17 +159,14 @@ sn_status sn_lapack_invert(sn_context *ctx, bool definite, int n, double *a, dou
   *rcond = 0;
   if (!all_finite(a, (size_t)n * (size_t)n)) return SN_NOT_CONVERGED;
   _Static_assert(blocks >= condition_work, "work for the condition number");
-  sn_arena scratch = sn_arena_new(ctx);
+  SN_SCRATCH(scratch, ctx);
   inversion v = {.n = n, .work_size = blocks * n, .a = a, .rcond = rcond};
   v.work = SN_NEW(ctx, &scratch, double, v.work_size);
   v.whole = SN_NEW(ctx, &scratch, lapack_int, n), v.pivots = SN_NEW(ctx, &scratch, lapack_int, n);
-  bool good = v.work && v.whole && v.pivots;
-  lapack_int info = 0;
-  if (good) {
-    transpose_square(n, a);
-    v.norm = LAPACKE_dlange_work(LAPACK_COL_MAJOR, '1', n, n, a, n, v.work);
-    info = (definite ? invert_definite : invert_general)(&v);
-    transpose_square(n, a);
-  }
-  return finish(ctx, &scratch, good, info);
+  if (!v.work || !v.whole || !v.pivots) return ctx->error.status;
+  transpose_square(n, a);
+  v.norm = LAPACKE_dlange_work(LAPACK_COL_MAJOR, '1', n, n, a, n, v.work);
+  lapack_int info = (definite ? invert_definite : invert_general)(&v);
+  transpose_square(n, a);
+  return info == 0 ? SN_OK : SN_NOT_CONVERGED;
 }

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/scope.h"
 #include "solve/lapack.h"
 #include "solve/solve.h"
 
@@ -36,22 +37,21 @@ double sn_rbf_kernel_value(sn_rbf_kernel kernel, double distance, double width) 
   }
 }
 
-static double distance_between(int dims, const double *a, const double *b) {
-  return sqrt(sn_squared_distance(dims, a, b));
+static const double *centre(const sn_rbf *rbf, int k) { return rbf->centres + (size_t)k * (size_t)rbf->dims; }
+
+// Kernel k at x.
+static double kernel_at(const sn_rbf *rbf, int k, const double *x) {
+  double distance = sqrt(sn_squared_distance(rbf->dims, x, centre(rbf, k)));
+  return sn_rbf_kernel_value(rbf->kernel, distance, rbf->widths[k]);
 }
 
 void sn_rbf_terms(const sn_rbf *rbf, const double *x, double *terms) {
   double sum = 0;
-  size_t dims = (size_t)rbf->dims;
-  for (int k = 0; k < rbf->count; k++) {
-    double d = distance_between(rbf->dims, x, rbf->centres + (size_t)k * dims);
-    terms[k] = sn_rbf_kernel_value(rbf->kernel, d, rbf->widths[k]);
-    sum += terms[k];
-  }
+  for (int k = 0; k < rbf->count; k++) sum += terms[k] = kernel_at(rbf, k, x);
   for (int k = 0; rbf->kernel == SN_RBF_SHEPARD && k < rbf->count; k++) terms[k] /= sum;
   if (rbf->linear == SN_RBF_NO_LINEAR) return;
   terms[rbf->count] = 1;
-  if (dims) memcpy(terms + rbf->count + 1, x, dims * sizeof *terms);
+  if (rbf->dims) memcpy(terms + rbf->count + 1, x, (size_t)rbf->dims * sizeof *terms);
 }
 
 void sn_rbf_cardinal(const sn_rbf *rbf, const double *x, double *terms, double *values) {
@@ -81,12 +81,9 @@ static sn_status make_plane(sn_context *ctx, sn_arena *memory, const sn_rbf *rbf
   out->back = SN_NEW(ctx, memory, double, (size_t)(most + 1) * columns);
   if (!spread || !mean || !u || !s || !vt || !out->basis || !out->back) return ctx->error.status;
   for (int k = 0; k < n; k++)
-    for (int d = 0; d < dims; d++) mean[d] += rbf->centres[(size_t)k * (size_t)dims + (size_t)d] / n;
+    for (int d = 0; d < dims; d++) mean[d] += centre(rbf, k)[d] / n;
   for (int k = 0; k < n; k++)
-    for (int d = 0; d < dims; d++) {
-      size_t at = (size_t)k * (size_t)dims + (size_t)d;
-      spread[at] = rbf->centres[at] - mean[d];
-    }
+    for (int d = 0; d < dims; d++) spread[(size_t)k * (size_t)dims + (size_t)d] = centre(rbf, k)[d] - mean[d];
   sn_status status = most > 0 ? sn_lapack_gesvd(ctx, &(sn_svd){n, dims, spread, s, u, vt}) : SN_OK;
   if (status == SN_NO_MEMORY) return status;
   if (status != SN_OK) return sn_fail(ctx, SN_NOT_CONVERGED, "the singular values of the poses were not found");
@@ -108,29 +105,20 @@ static sn_status make_plane(sn_context *ctx, sn_arena *memory, const sn_rbf *rbf
   return SN_OK;
 }
 
-// In place; SN_NOT_CONVERGED if the matrix is nearly singular. `definite`: by Cholesky.
-static sn_status invert(sn_context *ctx, int n, double *a, bool definite) {
+// In place; SN_NOT_CONVERGED if the matrix is nearly singular. Phi of equal Gaussians is definite.
+static sn_status invert(sn_context *ctx, const sn_rbf *rbf, int rows, double *a) {
+  bool definite = rows == rbf->count && rbf->kernel == SN_RBF_GAUSS;
+  for (int k = 1; k < rbf->count; k++) definite = definite && rbf->widths[k] == rbf->widths[0];
   double rcond;
-  sn_status status = sn_lapack_invert(ctx, definite, n, a, &rcond);
+  sn_status status = sn_lapack_invert(ctx, definite, rows, a, &rcond);
   if (status == SN_NO_MEMORY || (status == SN_OK && rcond > least_rcond)) return status;
-  return sn_fail(ctx, SN_NOT_CONVERGED, "the interpolation of %d poses is singular", n);
-}
-
-static bool equal_widths(const sn_rbf *rbf) {
-  for (int k = 1; k < rbf->count; k++)
-    if (rbf->widths[k] != rbf->widths[0]) return false;
-  return true;
+  return sn_fail(ctx, SN_NOT_CONVERGED, "the interpolation of %d poses is singular", rows);
 }
 
 // Phi in the top left of a matrix of `size` rows.
 static void fill_phi(const sn_rbf *rbf, double *matrix, size_t size) {
   for (int a = 0; a < rbf->count; a++)
-    for (int b = 0; b < rbf->count; b++) {
-      const double *xa = rbf->centres + (size_t)a * (size_t)rbf->dims;
-      const double *xb = rbf->centres + (size_t)b * (size_t)rbf->dims;
-      matrix[(size_t)a * size + (size_t)b] =
-        sn_rbf_kernel_value(rbf->kernel, distance_between(rbf->dims, xa, xb), rbf->widths[b]);
-    }
+    for (int b = 0; b < rbf->count; b++) matrix[(size_t)a * size + (size_t)b] = kernel_at(rbf, b, centre(rbf, a));
 }
 
 // mix[k][count ...] from the coefficients `slope` (rank * count: of the orthonormal columns for each cardinal function).
@@ -143,22 +131,10 @@ static void put_plane(const sn_rbf *rbf, const plane *p, const double *slope, si
       }
 }
 
-static sn_status solve_plain(sn_context *ctx, sn_arena *scratch, const sn_rbf *rbf) {
-  size_t n = (size_t)rbf->count;
-  double *phi = SN_NEW(ctx, scratch, double, n *n);
-  if (!phi) return ctx->error.status;
-  fill_phi(rbf, phi, n);
-  sn_status status = invert(ctx, rbf->count, phi, rbf->kernel == SN_RBF_GAUSS && equal_widths(rbf));
-  for (size_t k = 0; status == SN_OK && k < n; k++)
-    for (size_t t = 0; t < n; t++) rbf->mix[k * n + t] = phi[t * n + k];
-  return status;
-}
-
-// [Phi U; U^T 0] with U the orthonormal columns of the plane.
-static sn_status solve_saddle(sn_context *ctx, sn_arena *scratch, const sn_rbf *rbf) {
-  plane p;
-  sn_status status = make_plane(ctx, scratch, rbf, &p);
-  if (status != SN_OK) return status;
+// Phi or, with a plane, [Phi U; U^T 0] with U its orthonormal columns.
+static sn_status solve_at_once(sn_context *ctx, sn_arena *scratch, const sn_rbf *rbf) {
+  plane p = {0};
+  if (rbf->linear == SN_RBF_LINEAR) SN_TRY(make_plane(ctx, scratch, rbf, &p));
   size_t n = (size_t)rbf->count, size = n + (size_t)p.rank;
   double *matrix = SN_NEW(ctx, scratch, double, size *size);
   if (!matrix) return ctx->error.status;
@@ -166,8 +142,7 @@ static sn_status solve_saddle(sn_context *ctx, sn_arena *scratch, const sn_rbf *
   for (size_t k = 0; k < n; k++)
     for (size_t r = 0; r < (size_t)p.rank; r++)
       matrix[k * size + n + r] = matrix[(n + r) * size + k] = p.basis[k * (size_t)p.rank + r];
-  status = invert(ctx, (int)size, matrix, false);
-  if (status != SN_OK) return status;
+  SN_TRY(invert(ctx, rbf, (int)size, matrix));
   for (size_t k = 0; k < n; k++)
     for (size_t t = 0; t < n; t++) rbf->mix[k * (size_t)rbf->terms + t] = matrix[t * size + k];
   put_plane(rbf, &p, matrix + n * size, size);
@@ -177,15 +152,13 @@ static sn_status solve_saddle(sn_context *ctx, sn_arena *scratch, const sn_rbf *
 // Shape by Example: hyperplanes first, kernels for the residual (steps 1 to 3).
 static sn_status solve_two_step(sn_context *ctx, sn_arena *scratch, const sn_rbf *rbf) {
   plane p;
-  sn_status status = make_plane(ctx, scratch, rbf, &p);
-  if (status != SN_OK) return status;
+  SN_TRY(make_plane(ctx, scratch, rbf, &p));
   size_t n = (size_t)rbf->count, rank = (size_t)p.rank;
   double *phi = SN_NEW(ctx, scratch, double, n *n), *slope = SN_NEW(ctx, scratch, double, rank *n);
   double *residual = SN_NEW(ctx, scratch, double, n *n);
   if (!phi || !slope || !residual) return ctx->error.status;
   fill_phi(rbf, phi, n);
-  status = invert(ctx, rbf->count, phi, rbf->kernel == SN_RBF_GAUSS && equal_widths(rbf));
-  if (status != SN_OK) return status;
+  SN_TRY(invert(ctx, rbf, rbf->count, phi));
   for (size_t k = 0; k < n; k++)
     for (size_t r = 0; r < rank; r++) slope[r * n + k] = p.basis[k * rank + r];
   for (size_t a = 0; a < n; a++)
@@ -212,63 +185,47 @@ sn_status sn_rbf_solve(sn_context *ctx, sn_rbf *out) {
   if (status == SN_OK && out->kernel == SN_RBF_SHEPARD) {
     for (int k = 0; k < count; k++) out->mix[(size_t)k * (size_t)count + (size_t)k] = 1;
   } else if (status == SN_OK) {
-    status = (out->linear == SN_RBF_NO_LINEAR ? solve_plain
-              : out->linear == SN_RBF_LINEAR  ? solve_saddle
-                                              : solve_two_step)(ctx, &scratch, out);
+    status = (out->linear == SN_RBF_LINEAR_TWO_STEP ? solve_two_step : solve_at_once)(ctx, &scratch, out);
   }
   sn_arena_free(&scratch);
   if (status != SN_OK) sn_rbf_free(out);
   return status;
 }
 
-void sn_rbf_free(sn_rbf *rbf) {
-  sn_arena_free(&rbf->memory);
-  *rbf = (sn_rbf){0};
-}
+SN_DEFINE_FREE(sn_rbf);
 
 // ---- leave one out ---------------------------------------------------------------------------------------------------------
 
-// Squared error at centre k of the prediction sum_b s_b f_b from the other centres: (f_k - s f)^2 = r^T gram r.
-static double squared_error(int n, int k, const double *prediction, const double *gram) {
-  double sum = 0;
-  for (int a = 0; a < n; a++)
-    for (int b = 0; b < n; b++)
-      sum += ((a == k) - prediction[a]) * ((b == k) - prediction[b]) * gram[(size_t)a * (size_t)n + (size_t)b];
-  return sum;
-}
-
-static sn_status refit_without(sn_context *ctx, const sn_rbf *rbf, int k, sn_arena *scratch, double *prediction) {
-  int n = rbf->count, dims = rbf->dims;
-  double *centres = SN_NEW(ctx, scratch, double, (size_t)n *(size_t)dims), *widths = SN_NEW(ctx, scratch, double, n);
-  double *values = SN_NEW(ctx, scratch, double, n), *terms = SN_NEW(ctx, scratch, double, n + 1 + dims);
-  if (!centres || !widths || !values || !terms) return ctx->error.status;
+// Adds the squared error at centre k of the prediction sum_b s_b f_b from the other centres: (f_k - s f)^2 = r^T gram r.
+static sn_status error_without(sn_context *ctx, const sn_rbf *rbf, int k, const double *gram, double *error) {
+  int n = rbf->count;
+  size_t dims = (size_t)rbf->dims;
+  SN_SCRATCH(scratch, ctx);
+  double *centres = SN_NEW(ctx, &scratch, double, (size_t)n *dims), *widths = SN_NEW(ctx, &scratch, double, n);
+  double *values = SN_NEW(ctx, &scratch, double, n), *terms = SN_NEW(ctx, &scratch, double, (size_t)n + 1 + dims);
+  double *r = SN_NEW(ctx, &scratch, double, n);
+  if (!centres || !widths || !values || !terms || !r) return ctx->error.status;
   for (int a = 0, to = 0; a < n; a++) {
     if (a == k) continue;
-    for (int d = 0; d < dims; d++)
-      centres[(size_t)to * (size_t)dims + (size_t)d] = rbf->centres[(size_t)a * (size_t)dims + (size_t)d];
+    if (dims) memcpy(centres + (size_t)to * dims, centre(rbf, a), dims * sizeof *centres);
     widths[to++] = rbf->widths[a];
   }
-  sn_rbf others = *rbf;
-  others.count = n - 1, others.centres = centres, others.widths = widths;
-  sn_status status = sn_rbf_solve(ctx, &others);
-  if (status != SN_OK) return status;
-  sn_rbf_cardinal(&others, rbf->centres + (size_t)k * (size_t)dims, terms, values);
-  for (int a = 0; a < n; a++) prediction[a] = a == k ? 0 : values[a - (a > k)];
-  sn_rbf_free(&others);
+  SN_FREED_BY(sn_rbf_free) sn_rbf others = *rbf;
+  others.count = n - 1, others.centres = centres, others.widths = widths, others.memory = (sn_arena){0};
+  SN_TRY(sn_rbf_solve(ctx, &others));
+  sn_rbf_cardinal(&others, centre(rbf, k), terms, values);
+  for (int a = 0; a < n; a++) r[a] = a == k ? 1 : -values[a - (a > k)];
+  double sum = 0;
+  for (int a = 0; a < n; a++)
+    for (int b = 0; b < n; b++) sum += r[a] * r[b] * gram[(size_t)a * (size_t)n + (size_t)b];
+  *error += sum;
   return SN_OK;
 }
 
 sn_status sn_rbf_leave_one_out_refit(sn_context *ctx, const sn_rbf *rbf, const double *gram, double *error) {
   *error = 0;
-  sn_status status = SN_OK;
-  for (int k = 0; status == SN_OK && rbf->count > 1 && k < rbf->count; k++) {
-    sn_arena scratch = sn_arena_new(ctx);
-    double *prediction = SN_NEW(ctx, &scratch, double, rbf->count);
-    status = prediction ? refit_without(ctx, rbf, k, &scratch, prediction) : ctx->error.status;
-    if (status == SN_OK) *error += squared_error(rbf->count, k, prediction, gram);
-    sn_arena_free(&scratch);
-  }
-  return status;
+  for (int k = 0; rbf->count > 1 && k < rbf->count; k++) SN_TRY(error_without(ctx, rbf, k, gram, error));
+  return SN_OK;
 }
 
 // e_k = c_k / (M^-1)_kk with c = B f, B the kernels' part of M^-1: squared and summed over the
@@ -292,11 +249,9 @@ sn_status sn_rbf_leave_one_out(sn_context *ctx, const sn_rbf *rbf, const double 
 void sn_rbf_nearest(int count, int dims, const double *centres, double *out) {
   for (int k = 0; k < count; k++) {
     double nearest = INFINITY;
-    for (int o = 0; o < count; o++) {
-      if (o == k) continue;
-      double d = distance_between(dims, centres + (size_t)k * (size_t)dims, centres + (size_t)o * (size_t)dims);
-      if (d < nearest) nearest = d;
-    }
+    const double *own = centres + (size_t)k * (size_t)dims;
+    for (int o = 0; o < count; o++)
+      if (o != k) nearest = fmin(nearest, sqrt(sn_squared_distance(dims, own, centres + (size_t)o * (size_t)dims)));
     out[k] = isfinite(nearest) && nearest > 0 ? nearest : 1;
   }
 }
@@ -320,25 +275,22 @@ static const double first_factor = 0.3, next_factor = 1.2;
 sn_status sn_rbf_choose_widths(sn_context *ctx, const sn_rbf *problem, const double *gram, double most_amplified,
                                double *widths) {
   int count = problem->count, steps = 25;
-  sn_arena scratch = sn_arena_new(ctx);
+  SN_SCRATCH(scratch, ctx);
   double *trial = SN_NEW(ctx, &scratch, double, count), least = INFINITY, best = 0;
-  sn_status status = trial ? SN_OK : ctx->error.status;
-  for (int step = 0; status == SN_OK && step < steps; step++) {
+  if (!trial) return ctx->error.status;
+  for (int step = 0; step < steps; step++) {
     double factor = first_factor * pow(next_factor, step), error;
     for (int k = 0; k < count; k++) trial[k] = widths[k] * factor;
     if (problem->kernel == SN_RBF_SHEPARD && trial[0] > most_power) break;
-    sn_rbf rbf = *problem;
+    SN_FREED_BY(sn_rbf_free) sn_rbf rbf = *problem;
     rbf.widths = trial;
-    status = sn_rbf_solve(ctx, &rbf);
+    sn_status status = sn_rbf_solve(ctx, &rbf);
     if (status == SN_OK) status = sn_rbf_leave_one_out(ctx, &rbf, gram, &error);
+    if (status != SN_OK && status != SN_NOT_CONVERGED) return status;
     bool fine = status == SN_OK && sn_rbf_amplification(&rbf) <= most_amplified;
     if (fine && error < least) least = error, best = factor;
-    if (status == SN_NOT_CONVERGED) status = SN_OK;
-    sn_rbf_free(&rbf);
   }
-  if (status == SN_OK && best == 0)
-    status = sn_fail(ctx, SN_NOT_CONVERGED, "no width of the kernels interpolates the %d poses", count);
-  for (int k = 0; status == SN_OK && k < count; k++) widths[k] *= best;
-  sn_arena_free(&scratch);
-  return status;
+  if (best == 0) return sn_fail(ctx, SN_NOT_CONVERGED, "no width of the kernels interpolates the %d poses", count);
+  for (int k = 0; k < count; k++) widths[k] *= best;
+  return SN_OK;
 }

@@ -109,18 +109,10 @@ double sn_simplex_energy(const sn_simplex *q) {
   return sum;
 }
 
-static double diagonal_scale(const sn_simplex *q) {
-  double largest = 0;
-  for (int j = 0; j < q->n; j++) {
-    double size = fabs(q->a[j][j]) + fabs(q->b[j]);
-    if (size > largest) largest = size;
-  }
-  return largest;
-}
-
 void sn_simplex_solve(sn_simplex *q) {
   factor f;
-  double h[SN_SIMPLEX_MAX], tolerance = 1e-11 * diagonal_scale(q);
+  double h[SN_SIMPLEX_MAX], tolerance = 0;
+  for (int j = 0; j < q->n; j++) tolerance = fmax(tolerance, 1e-11 * (fabs(q->a[j][j]) + fabs(q->b[j])));
   bool banned[SN_SIMPLEX_MAX] = {false};
   passive_set p = support(q);
   int best = -1;

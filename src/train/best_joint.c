@@ -2,13 +2,12 @@
 // The single joint that fits a vertex best (the articulated rigid body of Wang 2007, 7.1). Rejects a joint as soon as its error
 // exceeds the best so far; visits frames spread over the clip first, so that this happens early.
 #include <math.h>
-#include <stdlib.h>
+#include <string.h>
 
 #include "base/team.h"
 #include "sinew/train.h"
 
-// Vertices of a tile, which share the loads of each matrix; of a chunk of work; and bytes of a worker's buffer.
-enum { tile = 16, chunk = 256, window_bytes = 4 << 20 };
+enum { tile = 64 }; // vertices that share the loads of each matrix
 
 typedef struct joint_job {
   sn_context *ctx;
@@ -17,8 +16,7 @@ typedef struct joint_job {
   const sn_poses *poses;
   const sn_keys *keys;
   int *visit;          // the order of the keys
-  int window;          // vertices per buffer
-  float (*buffers)[3]; // window * keys, per worker: all times of a vertex
+  float (*buffers)[3]; // tile * keys, per worker: all times of a vertex
   uint16_t *joints;
   double *errors;
 } joint_job;
@@ -64,18 +62,14 @@ static void search_range(void *user, int64_t begin, int64_t end, int worker) {
   int frames = job->keys->count, guess = 0;
   if (worker == 0 && job->frames->file.map) // the caller's thread
     sn_progress(job->ctx, "best single joints", (double)begin / job->rest->vertex_count);
-  float(*times)[3] = job->buffers + (size_t)worker * (size_t)job->window * (size_t)frames;
-  for (int64_t first = begin; first < end; first += job->window) {
-    int count = (int)(end - first < job->window ? end - first : job->window);
+  float(*times)[3] = job->buffers + (size_t)worker * tile * (size_t)frames;
+  for (int64_t first = begin; first < end; first += tile) {
+    int count = (int)(end - first < tile ? end - first : tile);
     for (int k = 0; k < frames; k++) {
       const float(*frame)[3] = sn_frame(job->frames, job->keys->frames[k]) + first;
-      for (int v = 0; v < count; v++)
-        for (int c = 0; c < 3; c++) times[(size_t)v * (size_t)frames + (size_t)k][c] = frame[v][c];
+      for (int v = 0; v < count; v++) memcpy(times[(size_t)v * (size_t)frames + (size_t)k], frame[v], sizeof *frame);
     }
-    for (int v = 0; v < count; v += tile) {
-      search_tile(job, first + v, count - v < tile ? count - v : tile,
-                  (const float(*)[3])times + (size_t)v * (size_t)frames, &guess);
-    }
+    search_tile(job, first, count, (const float(*)[3])times, &guess);
     sn_frames_used(job->frames, count, frames);
   }
 }
@@ -87,11 +81,6 @@ static void spread(int count, int *visit) {
     for (int k = first; k < count; k += step) visit[at++] = k;
 }
 
-static int window_of(int frames) {
-  size_t most = window_bytes / (sizeof(float[3]) * ((size_t)frames + 1));
-  return most < tile ? tile : most > chunk ? chunk : (int)most;
-}
-
 sn_status sn_best_joints(sn_context *ctx, const sn_examples *examples, const sn_keys *keys, uint16_t *joints,
                          double *errors) {
   sn_arena scratch = sn_arena_new(ctx);
@@ -101,18 +90,17 @@ sn_status sn_best_joints(sn_context *ctx, const sn_examples *examples, const sn_
                    .frames = &examples->frames,
                    .poses = &examples->poses,
                    .keys = keys,
-                   .window = window_of(keys->count),
                    .joints = joints,
                    .errors = errors};
   job.visit = SN_NEW(ctx, &scratch, int, keys->count);
-  job.buffers = sn_arena_alloc(ctx, &scratch, (size_t)sn_threads(ctx) * (size_t)job.window * (size_t)keys->count,
-                               sizeof *job.buffers);
+  job.buffers =
+    sn_arena_alloc(ctx, &scratch, (size_t)sn_threads(ctx) * tile * (size_t)keys->count, sizeof *job.buffers);
   sn_status status = job.visit && job.buffers ? SN_OK : ctx->error.status;
   if (status == SN_OK) {
     spread(keys->count, job.visit);
-    sn_team_for(ctx, n, chunk, search_range, &job);
-    if (joints) status = sn_team_gather(ctx, n, chunk, joints, sizeof *joints);
-    if (status == SN_OK && errors) status = sn_team_gather(ctx, n, chunk, errors, sizeof *errors);
+    sn_team_for(ctx, n, tile, search_range, &job);
+    if (joints) status = sn_team_gather(ctx, n, tile, joints, sizeof *joints);
+    if (status == SN_OK && errors) status = sn_team_gather(ctx, n, tile, errors, sizeof *errors);
   }
   sn_arena_free(&scratch);
   return status;

@@ -142,7 +142,7 @@ sn_status sn_train(sn_context *ctx, const sn_method_spec *spec, const sn_example
   describe_file(spec, examples, &plan.desc);
   if (status == SN_OK) status = sn_plan_encode(ctx, &plan, &skinned, out);
   sn_plan_free(&plan);
-  if (!examples->made.influences) sn_skin_free(&skinned.made);
+  if (skinned.skin_made && !examples->skin_made) sn_skin_free(&skinned.skin);
   report->seconds = sn_seconds() - start;
   return status == SN_OK ? sn_train_lacks(ctx, examples, keys, report) : status;
 }

@@ -90,6 +90,17 @@ sn_status sn_plan_encode(sn_context *ctx, const sn_plan *plan, const sn_examples
   return status;
 }
 
+sn_status sn_plan_palette_model(sn_context *ctx, const sn_plan *plan, sn_model *out, sn_rt_model *opened) {
+  float place[1][3] = {{0, 0, 0}}, weight = 1;
+  uint16_t joint = 0;
+  const sn_mesh point = {.vertex_count = 1, .positions = place};
+  sn_plan small = *plan;
+  small.desc.rest = &point,
+  small.skin = (sn_skin){.vertex_count = 1, .influences = 1, .joints = &joint, .weights = &weight};
+  sn_status status = sn_plan_encode(ctx, &small, &(sn_examples){0}, out);
+  return status == SN_OK ? sn_model_open(ctx, "palette", out->bytes, out->size, opened) : status;
+}
+
 sn_status sn_plan_measure(sn_context *ctx, const sn_plan *plan, const sn_examples *examples, const sn_limits *limits,
                           double *bytes, double *ratio) {
   sn_model model = {0};

@@ -116,6 +116,12 @@ sn_status sn_plan_references(sn_context *ctx, sn_plan *plan, const sn_turn *turn
   return out ? SN_OK : ctx->error.status;
 }
 
+sn_status sn_plan_reference_joints(sn_context *ctx, sn_plan *plan, const sn_examples *examples, const sn_keys *keys) {
+  sn_turn *turns;
+  sn_status status = sn_turns_make(ctx, &plan->memory, examples, keys, &turns);
+  return status == SN_OK ? sn_plan_references(ctx, plan, turns, examples->skeleton.joint_count) : status;
+}
+
 void sn_pose_vector(const sn_turn *turns, int joint_count, const sn_affine *pose, double *out) {
   for (int n = 0; n < joint_count; n++) {
     sn_quat from = sn_quat_mul(sn_quat_conjugate(turns[n].reference), turn_of(turns + n, pose));

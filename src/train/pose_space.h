@@ -30,6 +30,7 @@ sn_status sn_turns_make(sn_context *ctx, sn_arena *memory, const sn_examples *ex
 
 // Add the joints' references, and the ranges of their pose vectors over the rest pose and the frames of `keys`, to a plan.
 sn_status sn_plan_references(sn_context *ctx, sn_plan *plan, const sn_turn *turns, int joint_count);
+sn_status sn_plan_reference_joints(sn_context *ctx, sn_plan *plan, const sn_examples *examples, const sn_keys *keys);
 sn_status sn_plan_ranges(sn_context *ctx, sn_plan *plan, const sn_turn *turns, const sn_poses *poses,
                          const sn_keys *keys);
 

@@ -19,6 +19,8 @@ void sn_plan_add(sn_plan *plan, sn_rt_section_id id, const void *bytes, size_t s
 void *sn_plan_section(sn_context *ctx, sn_plan *plan, sn_rt_section_id id, size_t count, size_t size);
 // Encodes the model in the vertex order of the rest file.
 sn_status sn_plan_encode(sn_context *ctx, const sn_plan *plan, const sn_examples *examples, sn_model *out);
+// The plan's model with a single vertex, opened: its palettes are those of the whole. The caller frees `out`.
+sn_status sn_plan_palette_model(sn_context *ctx, const sn_plan *plan, sn_model *out, sn_rt_model *opened);
 // Its bytes and, where that is limited, its time over that of linear blending.
 sn_status sn_plan_measure(sn_context *ctx, const sn_plan *plan, const sn_examples *examples, const sn_limits *limits,
                           double *bytes, double *ratio);
@@ -31,8 +33,8 @@ enum { SN_RESIDUAL_BYTES = sizeof(float[6]) + sizeof(double[6]) };
 // Whether the weights need no training frames. `options` is a struct that begins with sn_skin_options.
 bool sn_skin_needs_no_frames(const void *options);
 
-// Computes bone-heat weights from skeleton and surface as examples->made, which the caller frees; none if the skeleton is not
-// inside the mesh. They replace the weights of a skeleton file without a skin (examples->skin_made).
+// Where the file has no weights, or all on one joint, those of bone heat replace them (examples->skin_made) if the skeleton is
+// inside the mesh. The caller frees them.
 sn_status sn_skin_make(sn_context *ctx, sn_examples *examples);
 
 // A skin to fit to the frames of `keys`.
@@ -43,9 +45,8 @@ typedef struct sn_skin_task {
   const sn_keys *keys;
 } sn_skin_task;
 
-// The skin of the options; a fitted one starts from the base with the least cross-validated error (skin/base.h). `report` may
-// be NULL.
-sn_status sn_train_skin(sn_context *ctx, const sn_skin_task *task, sn_skin *out, sn_train_report *report);
+// The skin of the options.
+sn_status sn_train_skin(sn_context *ctx, const sn_skin_task *task, sn_skin *out);
 
 // Weights on any joints of `poses` for linear blending, without a prior.
 sn_status sn_free_weights(sn_context *ctx, const sn_skin_options *options, const sn_examples *examples,

@@ -45,7 +45,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
   if (mesh.vertex_count < 100000) copy(&ctx, gltf);
   if (sn_gltf_surface(&ctx, gltf, &surface) == SN_OK) sn_surface_free(&surface);
   if (sn_gltf_skeleton(&ctx, gltf, &skeleton, &skin) == SN_OK && sn_gltf_clip_count(gltf) > 0)
-    sn_gltf_poses(&ctx, gltf, 0, 30, 3, &poses);
+    sn_gltf_poses(&ctx, gltf, 0, &(sn_choice){.fps = 30}, 3, &poses);
   sn_poses_free(&poses);
   sn_skin_free(&skin);
   sn_skeleton_free(&skeleton);

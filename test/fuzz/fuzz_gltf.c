@@ -196,7 +196,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
   sn_look_free(&look);
   if (sn_gltf_skeleton(&ctx, gltf, &skeleton, &skin) == SN_OK) {
     int clip = 0;
-    if (sn_gltf_find_clip(&ctx, gltf, NULL, &clip) == SN_OK) sn_gltf_poses(&ctx, gltf, clip, 30, 3, &poses);
+    if (sn_gltf_find_clip(&ctx, gltf, NULL, &clip) == SN_OK)
+      sn_gltf_poses(&ctx, gltf, clip, &(sn_choice){.fps = 30}, 3, &poses);
   }
   ask(&ctx, gltf, &skeleton);
   if (mesh.vertex_count < 100000) rewrite(&ctx, gltf, &skeleton, &skin);

@@ -9,7 +9,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
   sn_context ctx = sn_context_default();
   sn_frames frames;
-  if (sn_mdd_parse(&ctx, "fuzz.mdd", bytes, size, &frames) == SN_OK) {
+  if (sn_cache_parse(&ctx, "fuzz.mdd", &(sn_file){.bytes = bytes, .size = size}, &frames) == SN_OK) {
     if (sn_frames_check(&ctx, &frames) != SN_OK || frames.vertex_count < 1 || frames.frame_count < 1) abort();
   } else if (!ctx.error.message[0] || frames.positions) {
     abort();

@@ -1,4 +1,4 @@
-# What the parts of the torture share; sourced. Needs SINEW. Files go to a folder of its own, $work.
+# Common to the parts of the torture; sourced. Needs SINEW. Files go to a separate folder, $work.
 set -u
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 work=$(mktemp -d "${TMPDIR:-/tmp}/sinew-torture-XXXXXX")

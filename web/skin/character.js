@@ -68,7 +68,7 @@ function partGeometry(source, tangents) {
   return geometry;
 }
 
-// Tangents of the rest pose are left out where the model has none: three.js then derives them, with the other handedness, as
+// Tangents of the rest pose are omitted where the model has none: three.js then derives them, with the other handedness, as
 // GLTFLoader has it.
 function partMaterial(mesh, tangents) {
   const flip = material => {

@@ -3,7 +3,7 @@ export class Runtime {
   static create(bytes: BufferSource): Promise<Runtime>;
 }
 
-/** The evaluator that models of this thread share: 'basic' has lbs, dqs and helpers, 'whole' ('whole' unless told) every method; or bytes that do
+/** The evaluator that models of this thread share: 'basic' has lbs, dqs and helpers, 'whole' ('whole' by default) every method; or bytes that do
  * not come with the package. loadSinew() takes the one that a model needs. */
 export function sinewRuntime(source?: 'basic' | 'whole' | BufferSource): Promise<Runtime>;
 
@@ -69,7 +69,7 @@ export class SinewModel {
   values(): Float32Array;
   /** For what load() was given. */
   evaluate(): SinewResult;
-  /** Joints go on turning from one evaluation to the next, from the pose evaluated next. */
+  /** Joints continue to rotate from one evaluation to the next, from the pose evaluated next. */
   beginMotion(): void;
   /** The palette for what load() was given: 12 floats per entry, row by row. */
   palette(): Float32Array;
@@ -99,7 +99,7 @@ export interface LoadOptions {
   wasm?: BufferSource;
 }
 
-/** A model from a URL, a Request, a Response or bytes. What is wrong is said in the error's message. */
+/** A model from a URL, a Request, a Response or bytes. The error's message says what is wrong. */
 export function loadSinew(source: string | URL | Request | Response | ArrayBuffer | ArrayBufferView, options?: LoadOptions): Promise<SinewModel>;
 
 /** A joint's name as three.js spells it. */
@@ -123,7 +123,7 @@ export class SinewGpu {
   /** GPUBuffers with x y z of every vertex of every character of the last batch. */
   readonly positions: any;
   readonly normals: any;
-  /** The input of one character. goesOn: its joints turn on from its last evaluation, where all characters are one batch. */
+  /** The input of one character. goesOn: its joints continue to rotate from its last evaluation, where all characters are one batch. */
   write(character: number, input: SinewInput, goesOn?: boolean): void;
   /** Sends what write() was given. */
   upload(count?: number): void;

@@ -46,7 +46,7 @@ async function fetchBytes(source, options) {
 
 const nameOf = source => source instanceof Response || source instanceof Request ? source.url : String(source);
 
-// A model from a URL, a Request, a Response or bytes. What is wrong is said in the error's message.
+// A model from a URL, a Request, a Response or bytes. The error's message says what is wrong.
 export async function loadSinew(source, options = {}) {
   const given = source instanceof ArrayBuffer ? new Uint8Array(source) : ArrayBuffer.isView(source) ? new Uint8Array(source.buffer, source.byteOffset, source.byteLength) : null;
   const name = options.name ?? (given ? 'model' : nameOf(source));

@@ -26,7 +26,7 @@ function skeletonsOf(skeleton) {
 }
 
 // World matrix of a joint to what it does to the rest pose. Where a skeleton knows the joint's bind pose, the model's is compared with
-// it: turned axes are corrected, another character is refused.
+// it: rotated axes are corrected, another character is refused.
 function toRest(model, bones, skeleton) {
   const rest = model.jointRest, out = bones.map((_, j) => fromRows(rest, j).invert());
   for (const { bones: theirs, boneInverses } of skeletonsOf(skeleton)) {

@@ -3,7 +3,7 @@ import type { SinewModel } from './core.js';
 export * from './core.js';
 
 export interface SkinOptions {
-  /** Follow the skeleton whenever the renderer updates the scene: true unless told otherwise. */
+  /** Follow the skeleton whenever the renderer updates the scene: true by default. */
   autoUpdate?: boolean;
   /** A WebGPURenderer: the skin runs in its WebGPU device, where it has one and the kernels can run the model. */
   renderer?: unknown;

@@ -12,7 +12,7 @@ export function fill(geometry, { positions, normals, tangents }, first) {
   position.array.set(positions.subarray(3 * first, 3 * end)), normal.array.set(normals.subarray(3 * first, 3 * end));
   position.needsUpdate = normal.needsUpdate = true;
   if (tangent && tangents) tangent.array.set(tangents.subarray(4 * first, 4 * end)), tangent.needsUpdate = true;
-  geometry.boundingSphere = geometry.boundingBox = null; // whoever wants them computes them for this pose
+  geometry.boundingSphere = geometry.boundingBox = null; // three.js computes them for this pose when needed
 }
 
 export class SinewMesh extends Mesh {

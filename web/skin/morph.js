@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Morph targets over a skin: displacements in the rest pose, turned as the palette turns the vertices that they move.
+// Morph targets over a skin: displacements in the rest pose, rotated as the palette rotates the vertices that they move.
 import { Matrix4, Vector3 } from 'three';
 
 const influences = 8;

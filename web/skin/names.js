@@ -7,7 +7,7 @@ export const sanitiseName = name => name.replace(/\s/g, '_').replace(/[[\].:/]/g
 const quoted = (list, most = 6) => list.slice(0, most).map(n => `“${n}”`).join(', ') + (list.length > most ? `, … (${list.length} in all)` : '');
 
 // For every joint of `wanted` the number of its namesake in `given`, where each item is a list of the names it goes by, the
-// best first. A spelling of its own comes before one that is the same when sanitised. Throws where a joint has none.
+// best first. An exact spelling comes before one that is the same when sanitised. Throws where a joint has none.
 export function matchJoints(wanted, given) {
   const spelt = new Map(), plain = new Map();
   const note = (map, name, k) => { if (!map.has(name)) map.set(name, k); };

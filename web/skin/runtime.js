@@ -9,7 +9,7 @@ const headerSize = 128, entrySize = 40; // of a .sinew file (src/runtime/format.
 // Whether a model has a drive, a correction or a blend that the basic build of the runtime lacks (its slots are bytes 24 to 26).
 export const needsWhole = bytes => bytes.length >= headerSize && (![0, 4].includes(bytes[24]) || bytes[25] !== 0 || bytes[26] > 1);
 
-// Throws where a model's input has not the numbers that it asks for.
+// Throws if a model's input does not have the numbers that it needs.
 export function checkInput(info, input) {
   for (const [name, count] of [['joints', 12 * info.jointCount], ['controls', 3 * info.controlCount], ['torques', info.torqueCount], ['values', info.valueCount]])
     if (count && input?.[name]?.length !== count) throw new Error(`the model takes ${count} numbers as ${name}, not ${input?.[name]?.length ?? 'none'}`);
@@ -158,7 +158,7 @@ export class SinewModel {
     this.jointParents = this.jointNames.map((_, j) => rt.x.sw_joint_parent(this.handle, j));
   }
 
-  // What world matrices of a character's joints are multiplied with, for its bind pose (12 numbers per joint, row by row; zeros where nobody
+  // What world matrices of a character's joints are multiplied with, for its bind pose (12 numbers per joint, row by row; zeros where none
   // knows). Throws where a joint is elsewhere than the model's.
   bind(matrices) {
     this.assertOpen();
@@ -188,7 +188,7 @@ export class SinewModel {
     return range;
   }
 
-  // input: {joints, controls, torques, values}, of which only what info asks for is read.
+  // input: {joints, controls, torques, values}, of which only what info counts is read.
   load(input) {
     const { rt, info } = this;
     this.assertOpen();
@@ -199,7 +199,7 @@ export class SinewModel {
     if (info.valueCount) rt.floats(rt.x.sw_named_values(this.handle), info.valueCount).set(input.values);
   }
 
-  // A motion begins: joints go on turning from one evaluation to the next, and nothing jumps at half a turn.
+  // A motion begins: joints continue to rotate from one evaluation to the next, and nothing jumps at 180 degrees.
   beginMotion() {
     this.assertOpen();
     this.rt.x.sw_begin_motion(this.handle);
@@ -210,7 +210,7 @@ export class SinewModel {
     if (status) throw new Error(this.rt.text(this.rt.x.sw_error(this.handle)));
   }
 
-  // The palette for what load() was given: paletteCount 3x4 matrices, row by row. Good until memory is asked for again.
+  // The palette for what load() was given: paletteCount 3x4 matrices, row by row. Valid until memory is allocated again.
   palette() {
     const { rt } = this;
     this.assertOpen();

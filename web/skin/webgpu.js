@@ -191,8 +191,8 @@ export class SinewGpu {
     return pipelines.get(entryPoint);
   }
 
-  // The input of one character: {joints, controls, torques, values}. goesOn: its joints turn on from its last evaluation, and nothing jumps
-  // at half a turn (as with model.beginMotion()); where all characters are one batch.
+  // The input of one character: {joints, controls, torques, values}. goesOn: its joints continue to rotate from its last evaluation, and nothing jumps
+  // at 180 degrees (as with model.beginMotion()); where all characters are one batch.
   write(character, input, goesOn = false) {
     const { info } = this.model, { params } = this, at = character * params.givenStride;
     if (!(character >= 0 && character < this.characters)) throw new Error(`there is no character ${character} among ${this.characters}`);

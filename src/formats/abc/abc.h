@@ -8,22 +8,7 @@
 #include "sinew/formats.h"
 
 // Number types (POD), as the file numbers them.
-enum {
-  ABC_BOOL = 0,
-  ABC_UINT8,
-  ABC_INT8,
-  ABC_UINT16,
-  ABC_INT16,
-  ABC_UINT32,
-  ABC_INT32,
-  ABC_UINT64,
-  ABC_INT64,
-  ABC_FLOAT16,
-  ABC_FLOAT32,
-  ABC_FLOAT64,
-  ABC_STRING,
-  ABC_WSTRING
-};
+enum { ABC_UINT8 = 1, ABC_UINT32 = 5, ABC_INT32 = 6, ABC_FLOAT32 = 10, ABC_FLOAT64 = 11 };
 
 // A range of bytes of the file.
 typedef struct abc_span {
@@ -108,18 +93,9 @@ bool sn_abc_is(abc_span span, const char *text);
 // The value of `key` in "key=value;key=value"; empty if missing.
 abc_span sn_abc_meta(abc_span meta, const char *key);
 
-// A cursor over headers. `bad`: something reached past their end.
-typedef struct abc_cursor {
-  const uint8_t *p, *end;
-  bool bad;
-} abc_cursor;
-
-uint32_t sn_abc_take(abc_cursor *c, int size);
-abc_span sn_abc_take_text(abc_cursor *c, uint32_t size);
+abc_span sn_abc_take_text(sn_cursor *c, uint32_t size);
 // Metadata by number or, for `number` 255, inline after a length of `width` bytes.
-abc_span sn_abc_take_meta(abc_cursor *c, const sn_abc *abc, uint32_t number, int width);
-
-// ---- properties (property.c) -------------------------------------------------------------------------------------
+abc_span sn_abc_take_meta(sn_cursor *c, const sn_abc *abc, uint32_t number, int width);
 
 // The property of that name in a compound; found is false if there is none. A compound at position 0 is empty.
 abc_property sn_abc_find(sn_abc *abc, uint64_t compound, const char *name);

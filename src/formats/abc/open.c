@@ -50,10 +50,10 @@ static void read_timings(sn_abc *abc, abc_span data) {
 // Metadata that headers refer to by number; 0 is empty.
 static void read_metas(sn_abc *abc, abc_span data) {
   abc->metas = SN_ROOM(abc, &abc->memory, data.size + 1, sizeof *abc->metas);
-  abc_cursor c = {data.bytes, data.bytes + data.size, false};
+  sn_cursor c = {data.bytes, data.bytes + data.size, false};
   if (abc->metas) abc->metas[abc->meta_count++] = (abc_span){data.bytes, 0, 0};
   while (abc->status == SN_OK && c.p < c.end) {
-    abc->metas[abc->meta_count++] = sn_abc_take_text(&c, sn_abc_take(&c, 1));
+    abc->metas[abc->meta_count++] = sn_abc_take_text(&c, (uint32_t)sn_take_number(&c, 1));
     if (c.bad) sn_abc_fail(abc, SN_BAD_FILE, "damaged: its table of metadata");
   }
 }
@@ -80,7 +80,7 @@ static void read_root(sn_abc *abc) {
 
 typedef struct child_cursor {
   uint64_t group, count, k, object; // object: the child's group
-  abc_cursor headers;
+  sn_cursor headers;
   abc_span name, meta;
 } child_cursor;
 
@@ -90,15 +90,15 @@ static child_cursor first_child(sn_abc *abc, uint64_t group) {
   if (c.count < 2) return c; // properties only
   abc_span headers = sn_abc_data(abc, sn_abc_child(abc, group, c.count - 1));
   if (headers.size < digests) sn_abc_damaged(abc, group, "the headers of objects");
-  if (abc->status == SN_OK) c.headers = (abc_cursor){headers.bytes, headers.bytes + headers.size - digests, false};
+  if (abc->status == SN_OK) c.headers = (sn_cursor){headers.bytes, headers.bytes + headers.size - digests, false};
   return c;
 }
 
 // False at the end, or on failure.
 static bool next_child(sn_abc *abc, child_cursor *c) {
   if (abc->status != SN_OK || c->headers.p >= c->headers.end) return false;
-  c->name = sn_abc_take_text(&c->headers, sn_abc_take(&c->headers, 4));
-  c->meta = sn_abc_take_meta(&c->headers, abc, sn_abc_take(&c->headers, 1), 4);
+  c->name = sn_abc_take_text(&c->headers, (uint32_t)sn_take_number(&c->headers, 4));
+  c->meta = sn_abc_take_meta(&c->headers, abc, (uint32_t)sn_take_number(&c->headers, 1), 4);
   if (c->headers.bad || ++c->k >= c->count - 1) sn_abc_damaged(abc, c->group, "the headers of objects");
   c->object = sn_abc_child_group(abc, c->group, c->k);
   return abc->status == SN_OK;
@@ -214,15 +214,9 @@ static void read_transform_object(sn_abc *abc, abc_object *object, uint64_t prop
 static void read_visibility(sn_abc *abc, abc_object *object, uint64_t properties) {
   abc_property visible = find_checked(abc, object, properties, "visible");
   if (!visible.found || visible.type == 0) return;
-  bool hidden = false;
   for (uint32_t s = 0; abc->status == SN_OK && s < visible.samples; s++) {
-    if (s > visible.last) { // all later samples repeat the last
-      object->info.hidden_samples += hidden ? (int)(visible.samples - s) : 0;
-      break;
-    }
     abc_span data = sn_abc_sample(abc, &visible, s);
-    hidden = data.size > 0 && data.bytes[0] == 0;
-    object->info.hidden_samples += hidden;
+    object->info.hidden_samples += data.size > 0 && data.bytes[0] == 0;
   }
   object->info.visibility_samples = (int)visible.samples;
 }

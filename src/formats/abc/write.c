@@ -9,28 +9,21 @@
 enum { header_size = 16, digest_size = 16, block_size = 8 + digest_size, bounds_size = 6 * sizeof(double) };
 static const uint64_t data_bit = UINT64_C(1) << 63;
 
-// The part of the file after the samples.
+// The part of the file after the samples. Numbers are little-endian, as in memory.
 typedef struct tail {
-  uint8_t *bytes;
-  uint64_t start, used; // start: position in the file
+  sn_context *ctx;
+  sn_status status;
+  sn_growing out;
+  uint64_t start; // position in the file
 } tail;
 
-static uint64_t position(const tail *t) { return t->start + t->used; }
+static uint64_t position(const tail *t) { return t->start + t->out.size; }
 
-static void put(tail *t, const void *bytes, size_t size) {
-  memcpy(t->bytes + t->used, bytes, size);
-  t->used += size;
-}
+static void put(tail *t, const void *bytes, size_t size) { sn_append(t->ctx, &t->status, &t->out, bytes, size); }
 
-static void put_number(tail *t, uint64_t value, int size) {
-  for (int k = 0; k < size; k++) t->bytes[t->used++] = (uint8_t)(value >> (8 * k));
-}
+static void put_number(tail *t, uint64_t value, int size) { put(t, &value, (size_t)size); }
 
-static void put_double(tail *t, double value) {
-  uint64_t bits;
-  memcpy(&bits, &value, sizeof bits);
-  put_number(t, bits, 8);
-}
+static void put_double(tail *t, double value) { put(t, &value, sizeof value); }
 
 // Begins data whose size is known only when it is complete.
 static uint64_t begin_data(tail *t) {
@@ -39,10 +32,8 @@ static uint64_t begin_data(tail *t) {
 }
 
 static uint64_t end_data(tail *t, uint64_t start) {
-  uint64_t end = t->used, size = position(t) - start - 8;
-  t->used = start - t->start;
-  put_number(t, size, 8);
-  t->used = end;
+  uint64_t size = position(t) - start - 8;
+  if (t->status == SN_OK) memcpy(t->out.bytes + (start - t->start), &size, sizeof size);
   return start | data_bit;
 }
 
@@ -77,10 +68,7 @@ static digest digest_of(const void *bytes, size_t size) {
   return d;
 }
 
-static void put_digest(tail *t, digest d) {
-  put_number(t, d.a, 8);
-  put_number(t, d.b, 8);
-}
+static void put_digest(tail *t, digest d) { put(t, &d, sizeof d); }
 
 // ---- headers -------------------------------------------------------------------------------------------------------------
 
@@ -156,17 +144,15 @@ static uint64_t put_samples(tail *t, int vertices, int frames, bool array) {
 
 // Writes face indices, or counts (`triangles` NULL), as the only sample of an array.
 static uint64_t put_indices(tail *t, const int (*triangles)[3], int count) {
-  uint64_t start = begin_data(t), numbers = t->used + digest_size;
+  uint64_t start = begin_data(t), numbers = t->out.size + digest_size;
   put_digest(t, (digest){0});
   for (int k = 0; k < count; k++) {
     for (int c = 2; triangles && c >= 0; c--) put_number(t, (uint64_t)triangles[k][c], 4); // clockwise
     if (!triangles) put_number(t, 3, 4);                                                   // corners per face
   }
-  digest d = digest_of(t->bytes + numbers, t->used - numbers);
-  uint64_t end = t->used;
-  t->used = numbers - digest_size;
-  put_digest(t, d);
-  t->used = end;
+  if (t->status != SN_OK) return 0;
+  digest d = digest_of(t->out.bytes + numbers, t->out.size - numbers);
+  memcpy(t->out.bytes + numbers - digest_size, &d, digest_size);
   return put_group(t, 2, (uint64_t[]){end_data(t, start), data_bit});
 }
 
@@ -219,7 +205,7 @@ static uint64_t put_metas(tail *t) {
 static uint64_t put_tail(tail *t, const sn_mesh *mesh, int frames, double rate, digest d) {
   static const char application[] = "_ai_AlembicVersion=1.8.0;_ai_Application=Sinew " SN_VERSION;
   static const uint8_t file_version[4] = {0}, library_version[4] = {10800 & 255, 10800 >> 8};
-  t->used = 0;
+  t->out.size = 0;
   uint64_t geometry = put_schema(t, ".geom", put_geometry(t, mesh, frames), meta_mesh);
   uint64_t object = put_object(t, geometry, 0, NULL, 0, d);
   uint64_t transform = put_schema(t, ".xform", 0, meta_transform);
@@ -233,17 +219,10 @@ static uint64_t put_tail(tail *t, const sn_mesh *mesh, int frames, double rate, 
 
 // ---- samples --------------------------------------------------------------------------------------------------------------
 
-static void write_number(sn_writer *writer, uint64_t value) {
-  uint8_t bytes[8];
-  for (int k = 0; k < 8; k++) bytes[k] = (uint8_t)(value >> (8 * k));
-  sn_write(writer, bytes, sizeof bytes);
-}
-
 static digest write_block(sn_writer *writer, const void *bytes, size_t size) {
   digest d = digest_of(bytes, size);
-  write_number(writer, digest_size + size);
-  write_number(writer, d.a);
-  write_number(writer, d.b);
+  const uint64_t head[] = {digest_size + size, d.a, d.b};
+  sn_write(writer, head, sizeof head);
   sn_write(writer, bytes, size);
   return d;
 }
@@ -271,23 +250,22 @@ sn_status sn_abc_write(sn_context *ctx, const char *path, sn_stream *frames, con
     return sn_fail(ctx, SN_BAD_INPUT, "%s: an Alembic mesh has faces, and there are none for these %d vertices", path,
                    frames->vertex_count);
   }
-  enum { small_parts = 8192 }; // names, metadata and groups of a few entries
   int count = frames->frame_count;
   double rate = frames->rate > 0 ? frames->rate : SN_DEFAULT_FPS;
-  SN_SCRATCH(scratch, ctx);
-  tail t = {.start = points_at(mesh->vertex_count, count)};
-  t.bytes = SN_NEW(ctx, &scratch, uint8_t, small_parts + 24 * (size_t)count + 16 * (size_t)mesh->triangle_count);
-  if (!t.bytes) return ctx->error.status;
+  tail t = {.ctx = ctx, .start = points_at(mesh->vertex_count, count)};
   sample_writer w = {.vertex_count = mesh->vertex_count};
   SN_TRY(sn_writer_open(ctx, path, &w.writer));
+  uint64_t root = put_tail(&t, mesh, count, rate, w.all);
   sn_write(&w.writer, "Ogawa\xff\x00\x01", 8);
-  write_number(&w.writer, put_tail(&t, mesh, count, rate, w.all));
-  sn_status status = sn_stream_each(ctx, frames, write_sample, &w);
+  sn_write(&w.writer, &root, sizeof root);
+  sn_status status = t.status == SN_OK ? sn_stream_each(ctx, frames, write_sample, &w) : t.status;
   if (status == SN_OK) {
     put_tail(&t, mesh, count, rate, w.all);
-    sn_write(&w.writer, t.bytes, t.used);
-    return sn_writer_commit(ctx, &w.writer);
+    sn_write(&w.writer, t.out.bytes, t.out.size);
+    status = sn_writer_commit(ctx, &w.writer);
+  } else {
+    sn_writer_abort(ctx, &w.writer);
   }
-  sn_writer_abort(ctx, &w.writer);
+  sn_arena_free(&t.out.memory);
   return status;
 }

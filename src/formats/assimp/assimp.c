@@ -2,9 +2,11 @@
 // The child process that reads other formats through libassimp, and how its end is reported.
 #include "formats/assimp/assimp.h"
 #include "formats/common/child.h"
+#include "formats/common/reader.h"
 
 #include <assimp/cimport.h>
 #include <assimp/config.h>
+#include <assimp/scene.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>

@@ -134,32 +134,24 @@ void sn_adjust_points(const sn_adjust *a, float (*points)[3], int count) {
   for (int i = 0; i < count; i++) sn_vec3_store(sn_mat3_apply(linear, sn_vec3_from(points[i])), points[i]);
 }
 
-static void swap_bytes(void *a, void *b, size_t size) {
-  char kept[16];
-  memcpy(kept, a, size), memcpy(a, b, size), memcpy(b, kept, size);
-}
-
-// Swaps two corners of every triangle, in its vertices or in per-corner data.
+// Swaps two corners of every triangle, in its vertices or in per-corner data of `size` bytes.
 static void swap_corners(void *corners, size_t size, int triangles) {
-  char *at = corners;
-  for (int t = 0; at && t < triangles; t++, at += 3 * size) swap_bytes(at + size, at + 2 * size, size);
+  char *at = corners, kept[16];
+  for (int t = 0; t < triangles; t++, at += 3 * size)
+    memcpy(kept, at + size, size), memcpy(at + size, at + 2 * size, size), memcpy(at + 2 * size, kept, size);
 }
 
 // Mirroring reverses the triangles' orientation, so their corners must be swapped.
 static bool mirrors(const sn_adjust *a) { return sn_mat3_determinant(sn_adjust_linear(a)) < 0; }
 
-void sn_adjust_mesh(const sn_adjust *a, sn_mesh *mesh, float (*uvs)[2]) {
+void sn_adjust_mesh(const sn_adjust *a, sn_mesh *mesh, sn_surface *surface) {
+  bool has_uvs = surface && surface->has_uvs, has_normals = surface && surface->has_normals;
   sn_adjust_points(a, mesh->positions, mesh->vertex_count);
+  if (has_normals) sn_adjust_directions(a, (float *)surface->normals, 3, 3 * mesh->triangle_count);
   if (!mirrors(a)) return;
-  swap_corners(mesh->triangles, sizeof(int), mesh->triangle_count);
-  swap_corners(uvs, sizeof *uvs, mesh->triangle_count);
-}
-
-void sn_adjust_surface(const sn_adjust *a, sn_mesh *mesh, sn_surface *surface) {
-  sn_adjust_mesh(a, mesh, surface && surface->has_uvs ? surface->uvs : NULL);
-  if (!surface || !surface->has_normals) return;
-  sn_adjust_directions(a, (float *)surface->normals, 3, 3 * mesh->triangle_count);
-  if (mirrors(a)) swap_corners(surface->normals, sizeof *surface->normals, mesh->triangle_count);
+  swap_corners(mesh->triangles, sizeof *mesh->triangles[0], mesh->triangle_count);
+  if (has_uvs) swap_corners(surface->uvs, sizeof *surface->uvs, mesh->triangle_count);
+  if (has_normals) swap_corners(surface->normals, sizeof *surface->normals, mesh->triangle_count);
 }
 
 void sn_adjust_directions(const sn_adjust *a, float *directions, int width, int count) {
@@ -185,10 +177,7 @@ void sn_adjust_rig(const sn_adjust *a, sn_mesh *mesh, sn_skeleton *skeleton) {
   if (skeleton) sn_adjust_matrices(a, skeleton->rest, (size_t)skeleton->joint_count);
 }
 
-void sn_surface_free(sn_surface *surface) {
-  sn_arena_free(&surface->memory);
-  *surface = (sn_surface){0};
-}
+SN_DEFINE_FREE(sn_surface);
 
 sn_status sn_fail_name(sn_context *ctx, sn_status status, const char *path) {
   if (status != SN_OK && !strstr(ctx->error.message, path)) sn_fail_prefix(ctx, "%s: ", path);

@@ -9,8 +9,7 @@
 #include "sinew/formats.h"
 
 void sn_adjust_points(const sn_adjust *a, float (*points)[3], int count);
-// `uvs` (may be NULL): of the triangles' corners.
-void sn_adjust_mesh(const sn_adjust *a, sn_mesh *mesh, float (*uvs)[2]);
+void sn_adjust_mesh(const sn_adjust *a, sn_mesh *mesh, sn_surface *surface); // `surface` may be NULL
 // Changes the basis of transforms: S M S^-1.
 void sn_adjust_matrices(const sn_adjust *a, sn_affine *matrices, size_t count);
 
@@ -26,6 +25,9 @@ static inline void sn_abc_close(sn_abc **abc) { sn_abc_free(*abc); }
 // Calls `call` for every frame in order, until it fails.
 typedef sn_status (*sn_frame_fn)(void *user, int f, const float (*positions)[3]);
 sn_status sn_stream_each(sn_context *ctx, const sn_stream *stream, sn_frame_fn call, void *user);
+
+// Frames of a format that is read whole: point caches, folders and globs of meshes.
+sn_status sn_frames_load(sn_context *ctx, const char *path, const sn_choice *choice, sn_frames *out);
 
 // Prefixes the message with the file's name if it lacks it.
 sn_status sn_fail_name(sn_context *ctx, sn_status status, const char *path);

@@ -10,7 +10,6 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 // 4 GiB and two minutes: many times what the largest characters need.
@@ -34,27 +33,12 @@ static void run_and_exit(int (*work)(void *, char *, size_t), void *data, int fd
   if (!sanitized) dup2(fd, STDERR_FILENO);
   limit(RLIMIT_CORE, 0);
   limit(RLIMIT_CPU, most_seconds);
+  alarm(2 * most_seconds);                             // where it waits instead of working
   if (!sanitized) limit(RLIMIT_DATA, (rlim_t)4 << 30); // sanitizers need more address space for shadow memory
   int result = work(data, message + 1, sizeof message - 1);
   message[1 + strcspn(message + 1, "\r\n")] = '\0';
   if (message[1] && write(fd, message, strlen(message)) < 0) result = CHILD_FAILED;
   _exit(result);
-}
-
-// Waits for the child to end; kills it after the time limit.
-static int wait_for(pid_t pid) {
-  int status = 0;
-  double end = sn_seconds() + 2 * most_seconds;
-  const struct timespec pause = {0, 2000000};
-  while (waitpid(pid, &status, WNOHANG) == 0) {
-    if (sn_seconds() > end) {
-      kill(pid, SIGKILL);
-      waitpid(pid, &status, 0);
-      break;
-    }
-    nanosleep(&pause, NULL);
-  }
-  return status;
 }
 
 static void describe(int status, int fd, sn_child_end *end) {
@@ -81,7 +65,9 @@ sn_status sn_child_run(sn_context *ctx, const char *name, int (*work)(void *data
   if (pid < 0) {
     status = sn_fail(ctx, SN_IO, "%s: cannot start the process that reads it: %s", name, strerror(errno));
   } else {
-    describe(wait_for(pid), ends[0], end);
+    int ended = 0;
+    while (waitpid(pid, &ended, 0) < 0 && errno == EINTR) continue;
+    describe(ended, ends[0], end);
   }
   close(ends[0]);
   return status;
@@ -92,7 +78,7 @@ sn_status sn_child_failed(sn_context *ctx, const char *name, const char *library
   if (end->result == CHILD_FAILED && end->message[0]) {
     return sn_fail(ctx, SN_BAD_FILE, "%s: cannot be read: %s", name, end->message);
   }
-  if (end->signal == SIGXCPU || end->signal == SIGKILL) {
+  if (end->signal == SIGXCPU || end->signal == SIGALRM || end->signal == SIGKILL) {
     return sn_fail(ctx, SN_BAD_FILE, "%s: reading it took more than %d seconds or too much memory; gave up", name,
                    most_seconds);
   }

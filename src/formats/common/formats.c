@@ -51,6 +51,8 @@ bool sn_format_does(const char *path, unsigned what) {
   return format && (format->does & what) == what;
 }
 
+bool sn_is_point_cache(const char *path) { return sn_has_extension(path, ".pc2") || sn_has_extension(path, ".mdd"); }
+
 bool sn_has_extension(const char *path, const char *extension) {
   const char *dot = path ? strrchr(path, '.') : NULL;
   return dot && strcasecmp(dot, extension) == 0;

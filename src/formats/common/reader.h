@@ -4,7 +4,8 @@
 #ifndef SINEW_FORMATS_COMMON_READER_H
 #define SINEW_FORMATS_COMMON_READER_H
 
-#include "sinew/base.h"
+#include "base/number.h"
+#include "base/scope.h"
 
 typedef struct sn_reader {
   sn_context *ctx;
@@ -24,6 +25,21 @@ static inline void *sn_take(sn_context *ctx, sn_status *status, sn_arena *memory
 #define SN_ROOM(r, memory, count, size) sn_take((r)->ctx, &(r)->status, memory, count, size)
 #define SN_TAKE(r, memory, type, count) ((type *)SN_ROOM(r, memory, (size_t)(count), sizeof(type)))
 
+// Takes bytes and little-endian numbers in order. `bad`: something reached past the end; then, and later, NULL or 0.
+typedef struct sn_cursor {
+  const uint8_t *p, *end;
+  bool bad;
+} sn_cursor;
+
+static inline const uint8_t *sn_take_bytes(sn_cursor *c, uint64_t size) {
+  c->bad = c->bad || (uint64_t)(c->end - c->p) < size;
+  return c->bad ? NULL : (c->p += size) - size;
+}
+static inline uint64_t sn_take_number(sn_cursor *c, int size) {
+  const uint8_t *at = sn_take_bytes(c, (uint64_t)size);
+  return at ? sn_little(at, size) : 0;
+}
+
 // A growing list: `size` bytes are in use. The caller frees its memory.
 typedef struct sn_growing {
   uint8_t *bytes;
@@ -32,20 +48,7 @@ typedef struct sn_growing {
 } sn_growing;
 // Appends `more` bytes for the caller to fill; NULL: no memory.
 void *sn_grow(sn_context *ctx, sn_growing *list, size_t more);
-
-// Numbers `count` rows of `size` bytes: equal rows share a number, in order of first appearance; `first` is the first row of each
-// number. Returns how many numbers there are, or -1: no memory.
-int sn_number_rows(sn_context *ctx, const void *rows, size_t size, int count, int *numbers, int *first);
-
-// Returns from a function that returns an sn_status if the call fails.
-#define SN_TRY(call)                                                                                                 \
-  do {                                                                                                               \
-    sn_status tried = (call);                                                                                        \
-    if (tried != SN_OK) return tried;                                                                                \
-  } while (0)
-
-// Frees a variable at the end of its block: SN_FREED_BY(sn_mesh_free) sn_mesh mesh = {0};
-#define SN_FREED_BY(function) __attribute__((cleanup(function)))
-#define SN_SCRATCH(name, ctx) SN_FREED_BY(sn_arena_free) sn_arena name = sn_arena_new(ctx)
+// Appends bytes unless `*status` is a failure already.
+void sn_append(sn_context *ctx, sn_status *status, sn_growing *list, const void *bytes, size_t size);
 
 #endif

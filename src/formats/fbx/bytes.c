@@ -9,20 +9,13 @@
 enum { node_header = 13 }; // end offset, number of properties, their size, length of the name
 static const uint8_t zeros[128] = {0}, version[4] = {FBX_VERSION & 255, FBX_VERSION >> 8};
 
-static void put(fbx *f, const void *bytes, size_t size) {
-  void *to = f->status == SN_OK ? sn_grow(f->ctx, &f->out, size) : NULL;
-  if (!to && f->status == SN_OK) f->status = f->ctx->error.status;
-  if (to && size > 0) memcpy(to, bytes, size);
-}
+static void put(fbx *f, const void *bytes, size_t size) { sn_append(f->ctx, &f->status, &f->out, bytes, size); }
 
-static void store(uint8_t *out, uint64_t value, int size) {
-  for (int k = 0; k < size; k++) out[k] = (uint8_t)(value >> (8 * k));
-}
+static void put_number(fbx *f, uint64_t value, int size) { put(f, &value, (size_t)size); } // little-endian
 
-static void put_number(fbx *f, uint64_t value, int size) {
-  uint8_t bytes[8];
-  store(bytes, value, size);
-  put(f, bytes, (size_t)size);
+// Overwrites a 32-bit number at an offset.
+static void store(fbx *f, size_t at, uint64_t value) {
+  if (f->status == SN_OK) memcpy(f->out.bytes + at, &value, 4);
 }
 
 static size_t file_position(const fbx *f) { return f->out.size + 27; } // after the header
@@ -77,8 +70,7 @@ static const char *put_value(fbx *f, const char *text, va_list *list) {
 
 static void end_node(fbx *f, bool has_children) {
   if (has_children) put(f, zeros, node_header);
-  if (f->status == SN_OK) store(f->out.bytes + f->open[f->depth - 1], file_position(f), 4);
-  f->depth--;
+  store(f, f->open[--f->depth], file_position(f));
 }
 
 // Writes a node with its values; returns the text after them.
@@ -91,8 +83,8 @@ static const char *put_node(fbx *f, const char *text, va_list *list) {
   for (text += name + 1; text += strspn(text, " ,"), *text && strchr("%'-0123456789", *text); count++)
     text = put_value(f, text, list);
   f->open[f->depth++] = start;
-  if (f->status == SN_OK)
-    store(f->out.bytes + start + 4, count, 4), store(f->out.bytes + start + 8, f->out.size - values, 4);
+  store(f, start + 4, count);
+  store(f, start + 8, f->out.size - values);
   if (*text == '{') return text + 1;
   end_node(f, false);
   return text;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Converts animation stacks to clips. A model's curves are sampled at all their keys, on both sides of discontinuities, and between
-// keys at the frames of the file's time line.
+// Converts animation stacks to clips. A clip is sampled at all its keys, on both sides of discontinuities, and between keys at the
+// frames of the file's time line.
 #include "formats/fbx/scene.h"
 
 #include <math.h>
@@ -26,14 +26,11 @@ typedef struct clip_job {
   fbx_scene *s;
   fbx_tree *tree;
   fbx_track *tracks; // per model
-  double start;
-  const fbx_model *model;   // sampled object: a model,
-  const fbx_holder *holder; // or the weights of a mesh
-  double *times;            // of its keys
-  size_t time_count, time_room;
-  int width; // a sample is its time and `width` numbers
-  double *rows;
-  size_t count, room; // room: in numbers
+  double start;      // the first key
+  size_t key_count, count;
+  double *times; // of the samples
+  double *poses; // of one model: `model_width` numbers per sample
+  int inputs[2]; // accessors of all times, and of the first and last; -1: not yet there
   json_t *clip;
 } clip_job;
 
@@ -49,6 +46,7 @@ static void load_curves(clip_job *job, const fbx_object *node, int count, fbx_cu
       if (!sn_fbx_says(link->property, names[k])) continue;
       curves[k] = sn_fbx_load_curve(job->s, link->child);
       if (curves[k].count > 0) job->start = fmin(job->start, curves[k].keys[0].time);
+      job->key_count += (size_t)curves[k].count;
     }
   }
 }
@@ -105,7 +103,7 @@ static void load_stack(clip_job *job, const fbx_object *stack) {
   size_t size = (size_t)s->model_count * sizeof *job->tracks;
   int number = 0;
   sn_fbx_spend(job->tree, size, 1); // charges the running time to the budget
-  job->start = INFINITY;
+  job->start = INFINITY, job->key_count = 0;
   memset(job->tracks, 0, size);
   for (int o = 0; o < s->object_count; o++) s->objects[o].percent = NULL;
   for (const fbx_link *link = NULL; (link = sn_fbx_below(stack, link, "AnimationLayer"));) {
@@ -145,147 +143,120 @@ void sn_fbx_holder_weights(const fbx_holder *holder, const fbx_moment *moment, d
   }
 }
 
-static void put_pose(const clip_job *job, const fbx_moment *moment, double *out) {
+static void put_pose(const fbx_scene *s, const fbx_model *model, const fbx_moment *moment, double *out) {
   fbx_trs a, b;
-  sn_fbx_pose(job->s, job->model, moment, &a, &b);
+  sn_fbx_pose(s, model, moment, &a, &b);
   const double values[model_width] = {a.t.x, a.t.y, a.t.z, a.r.x, a.r.y, a.r.z, a.r.w, a.s.x,
                                       a.s.y, a.s.z, b.t.x, b.t.y, b.t.z, b.s.x, b.s.y, b.s.z};
   memcpy(out, values, sizeof values);
 }
 
-// Grows `*list` to room for `more` numbers after `used`; false: no memory.
-static bool grow(clip_job *job, double **list, size_t used, size_t more, size_t *room) {
-  if (used + more <= *room) return true;
-  double *larger = sn_fbx_room(job->tree, 2 * (used + more), sizeof *larger);
-  if (!larger) return false;
-  if (used > 0) memcpy(larger, *list, used * sizeof *larger);
-  *list = larger, *room = 2 * (used + more);
-  return true;
-}
-
-// Appends a sample; NULL: no memory.
-static const double *sample(clip_job *job, double time) {
-  size_t width = (size_t)job->width + 1, used = job->count * width;
-  fbx_moment moment = {job->tracks, time};
-  if (!grow(job, &job->rows, used, width, &job->room)) return NULL;
-  double *row = job->rows + used;
-  job->count++;
-  row[0] = time;
-  if (job->holder) {
-    sn_fbx_holder_weights(job->holder, &moment, row + 1);
-  } else {
-    put_pose(job, &moment, row + 1);
-  }
-  return row;
-}
-
-// Whether nothing moves between two key times. The sampled fractions are irregular, so full rotations are not missed.
-static bool is_still(clip_job *job, double a, double b) {
-  static const double places[] = {0, 0.23, 0.47, 0.71, 1};
-  size_t first = job->count, size = (size_t)job->width * sizeof(double);
-  bool still = true;
-  for (int k = 0; k < 5 && still; k++) {
-    const double *row = sample(job, a + (b - a) * places[k]);
-    still = row && memcmp(row + 1, job->rows + first * ((size_t)job->width + 1) + 1, size) == 0;
-  }
-  job->count = first;
-  return still;
-}
-
 // Adds the key times of a curve and, at discontinuities, times next to the keys by more than a float's rounding.
-static void add_times(clip_job *job, const fbx_curve *curve) {
-  if (!grow(job, &job->times, job->time_count, 2 * (size_t)curve->count + 1, &job->time_room)) return;
-  for (int k = 0; k < curve->count; k++) {
+static size_t add_times(const fbx_curve *curve, double *times, size_t count) {
+  for (int k = 0; curve && k < curve->count; k++) {
     double time = curve->keys[k].time, after = k + 1 < curve->count ? curve->keys[k + 1].time : time;
     double aside = curve->keys[k].kind == FBX_NEXT       ? time + fmax(1e-6, 2e-6 * fabs(time))
                    : curve->keys[k].kind == FBX_CONSTANT ? after - fmax(1e-6, 2e-6 * fabs(after))
                                                          : time;
-    job->times[job->time_count++] = time;
-    if (aside > time && aside < after) job->times[job->time_count++] = aside;
+    times[count++] = time;
+    if (aside > time && aside < after) times[count++] = aside;
   }
+  return count;
 }
 
-// Samples the current object at the collected key times.
-static void sample_all(clip_job *job) {
-  double rate = job->s->rate;
-  if (job->time_count == 0) job->times[job->time_count++] = job->start;
-  sn_sort_doubles(job->times, job->time_count);
+static size_t key_times(const clip_job *job, double *times) {
+  const fbx_scene *s = job->s;
+  size_t count = 0;
+  for (int m = 0; m < s->model_count; m++)
+    for (int k = 0; k < 9; k++) count = add_times(&job->tracks[m].curves[k], times, count);
+  for (int h = 0; h < s->holder_count; h++)
+    for (int c = 0; c < s->holders[h].channel_count; c++)
+      count = add_times(s->holders[h].channels[c].object->percent, times, count);
+  if (count == 0) times[count++] = job->start;
+  sn_sort_doubles(times, count);
+  return count;
+}
+
+// Lists the times of a clip's samples: its keys, and the frames between two keys unless these are very far apart.
+static void list_times(clip_job *job) {
+  static const double longest = 1e4; // frames
+  double rate = job->s->rate, *keys = sn_fbx_room(job->tree, 2 * job->key_count + 1, sizeof *keys);
+  size_t count = keys ? key_times(job, keys) : 0, room = count;
+  for (size_t k = 1; k < count; k++)
+    if ((keys[k] - keys[k - 1]) * rate <= longest) room += (size_t)((keys[k] - keys[k - 1]) * rate) + 1;
+  job->times = sn_fbx_room(job->tree, room, sizeof *job->times);
   job->count = 0;
-  for (size_t k = 0; k < job->time_count && job->tree->status == SN_OK; k++) {
-    double a = job->times[k], b = k + 1 < job->time_count ? job->times[k + 1] : a;
-    if (k + 1 < job->time_count && (float)b <= (float)a) continue; // of equal times, the last counts
-    sample(job, a);
-    double first = floor(a * rate) + 1, frames = b > a && !is_still(job, a, b) ? ceil(b * rate) - first : 0;
-    for (double f = 0; f < frames && job->tree->status == SN_OK; f++) {
-      double time = (first + f) / rate;
-      if (time - a > 1e-6 && b - time > 1e-6) sample(job, time);
+  for (size_t k = 0; job->times && k < count; k++) {
+    double a = keys[k], b = k + 1 < count ? keys[k + 1] : a;
+    if (k + 1 < count && (float)b <= (float)a) continue; // of equal times, the last counts
+    job->times[job->count++] = a;
+    for (double f = floor(a * rate) + 1; f / rate < b && (b - a) * rate <= longest; f++) {
+      double time = f / rate;
+      bool apart = time - a > 1e-6 && b - time > 1e-6 && (float)time > (float)a && (float)time < (float)b;
+      if (apart) job->times[job->count++] = time;
     }
   }
 }
 
 // ---- channels ----------------------------------------------------------------------------------------------------------
 
-// Writes numbers first .. first + width - 1 of every sample as a channel; if constant, only the first and last sample.
-static void put_channel(clip_job *job, int node, const char *path, int first, int width) {
+// Writes `width` numbers of every sample, `row` numbers apart, as a channel; if they are constant, only the first and last sample.
+static void put_channel(clip_job *job, int node, const char *path, const double *rows, size_t row, int width) {
   gltf_builder *b = &job->s->b;
-  size_t row = (size_t)job->width + 1, size = (size_t)width * sizeof *job->rows;
   bool still = true;
   for (size_t k = 1; k < job->count && still; k++)
-    still = memcmp(job->rows + row * k + 1 + first, job->rows + 1 + first, size) == 0;
-  size_t count = still && job->count > 2 ? 2 : job->count, step = count < job->count ? job->count - 1 : 1;
+    still = memcmp(rows + row * k, rows, (size_t)width * sizeof *rows) == 0;
+  still = still && job->count > 2;
+  size_t count = still ? 2 : job->count, step = still ? job->count - 1 : 1;
   if (count * (size_t)width > INT32_MAX) sn_fail_once(job->tree, SN_BAD_FILE, "a clip has too many keys");
   float *times = sn_fbx_room(job->tree, count, sizeof *times);
-  float *values = sn_fbx_room(job->tree, count * (size_t)width, sizeof *values);
+  float *values = sn_fbx_room(job->tree, count * (size_t)width, sizeof *values), *value = values;
+  for (size_t k = 0; values && k < count; k++) {
+    times[k] = (float)job->times[k * step];
+    for (int c = 0; c < width; c++) *value++ = (float)rows[row * k * step + (size_t)c];
+  }
   if (!values) return;
-  for (size_t k = 0; k < count; k++) {
-    const double *from = job->rows + row * k * step;
-    times[k] = (float)from[0];
-    for (int c = 0; c < width; c++) values[k * (size_t)width + (size_t)c] = (float)from[1 + first + c];
-  }
-  int input = sn_gltf_add_accessor(b, (gltf_data){times, (int)count, GLTF_FLOAT, 1, 0, true});
-  sn_gltf_add_channel(b, job->clip, node, path, (gltf_keys){input, (int)count, width, values});
-}
-
-// Whether numbers first .. last - 1 ever differ from the default pose.
-static bool moves(const clip_job *job, int first, int last) {
-  double rest[model_width];
-  put_pose(job, NULL, rest);
-  for (size_t k = 0; k < job->count; k++) {
-    const double *row = job->rows + k * (1 + model_width);
-    if (memcmp(row + 1 + first, rest + first, (size_t)(last - first) * sizeof *row) != 0) return true;
-  }
-  return false;
+  if (job->inputs[still] < 0)
+    job->inputs[still] = sn_gltf_add_accessor(b, (gltf_data){times, (int)count, GLTF_FLOAT, 1, 0, true});
+  sn_gltf_add_channel(b, job->clip, node, path, (gltf_keys){job->inputs[still], (int)count, width, values});
 }
 
 static void add_model(clip_job *job, const fbx_model *m) {
-  const fbx_track *track = &job->tracks[m->node];
-  bool apart = m->buffer >= 0, given = track->given[0] || track->given[1] || track->given[2];
-  job->model = m, job->holder = NULL, job->width = model_width, job->time_count = 0;
-  for (int k = 0; k < 9; k++) add_times(job, &track->curves[k]);
-  for (const fbx_model *p = m->parent; apart && p && sn_fbx_spend(job->tree, 64, 1); p = p->parent) {
-    given = given || job->tracks[p->node].given[2];
-    for (int k = 6; k < 9; k++) add_times(job, &job->tracks[p->node].curves[k]);
-    if (m->inherit == FBX_RRS) break;
+  static const struct {
+    const char *path;
+    int first, width;
+  } channels[] = {
+    {"translation", 0, 3}, {"rotation", 3, 4}, {"scale", 7, 3}, {"translation", 10, 3}, {"scale", 13, 3}};
+  const bool *given = job->tracks[m->node].given;
+  bool apart = m->buffer >= 0, moves[model_width] = {0};
+  double rest[model_width];
+  if (!apart && !given[0] && !given[1] && !given[2]) return;
+  put_pose(job->s, m, NULL, rest);
+  for (size_t k = 0; k < job->count; k++) {
+    double *pose = job->poses + k * model_width;
+    put_pose(job->s, m, &(fbx_moment){job->tracks, job->times[k]}, pose);
+    for (int c = 0; c < model_width; c++) moves[c] = moves[c] || pose[c] != rest[c];
   }
-  if (!given || job->tree->status != SN_OK) return;
-  sample_all(job);
-  if (track->given[0] || moves(job, apart ? 10 : 0, apart ? 13 : 3))
-    put_channel(job, apart ? m->buffer : m->node, "translation", apart ? 10 : 0, 3);
-  if (track->given[1] || moves(job, 3, 7)) put_channel(job, m->node, "rotation", 3, 4);
-  if (track->given[2] || moves(job, 7, 10)) put_channel(job, m->node, "scale", 7, 3);
-  if (apart && moves(job, 13, 16)) put_channel(job, m->buffer, "scale", 13, 3);
+  for (int c = 0; c < (apart ? 5 : 3); c++) { // the last two are the buffer node's
+    bool any = c == (apart ? 3 : 0) ? given[0] : (c == 1 || c == 2) && given[c];
+    for (int k = 0; k < channels[c].width; k++) any = any || moves[channels[c].first + k];
+    if (any)
+      put_channel(job, c < 3 ? m->node : m->buffer, channels[c].path, job->poses + channels[c].first, model_width,
+                  channels[c].width);
+  }
 }
 
 static void add_weights(clip_job *job, const fbx_holder *holder) {
   bool any = false;
-  job->holder = holder, job->time_count = 0, job->width = holder->target_count;
+  size_t width = (size_t)holder->target_count;
   for (int c = 0; c < holder->channel_count; c++) {
     const fbx_curve *curve = holder->channels[c].object->percent;
-    if (curve && curve->count > 0) any = true, add_times(job, curve);
+    any = any || (curve && curve->count > 0);
   }
-  if (!any || job->tree->status != SN_OK) return;
-  sample_all(job);
-  put_channel(job, holder->node, "weights", 0, job->width);
+  double *rows = any ? sn_fbx_room(job->tree, job->count * width, sizeof *rows) : NULL;
+  for (size_t k = 0; rows && k < job->count; k++)
+    sn_fbx_holder_weights(holder, &(fbx_moment){job->tracks, job->times[k]}, rows + k * width);
+  if (rows) put_channel(job, holder->node, "weights", rows, width, holder->target_count);
 }
 
 static void add_stack(clip_job *job, const fbx_object *stack) {
@@ -293,6 +264,9 @@ static void add_stack(clip_job *job, const fbx_object *stack) {
   load_stack(job, stack);
   job->clip = json_pack("{s:[],s:[]}", "samplers", "channels");
   sn_gltf_set(&s->b, job->clip, "name", sn_fbx_json_text(s, stack->name));
+  list_times(job);
+  job->poses = sn_fbx_room(job->tree, job->count, model_width * sizeof *job->poses);
+  job->inputs[0] = job->inputs[1] = -1;
   for (int m = 0; m < s->model_count && job->tree->status == SN_OK; m++) add_model(job, &s->models[m]);
   for (int h = 0; h < s->holder_count && job->tree->status == SN_OK; h++) add_weights(job, &s->holders[h]);
   sn_gltf_append_clip(&s->b, job->clip);

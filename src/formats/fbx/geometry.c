@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Meshes of an FBX file: control points in order, polygons as triangle fans, blend shapes as morph targets.
+// Meshes of an FBX file: control points in order, polygons as triangle fans, blend shapes as morph targets. A control point stays
+// one vertex; texture coordinates and materials that differ between its corners go into extras, for formats that store them per
+// corner (gltf/surface.c).
 #include "formats/fbx/scene.h"
 
 #include <limits.h>
@@ -124,6 +126,113 @@ static void add_shapes(fbx_scene *s, const fbx_mesh *mesh, json_t *out, fbx_hold
   }
 }
 
+// ---- texture coordinates, colours, materials ---------------------------------------------------------------------------
+
+typedef enum layer_mapping { BY_CORNER, BY_VERTEX, BY_VERTICE, BY_POLYGON, ALL_SAME, UNKNOWN } layer_mapping;
+
+typedef struct fbx_layer {
+  layer_mapping mapping;
+  size_t width, count; // numbers per entry (0: a layer of indices only), entries
+  fbx_numbers values, indices;
+  bool direct; // entries are in order, without indices
+} fbx_layer;
+
+// The mesh's layer of that kind; `names` are those of its numbers and indices. count 0: none, or an unsupported mapping.
+static fbx_layer load_layer(fbx_tree *tree, const fbx_mesh *mesh, const char *kind, const char *const names[2],
+                            size_t width) {
+  static const char *const mappings[] = {"ByPolygonVertex", "ByVertex", "ByVertice", "ByPolygon", "AllSame"};
+  const fbx_node *node = sn_fbx_child(mesh->geometry->node, kind);
+  const fbx_value *mapping = sn_fbx_value(sn_fbx_child(node, "MappingInformationType"), 0);
+  fbx_layer out = {.mapping = BY_CORNER, .width = width};
+  while (out.mapping < UNKNOWN && !sn_fbx_says(mapping, mappings[out.mapping])) out.mapping++;
+  if (out.mapping == UNKNOWN) return out;
+  bool direct = sn_fbx_says(sn_fbx_value(sn_fbx_child(node, "ReferenceInformationType"), 0), "Direct");
+  if (width > 0) out.values = sn_fbx_numbers(tree, node, names[0]);
+  if (width == 0 || !direct) out.indices = sn_fbx_numbers(tree, node, names[1]);
+  out.direct = width > 0 && !out.indices.values;
+  out.count = width > 0 ? out.values.count / width : out.indices.count;
+  return out;
+}
+
+// Index of a corner's entry; -1: none.
+static int64_t entry_of(const fbx_layer *layer, const fbx_mesh *mesh, size_t corner) {
+  const size_t places[] = {mesh->loops[corner], mesh->corners[corner], mesh->corners[corner],
+                           mesh->polygons[corner / 3], 0};
+  size_t at = places[layer->mapping];
+  if (layer->direct) return at < layer->count ? (int64_t)at : -1;
+  double index = at < layer->indices.count ? layer->indices.values[at] : -1;
+  return index >= 0 && index < (layer->width == 0 ? (double)INT32_MAX : (double)layer->count) ? (int64_t)index : -1;
+}
+
+static float finite_number(double value) { return fabs(value) <= 3e38 ? (float)value : 0; }
+
+static void keep_beside(fbx_scene *s, const fbx_mesh *mesh, const char *key, gltf_data data) {
+  sn_gltf_put(&s->b, sn_gltf_child(&s->b, mesh->primitive, "extras"), key, data);
+}
+
+static void add_uvs(fbx_scene *s, const fbx_mesh *mesh) {
+  size_t corners = 3 * (size_t)mesh->triangle_count, n = (size_t)mesh->vertex_count;
+  fbx_layer layer = load_layer(&s->tree, mesh, "LayerElementUV", (const char *[]){"UV", "UVIndex"}, 2);
+  if (layer.count == 0) return;
+  float(*uvs)[2] = sn_fbx_room(&s->tree, corners, sizeof *uvs), (*own)[2] = sn_fbx_room(&s->tree, n, sizeof *own);
+  bool *seen = sn_fbx_room(&s->tree, n, sizeof *seen), split = false;
+  if (!seen) return;
+  for (size_t c = 0; c < corners; c++) {
+    int64_t entry = entry_of(&layer, mesh, c);
+    const double *uv = entry >= 0 ? layer.values.values + 2 * entry : (double[]){0, 1};
+    uint32_t vertex = mesh->corners[c];
+    uvs[c][0] = finite_number(uv[0]), uvs[c][1] = finite_number(1 - uv[1]);
+    if (!seen[vertex]) memcpy(own[vertex], uvs[c], sizeof *own), seen[vertex] = true;
+    split = split || memcmp(own[vertex], uvs[c], sizeof *own) != 0;
+  }
+  sn_gltf_put_floats(&s->b, mesh->attributes, "TEXCOORD_0", own, (int)n, 2);
+  if (split) keep_beside(s, mesh, GLTF_CORNER_UVS, (gltf_data){uvs, (int)corners, GLTF_FLOAT, 2, 0, false});
+}
+
+// Colour of each vertex, from its first corner: colours lock weights (locks.c).
+static void add_colours(fbx_scene *s, const fbx_mesh *mesh) {
+  fbx_layer layer = load_layer(&s->tree, mesh, "LayerElementColor", (const char *[]){"Colors", "ColorIndex"}, 4);
+  float(*colours)[3] = layer.count ? sn_fbx_room(&s->tree, (size_t)mesh->vertex_count, sizeof *colours) : NULL;
+  if (!colours) return;
+  for (size_t c = 3 * (size_t)mesh->triangle_count; c-- > 0;) { // backwards, so that the first corner wins
+    int64_t entry = entry_of(&layer, mesh, c);
+    for (int k = 0; entry >= 0 && k < 3; k++)
+      colours[mesh->corners[c]][k] = fminf(fmaxf(finite_number(layer.values.values[4 * entry + k]), 0), 1);
+  }
+  sn_gltf_put_floats(&s->b, mesh->attributes, "COLOR_0", colours, mesh->vertex_count, 3);
+}
+
+// Material index of every triangle.
+static void add_material_numbers(fbx_scene *s, const fbx_mesh *mesh) {
+  const fbx_object *model = mesh->model->object;
+  int count = sn_fbx_count_below(model, "Material"), k = 0;
+  size_t n = (size_t)mesh->triangle_count;
+  fbx_layer layer = load_layer(&s->tree, mesh, "LayerElementMaterial", (const char *[]){"", "Materials"}, 0);
+  int *own = sn_fbx_take(&s->tree, (size_t)count, sizeof *own);
+  uint32_t *numbers = sn_fbx_room(&s->tree, n, sizeof *numbers);
+  bool several = false;
+  if (count == 0 || !numbers) return;
+  for (const fbx_link *link = NULL; (link = sn_fbx_below(model, link, "Material"));) own[k++] = link->child->material;
+  for (size_t t = 0; t < n; t++) {
+    int64_t entry = layer.count > 0 ? entry_of(&layer, mesh, 3 * t) : 0;
+    numbers[t] = (uint32_t)own[entry >= 0 && entry < count ? entry : 0];
+    several = several || numbers[t] != numbers[0];
+  }
+  sn_gltf_set(&s->b, mesh->primitive, "material", json_integer(numbers[0]));
+  if (several) keep_beside(s, mesh, GLTF_TRIANGLE_MATERIALS, (gltf_data){numbers, (int)n, GLTF_UINT, 1, 0, false});
+}
+
+// Adds names and colours of all materials.
+void sn_fbx_add_materials(fbx_scene *s) {
+  for (int o = 0; o < s->object_count; o++) {
+    fbx_object *object = &s->objects[o];
+    if (!sn_fbx_is(object->node, "Material")) continue;
+    sn_vec3 colour = sn_fbx_property_vector(object, "DiffuseColor", 1);
+    json_t *name = sn_fbx_json_text(s, object->name);
+    object->material = sn_gltf_add_material(&s->b, name, (double[]){colour.x, colour.y, colour.z});
+  }
+}
+
 // ---- meshes --------------------------------------------------------------------------------------------------------------
 
 static void add_positions(fbx_scene *s, const fbx_mesh *mesh) {
@@ -148,7 +257,9 @@ static void add_mesh(fbx_scene *s, fbx_mesh *mesh) {
   int skin = sn_fbx_add_skin(s, mesh, &bound);
   mesh->place = sn_affine_mul(bound, model->geometric);
   add_positions(s, mesh);
-  sn_fbx_add_layers(s, mesh);
+  add_uvs(s, mesh);
+  add_colours(s, mesh);
+  add_material_numbers(s, mesh);
   add_shapes(s, mesh, out, holder);
   if (!sn_fbx_spend(&s->tree, (size_t)mesh->triangle_count, 12)) return;
   gltf_data corners = {mesh->corners, 3 * mesh->triangle_count, GLTF_UINT, 1, GLTF_INDICES, false};

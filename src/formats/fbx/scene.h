@@ -115,7 +115,7 @@ void sn_fbx_pose(const fbx_scene *s, const fbx_model *m, const fbx_moment *momen
 // Text as JSON. Bytes that are not UTF-8 (old programs' names) become underscores.
 json_t *sn_fbx_json_text(fbx_scene *s, const char *text);
 
-// ---- geometry.c, skin.c, layers.c ------------------------------------------------------------------------
+// ---- geometry.c, skin.c ------------------------------------------------------------------------
 
 typedef struct fbx_mesh {
   const fbx_model *model;
@@ -132,7 +132,6 @@ typedef struct fbx_mesh {
 void sn_fbx_add_meshes(fbx_scene *s);
 // Adds joints and weights to the mesh's attributes. Returns the skin's index, -1: none, and the bind transform in *place.
 int sn_fbx_add_skin(fbx_scene *s, const fbx_mesh *mesh, sn_affine *place);
-void sn_fbx_add_layers(fbx_scene *s, const fbx_mesh *mesh); // texture coordinates, colours, materials
 void sn_fbx_add_materials(fbx_scene *s);
 
 // ---- clips.c, curve.c ------------------------------------------------------------------------------------------

@@ -19,17 +19,11 @@ static void wrong(text_reader *r, const char *what) {
   sn_fail_once(r->tree, SN_BAD_FILE, "line %d: %s", line, what);
 }
 
-static bool blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
-
-// Skips blanks and comments; with `lines` also line ends.
-static void skip(text_reader *r, bool lines) {
-  while (r->p < r->end && (blank(*r->p) || *r->p == ';' || (lines && *r->p == '\n'))) {
-    if (*r->p == ';') {
-      const char *stop = memchr(r->p, '\n', (size_t)(r->end - r->p));
-      r->p = stop ? stop : r->end;
-    } else {
-      r->p++;
-    }
+// Skips blanks, line ends, commas and comments.
+static void skip(text_reader *r) {
+  while (r->p < r->end && *r->p && strchr(" \t\r\n,;", *r->p)) {
+    const char *stop = *r->p == ';' ? memchr(r->p, '\n', (size_t)(r->end - r->p)) : r->p + 1;
+    r->p = stop ? stop : r->end;
   }
 }
 
@@ -38,6 +32,13 @@ static bool pass(text_reader *r, char c) {
   bool here = r->p < r->end && *r->p == c;
   r->p += here;
   return here;
+}
+
+// Consumes a name or a bare word; returns its length.
+static size_t pass_word(text_reader *r) {
+  const char *word = r->p;
+  while (r->p < r->end && (unsigned char)*r->p > ' ' && !strchr(":{}\",;", *r->p)) r->p++;
+  return (size_t)(r->p - word);
 }
 
 static void add_value(text_reader *r, fbx_value value) {
@@ -56,9 +57,9 @@ static void read_array(text_reader *r) {
   const char *behind = sn_parse_number(r->p, r->end, &count);
   if (!behind || !(count >= 0 && count <= UINT32_MAX)) return wrong(r, "an array has no size");
   r->p = behind;
-  skip(r, true);
+  skip(r);
   if (!pass(r, '{')) return wrong(r, "an array has no numbers");
-  for (const char *c = "a:"; *c; c++) skip(r, true), pass(r, *c);
+  for (const char *c = "a:"; *c; c++) skip(r), pass(r, *c);
   const char *stop = memchr(r->p, '}', (size_t)(r->end - r->p));
   if (!stop) return wrong(r, "an array has no end");
   fbx_value value = {.type = 'A', .item = 't', .count = (uint32_t)count};
@@ -74,42 +75,33 @@ static void read_text(text_reader *r) {
   r->p = stop + 1;
 }
 
-// A number, or a bare word as in "Shading: Y".
-static void read_word(text_reader *r) {
+// A number, or a bare word as in "Shading: Y". False at the name of the next node.
+static bool read_word(text_reader *r) {
   fbx_value value;
-  const char *word = r->p;
-  r->p = sn_fbx_parse_number(word, r->end, &value);
-  if (!r->p) {
-    for (r->p = word; r->p < r->end && !blank(*r->p) && *r->p && !strchr(",{}\n;\"", *r->p);) r->p++;
-    if (r->p == word) return wrong(r, "a value is malformed");
-    value = (fbx_value){.type = 'S', .bytes = (const uint8_t *)word, .size = (size_t)(r->p - word)};
-  }
-  add_value(r, value);
+  const char *word = r->p, *behind = sn_fbx_parse_number(word, r->end, &value);
+  size_t size = pass_word(r);
+  if (!behind) value = (fbx_value){.type = 'S', .bytes = (const uint8_t *)word, .size = size};
+  skip(r);
+  bool name = pass(r, ':');
+  if (name) r->p = word;
+  if (size == 0) wrong(r, "a value is malformed");
+  if (!name && size > 0) add_value(r, value);
+  return !name && size > 0;
 }
 
-// Values end at the line's end, unless a comma precedes or follows it or the next line begins with text or a number.
+// Values end at a brace or the name of the next node, wherever lines end.
 static void read_values(text_reader *r) {
-  bool more = false;
   r->count = r->room = 0;
   r->values = NULL;
-  while (r->tree->status == SN_OK) {
-    skip(r, false);
-    const char *here = r->p;
-    if (pass(r, '\n')) {
-      skip(r, true);
-      if (more || (r->p < r->end && strchr(",{\"-0123456789", *r->p) && *r->p)) continue;
-      r->p = here;
-      return;
-    }
+  for (bool more = true; more && r->tree->status == SN_OK;) {
+    skip(r);
     if (r->p == r->end || *r->p == '}' || *r->p == '{') return;
-    more = pass(r, ',');
-    if (more) continue;
     if (pass(r, '*')) {
       read_array(r);
     } else if (pass(r, '"')) {
       read_text(r);
     } else {
-      read_word(r);
+      more = read_word(r);
     }
   }
 }
@@ -118,14 +110,13 @@ static void read_nodes(text_reader *r, fbx_node *parent, int depth) {
   fbx_node **last = &parent->first;
   if (depth > FBX_DEPTH_READ) return wrong(r, "nodes are nested too deeply");
   while (r->tree->status == SN_OK) {
-    skip(r, true);
+    skip(r);
     if (depth > 0 && pass(r, '}')) return;
     if (r->p == r->end && depth > 0) return wrong(r, "a node has no end: the file is cut short");
     if (r->p == r->end) return;
     const char *name = r->p;
-    while (r->p < r->end && (unsigned char)*r->p > ' ' && !strchr(":{}\",;", *r->p)) r->p++;
-    size_t size = (size_t)(r->p - name);
-    skip(r, false);
+    size_t size = pass_word(r);
+    skip(r);
     if (size == 0 || !pass(r, ':')) return wrong(r, "the name of a node is missing");
     fbx_node *node = sn_fbx_take(r->tree, 1, sizeof *node);
     if (!node) return;
@@ -140,7 +131,7 @@ void sn_fbx_text_parse(fbx_tree *tree) {
   const char *text = (const char *)tree->bytes;
   text_reader r = {.tree = tree, .p = sn_skip_byte_order_mark(text, tree->size), .end = text + tree->size};
   r.start = r.p;
-  skip(&r, true);
+  skip(&r);
   if (tree->size >= 18 && memcmp(text, "Kaydara FBX Binary", 18) == 0) {
     sn_fail_once(tree, SN_BAD_FILE, "its header is damaged: it was probably sent as text");
   } else if (r.p < r.end && memchr(r.p, '\0', (size_t)(r.end - r.p))) {

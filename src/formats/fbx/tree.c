@@ -47,63 +47,50 @@ static size_t item_size(char item) {
   return item == 'd' || item == 'l' ? 8 : item == 'f' || item == 'i' ? 4 : item == 'b' || item == 'c' ? 1 : 0;
 }
 
-// Size of a value after its type byte; 0 if it reaches past `end`.
-static size_t array_value(const uint8_t *at, size_t left, char type, fbx_value *out) {
-  if (left < 12) return 0;
-  uint64_t encoding = sn_little(at + 4, 4);
-  *out = (fbx_value){.type = 'A', .item = type == 'c' ? 'b' : type, .packed = encoding == 1};
-  out->count = (uint32_t)sn_little(at, 4);
-  out->bytes = at + 12, out->size = (size_t)sn_little(at + 8, 4);
-  if (encoding > 1 || out->size > left - 12) return 0;
-  return 12 + out->size;
-}
-
-static size_t scalar_value(const uint8_t *at, size_t left, char type, fbx_value *out) {
-  size_t size = strchr("CBZ", type) ? 1 : type == 'Y' ? 2 : strchr("IF", type) ? 4 : strchr("LD", type) ? 8 : 0;
-  if (size == 0 || size > left) return 0;
-  uint64_t bits = sn_little(at, (int)size);
+// A number of that type; false if there is none.
+static bool read_scalar(sn_cursor *c, char type, fbx_value *out) {
+  int size = strchr("CBZ", type) ? 1 : type == 'Y' ? 2 : strchr("IF", type) ? 4 : strchr("LD", type) ? 8 : 0;
+  uint64_t bits = sn_take_number(c, size);
   if (type == 'F' || type == 'D') {
     float single;
     uint32_t half = (uint32_t)bits;
     memcpy(&single, &half, sizeof single);
-    out->real = (double)single;
+    *out = (fbx_value){.type = 'D', .real = (double)single};
     if (type == 'D') memcpy(&out->real, &bits, sizeof bits);
-    out->type = 'D';
   } else {
-    out->type = 'I';
-    out->integer = size == 2 ? (int16_t)bits : size == 4 ? (int32_t)bits : (int64_t)bits;
-    out->real = (double)out->integer;
+    int64_t integer = size == 2 ? (int16_t)bits : size == 4 ? (int32_t)bits : (int64_t)bits;
+    *out = (fbx_value){.type = 'I', .integer = integer, .real = (double)integer};
   }
-  return size;
+  return size > 0 && !c->bad;
 }
 
-static size_t read_value(const uint8_t *at, size_t left, fbx_value *out) {
-  if (left < 1) return 0;
-  char type = (char)at[0];
-  size_t size = 0;
-  if (type == 'S' || type == 'R') {
-    if (left < 5 || sn_little(at + 1, 4) > left - 5) return 0;
-    *out = (fbx_value){.type = 'S', .bytes = at + 5, .size = (size_t)sn_little(at + 1, 4)};
-    size = 4 + out->size;
-  } else if (item_size(type) > 0) {
-    size = array_value(at + 1, left - 1, type, out);
-  } else if (type) {
-    size = scalar_value(at + 1, left - 1, type, out);
+static bool read_value(sn_cursor *c, fbx_value *out) {
+  char type = (char)sn_take_number(c, 1);
+  *out = (fbx_value){.type = 'S'};
+  if (item_size(type) > 0) {
+    *out = (fbx_value){.type = 'A', .item = type == 'c' ? 'b' : type, .count = (uint32_t)sn_take_number(c, 4)};
+    uint64_t encoding = sn_take_number(c, 4);
+    out->packed = encoding == 1;
+    c->bad = c->bad || encoding > 1;
+  } else if (type != 'S' && type != 'R') {
+    return type && read_scalar(c, type, out);
   }
-  return size > 0 ? size + 1 : 0;
+  out->size = (size_t)sn_take_number(c, 4);
+  out->bytes = sn_take_bytes(c, out->size);
+  return !c->bad;
 }
 
 static void damaged(fbx_tree *tree, size_t at, const char *what) {
   sn_fail_once(tree, SN_BAD_FILE, "%s, at byte %zu: it is damaged or cut short", what, at);
 }
 
-static void read_values(fbx_tree *tree, fbx_node *node, size_t at, size_t end, uint64_t count) {
-  if (count > (end - at) / 2) return damaged(tree, at, "a node has more values than bytes");
+static void read_values(fbx_tree *tree, fbx_node *node, sn_cursor c, uint64_t count) {
+  size_t at = (size_t)(c.p - tree->bytes);
+  if (count > (uint64_t)(c.end - c.p) / 2) return damaged(tree, at, "a node has more values than bytes");
   node->values = sn_fbx_take(tree, (size_t)count, sizeof *node->values);
   for (; node->values && node->value_count < (int)count; node->value_count++) {
-    size_t size = read_value(tree->bytes + at, end - at, &node->values[node->value_count]);
-    if (size == 0) return damaged(tree, at, "a value is malformed");
-    at += size;
+    at = (size_t)(c.p - tree->bytes);
+    if (!read_value(&c, &node->values[node->value_count])) return damaged(tree, at, "a value is malformed");
   }
 }
 
@@ -124,7 +111,7 @@ static void read_nodes(fbx_tree *tree, fbx_node *parent, size_t at, size_t end, 
     if (!node) return;
     node->name = (const char *)record + head, node->name_size = (size_t)name;
     size_t values = at + head + (size_t)name, children = values + (size_t)list;
-    read_values(tree, node, values, children, count);
+    read_values(tree, node, (sn_cursor){tree->bytes + values, tree->bytes + children, false}, count);
     if (children < stop) read_nodes(tree, node, children, (size_t)stop, depth + 1);
     *last = node, last = &node->next;
     at = (size_t)stop;
@@ -209,13 +196,14 @@ static const uint8_t *unpack(fbx_tree *tree, const fbx_value *array) {
 static void decode(fbx_tree *tree, const fbx_value *array, double *out) {
   const char *p = (const char *)array->bytes, *end = p + array->size;
   bool text = array->item == 't';
-  const uint8_t *bytes = text ? NULL : unpack(tree, array);
   size_t size = item_size(array->item);
+  const uint8_t *bytes = text ? NULL : unpack(tree, array);
+  sn_cursor c = {bytes, bytes ? bytes + array->count * size : NULL, false};
   for (size_t k = 0; k < array->count && tree->status == SN_OK; k++) {
     fbx_value number;
     while (text && p < end && *p && strchr(" \t\r\n,", *p)) p++;
     if (!text) {
-      scalar_value(bytes + k * size, size, (char)toupper(array->item), &number);
+      read_scalar(&c, (char)toupper(array->item), &number);
     } else if (!(p = sn_fbx_parse_number(p, end, &number))) {
       sn_fail_once(tree, SN_BAD_FILE, "number %zu of %u is missing", k + 1, array->count);
     }

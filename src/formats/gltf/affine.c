@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Represents any affine map by two nested translation-rotation-scale nodes: M = U S V^T, outer node with rotation U and scale S,
-// inner node with rotation V^T. The factors are not unique; they are chosen continuous from key to key, because players interpolate
-// them.
+// Represents any affine map by two nested translation-rotation-scale nodes: M = U S V^T S2, outer node with rotation U and scale S,
+// inner node with rotation V^T and the constant scale S2: three different scales, which determine U and V of nearly rigid maps. The
+// factors are not unique; they are chosen continuous from key to key, because players interpolate them.
 #include "formats/gltf/out.h"
 
-// For nearly rigid bones U and V are undetermined. M S2^-1 with a constant S2 of three different scales determines them.
-const sn_vec3 sn_gltf_inner_scale = {0.6, 1, 1.6};
+const sn_vec3 sn_gltf_inner_scale = {1, 2, 0.5};
 
 static sn_mat3 scale_columns(sn_mat3 a, sn_vec3 s) { return sn_mat3_mul(a, sn_mat3_diagonal(s.x, s.y, s.z)); }
 
@@ -34,13 +33,12 @@ static sn_quat near_quat(sn_mat3 r, sn_quat previous) {
   return sn_quat_dot(q, previous) < 0 ? sn_quat_scale(q, -1) : q;
 }
 
-gltf_factors sn_gltf_factor(sn_affine map, bool inner_scale, const gltf_factors *previous) {
+gltf_factors sn_gltf_factor(sn_affine map, const gltf_factors *previous) {
   gltf_factors start = {.outer = sn_quat_identity(), .inner = sn_quat_identity()};
   if (!previous) previous = &start;
-  sn_mat3 a = sn_affine_linear(map), u, v, best_u = sn_mat3_identity(), best_v = best_u;
+  sn_mat3 u, v, best_u = sn_mat3_identity(), best_v = best_u;
   sn_vec3 s, s2 = sn_gltf_inner_scale, best_s = {1, 1, 1};
-  if (inner_scale) a = scale_columns(a, sn_vec3_make(1 / s2.x, 1 / s2.y, 1 / s2.z));
-  rotation_svd(a, &u, &s, &v);
+  rotation_svd(scale_columns(sn_affine_linear(map), sn_vec3_make(1 / s2.x, 1 / s2.y, 1 / s2.z)), &u, &s, &v);
   sn_mat3 last_u = sn_quat_to_mat3(previous->outer), last_v = sn_mat3_transpose(sn_quat_to_mat3(previous->inner));
   double best = -INFINITY;
   for (int p = 0; p < 24; p++) {
@@ -61,37 +59,4 @@ gltf_factors sn_gltf_factor(sn_affine map, bool inner_scale, const gltf_factors 
                         .scale = best_s,
                         .outer = near_quat(best_u, previous->outer),
                         .inner = near_quat(sn_mat3_transpose(best_v), previous->inner)};
-}
-
-static sn_affine compose(const gltf_factors *f, bool inner_scale) {
-  sn_affine outer = sn_affine_from_trs(f->translation, f->outer, f->scale);
-  sn_vec3 s2 = inner_scale ? sn_gltf_inner_scale : sn_vec3_make(1, 1, 1);
-  return sn_affine_mul(outer, sn_affine_from_trs(sn_vec3_make(0, 0, 0), f->inner, s2));
-}
-
-// Halfway between two maps: rotation by slerp, stretch by mean.
-static sn_mat3 halfway(sn_mat3 a, sn_mat3 b) {
-  sn_mat3 ra, pa, rb, pb;
-  sn_mat3_polar(a, &ra, &pa);
-  sn_mat3_polar(b, &rb, &pb);
-  sn_mat3 r = sn_quat_to_mat3(sn_quat_slerp(sn_quat_from_mat3(ra), sn_quat_from_mat3(rb), 0.5));
-  return sn_mat3_mul(r, sn_mat3_scale(sn_mat3_add(pa, pb), 0.5));
-}
-
-double sn_gltf_halfway_error(const sn_affine *maps, int count, bool inner_scale) {
-  double sum = 0;
-  gltf_factors here = {0};
-  for (int f = 0; f < count; f++) {
-    gltf_factors last = here;
-    here = sn_gltf_factor(maps[f], inner_scale, f > 0 ? &last : NULL);
-    if (f == 0) continue;
-    gltf_factors middle = {.scale = sn_vec3_lerp(last.scale, here.scale, 0.5),
-                           .outer = sn_quat_slerp(last.outer, here.outer, 0.5),
-                           .inner = sn_quat_slerp(last.inner, here.inner, 0.5)};
-    sn_mat3 shown = sn_affine_linear(compose(&middle, inner_scale));
-    double error =
-      sn_mat3_norm(sn_mat3_sub(shown, halfway(sn_affine_linear(maps[f - 1]), sn_affine_linear(maps[f]))));
-    sum += error * error;
-  }
-  return sum;
 }

@@ -138,6 +138,17 @@ sn_status sn_gltf_find_clip(sn_context *ctx, const sn_gltf *gltf, const char *na
   return *digits && index < gltf->clip_count ? SN_OK : no_such_clip(ctx, gltf, name);
 }
 
+sn_status sn_gltf_sampling(sn_context *ctx, const sn_gltf *gltf, const sn_choice *choice, sn_sampling *out) {
+  double fps = choice->fps > 0 ? choice->fps : SN_DEFAULT_FPS;
+  *out = (sn_sampling){.clip = -1, .frame_count = gltf->morph_count, .fps = fps};
+  if (!choice->clip && gltf->clip_count == 0 && gltf->morph_count > 0) return SN_OK;
+  SN_TRY(sn_gltf_find_clip(ctx, gltf, choice->clip, &out->clip));
+  const sn_clip_info *info = &gltf->clips[out->clip].info;
+  out->start = info->start + choice->adjust.offset;
+  out->frame_count = sn_count_frames(ctx, info->name, info->end - out->start, fps, info->key_count);
+  return out->frame_count > 0 ? SN_OK : ctx->error.status;
+}
+
 // ---- sampling ------------------------------------------------------------------------------------------------------------
 
 // The key at or before t, and the interpolation parameter to the next. Times are floats in the file: a t that equals a key up to
@@ -302,8 +313,8 @@ sn_status sn_gltf_morph_shape(sn_context *ctx, const sn_gltf *gltf, int morph, f
 
 // ---- frames -------------------------------------------------------------------------------------------------------------
 
-sn_status sn_gltf_poses_adjusted(sn_context *ctx, const sn_gltf *gltf, int clip, const sn_choice *choice,
-                                 int frame_count, sn_poses *out) {
+sn_status sn_gltf_poses(sn_context *ctx, const sn_gltf *gltf, int clip, const sn_choice *choice, int frame_count,
+                        sn_poses *out) {
   double fps = choice->fps;
   *out = (sn_poses){0};
   if (!(fps > 0) || !isfinite(fps)) return sn_fail(ctx, SN_BAD_INPUT, "%g frames per second make no sense", fps);
@@ -314,7 +325,7 @@ sn_status sn_gltf_poses_adjusted(sn_context *ctx, const sn_gltf *gltf, int clip,
   if (frame_count < 0) frame_count = sn_count_frames(ctx, info.name, seconds, fps, info.key_count);
   if (frame_count < 0) return sn_fail_prefix(ctx, "%s: clip ", gltf->name);
   if (clip >= 0 && frame_count > 1 && (frame_count - 1) / fps > seconds + 1 / fps) {
-    char late[128] = "; give fewer frames, or their rate with `fps`";
+    char late[128] = "; give the clip of these frames, fewer frames, or their rate with `fps`";
     if (start > 0 && (frame_count - 1) / fps <= info.end + 1 / fps) {
       snprintf(late, sizeof late, "; its first key is at %g s: if the frames begin at 0, give `offset` skeleton=%g",
                info.start, -info.start);
@@ -330,8 +341,4 @@ sn_status sn_gltf_poses_adjusted(sn_context *ctx, const sn_gltf *gltf, int clip,
   }
   if (status != SN_OK) sn_poses_free(out);
   return status;
-}
-
-sn_status sn_gltf_poses(sn_context *ctx, const sn_gltf *gltf, int clip, double fps, int frame_count, sn_poses *out) {
-  return sn_gltf_poses_adjusted(ctx, gltf, clip, &(sn_choice){.fps = fps}, frame_count, out);
 }

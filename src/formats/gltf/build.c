@@ -83,19 +83,33 @@ void sn_gltf_append_clip(gltf_builder *b, json_t *clip) {
   json_decref(clip);
 }
 
+static void set_part(gltf_builder *b, json_t *node, const char *key, const double *values, const double *usual,
+                     int count) {
+  bool needed = false;
+  for (int k = 0; k < count; k++) needed = needed || values[k] != usual[k];
+  json_object_del(node, key);
+  if (needed) sn_gltf_set(b, node, key, sn_gltf_reals(b, values, count));
+}
+
 void sn_gltf_set_trs(gltf_builder *b, json_t *node, sn_vec3 t, sn_quat r, sn_vec3 s) {
-  sn_gltf_set(b, node, "translation", sn_gltf_reals(b, (double[]){t.x, t.y, t.z}, 3));
-  sn_gltf_set(b, node, "rotation", sn_gltf_reals(b, (double[]){r.x, r.y, r.z, r.w}, 4));
-  sn_gltf_set(b, node, "scale", sn_gltf_reals(b, (double[]){s.x, s.y, s.z}, 3));
+  json_object_del(node, "matrix");
+  set_part(b, node, "translation", (double[]){t.x, t.y, t.z}, (double[]){0, 0, 0}, 3);
+  set_part(b, node, "rotation", (double[]){r.x, r.y, r.z, r.w}, (double[]){0, 0, 0, 1}, 4);
+  set_part(b, node, "scale", (double[]){s.x, s.y, s.z}, (double[]){1, 1, 1}, 3);
+}
+
+void sn_gltf_set_matrix(gltf_builder *b, json_t *node, sn_affine matrix) {
+  double columns[16] = {[15] = 1};
+  for (int k = 0; k < 12; k++) columns[4 * (k % 4) + k / 4] = matrix.m[k / 4][k % 4];
+  sn_gltf_set(b, node, "matrix", sn_gltf_reals(b, columns, 16));
 }
 
 // ---- binary data -------------------------------------------------------------------------------------------------
 
 size_t sn_gltf_add_bytes(gltf_builder *b, const void *bytes, size_t size) {
-  size_t offset = b->data.size, padded = (size + 3) / 4 * 4;
-  uint8_t *to = b->status == SN_OK ? sn_grow(b->ctx, &b->data, padded) : NULL;
-  if (!to && b->status == SN_OK) b->status = b->ctx->error.status;
-  if (to && size > 0) memcpy(to, bytes, size); // the padding is already zero
+  size_t offset = b->data.size;
+  sn_append(b->ctx, &b->status, &b->data, bytes, size);
+  sn_append(b->ctx, &b->status, &b->data, "\0\0\0", -size % 4);
   return offset;
 }
 
@@ -227,31 +241,21 @@ static sn_status write_pair(sn_context *ctx, const char *path, const char *text,
   return sn_outputs_end(ctx, &together, status);
 }
 
-static void write_u32(sn_writer *writer, size_t value) {
-  uint8_t bytes[4] = {value & 255, value >> 8 & 255, value >> 16 & 255, value >> 24 & 255};
-  sn_write(writer, bytes, 4);
-}
-
 static sn_status write_glb(gltf_builder *b, const char *path, const char *text) {
   size_t length = strlen(text), padding = (4 - length % 4) % 4;
   size_t whole = 12 + 8 + length + padding + (b->data.size > 0 ? 8 + b->data.size : 0);
   if (whole > UINT32_MAX) {
     return sn_fail(b->ctx, SN_UNSUPPORTED, "%s: a GLB cannot have %zu bytes; write .gltf instead", path, whole);
   }
+  const uint32_t head[] = {0x46546C67, 2, (uint32_t)whole, (uint32_t)(length + padding), 0x4E4F534A}; // glTF, JSON
+  const uint32_t chunk[] = {(uint32_t)b->data.size, 0x004E4942};                                      // BIN
   sn_writer writer;
   SN_TRY(sn_writer_open(b->ctx, path, &writer));
-  sn_write(&writer, "glTF", 4);
-  write_u32(&writer, 2);
-  write_u32(&writer, whole);
-  write_u32(&writer, length + padding);
-  sn_write(&writer, "JSON", 4);
+  sn_write(&writer, head, sizeof head);
   sn_write(&writer, text, length);
   sn_write(&writer, "   ", padding);
-  if (b->data.size > 0) {
-    write_u32(&writer, b->data.size);
-    sn_write(&writer, "BIN\0", 4);
-    sn_write(&writer, b->data.bytes, b->data.size);
-  }
+  if (b->data.size > 0) sn_write(&writer, chunk, sizeof chunk);
+  sn_write(&writer, b->data.bytes, b->data.size);
   return sn_writer_commit(b->ctx, &writer);
 }
 

@@ -172,8 +172,9 @@ void sn_gltf_join_scenes(gltf_builder *b, const sn_gltf *base, const gltf_mesh_n
 
 typedef struct live_set {
   int accessor_count, view_count;
-  bool *accessors, *views;
-  bool *pinned; // views referenced by something other than a known accessor
+  bool *accessors;
+  bool *views, *mixed; // views with a used accessor; with an unused one
+  bool *pinned;        // views that something else refers to
 } live_set;
 
 // Marks the indices that the numbers in `json` name.
@@ -187,51 +188,44 @@ static void mark(bool *set, int count, const json_t *json) {
   json_array_foreach(json, k, value) mark(set, count, value);
 }
 
-static void mark_view(bool *views, const live_set *live, const json_t *object) {
-  mark(views, live->view_count, json_object_get(object, "bufferView"));
+static bool is_one_of(const char *key, const char *const *keys) {
+  while (*keys && strcmp(key, *keys) != 0) keys++;
+  return *keys != NULL;
 }
 
-// Extensions may refer to anything by number: keeps every object that one of their numbers could mean.
-static void mark_unknown(live_set *live, const json_t *json) {
+// Marks what the document refers to. Extensions may refer to anything: every object that one of their numbers could mean is kept.
+static void mark_used(live_set *live, const json_t *json) {
+  static const char *const unknown[] = {"extensions", "extras", NULL};
+  static const char *const accessors[] = {"indices", "attributes", "targets", "inverseBindMatrices",
+                                          "input",   "output",     NULL};
   const char *key;
   json_t *value;
   size_t k;
   json_object_foreach((json_t *)json, key, value) {
-    bool unknown = strcmp(key, "extensions") == 0 || strcmp(key, "extras") == 0;
-    if (unknown) mark(live->accessors, live->accessor_count, value), mark(live->pinned, live->view_count, value);
-    if (!unknown) mark_unknown(live, value);
+    bool any = is_one_of(key, unknown), accessor = any || is_one_of(key, accessors);
+    if (accessor) mark(live->accessors, live->accessor_count, value);
+    if (any || strcmp(key, "bufferView") == 0) mark(live->pinned, live->view_count, value);
+    if (!accessor && strcmp(key, "accessors") != 0) mark_used(live, value);
   }
-  json_array_foreach(json, k, value) mark_unknown(live, value);
+  json_array_foreach(json, k, value) mark_used(live, value);
 }
 
-// Marks the accessors that `keys` of every object of a list name.
-static void mark_accessors(live_set *live, const json_t *list, const char *const *keys) {
+// Marks the views of the base's accessors; those of sparse ones are kept whole.
+static void mark_views(live_set *live, const sn_gltf *base) {
   size_t k;
   json_t *json;
-  json_array_foreach(list, k, json) {
-    for (int n = 0; keys[n]; n++) mark(live->accessors, live->accessor_count, json_object_get(json, keys[n]));
+  json_array_foreach(json_object_get(base->json, "accessors"), k, json) {
+    const json_t *sparse = json_object_get(json, "sparse"), *view = json_object_get(json, "bufferView");
+    mark(!live->accessors[k] ? live->mixed : sparse ? live->pinned : live->views, live->view_count, view);
+    if (!live->accessors[k]) continue;
+    const json_t *indices = json_object_get(sparse, "indices"), *values = json_object_get(sparse, "values");
+    mark(live->pinned, live->view_count, json_object_get(indices, "bufferView"));
+    mark(live->pinned, live->view_count, json_object_get(values, "bufferView"));
   }
-}
-
-static void mark_used(live_set *live, const json_t *root) {
-  size_t k;
-  json_t *json;
-  json_array_foreach(json_object_get(root, "meshes"), k, json) {
-    mark_accessors(live, json_object_get(json, "primitives"),
-                   (const char *[]){"indices", "attributes", "targets", NULL});
+  for (int v = 0; v < live->view_count; v++) {
+    live->mixed[v] = live->mixed[v] && live->views[v] && !live->pinned[v];
+    live->views[v] = live->views[v] || live->pinned[v];
   }
-  mark_accessors(live, json_object_get(root, "skins"), (const char *[]){"inverseBindMatrices", NULL});
-  mark_accessors(live, json_object_get(root, "animations"), (const char *[]){"samplers", NULL});
-  json_array_foreach(json_object_get(root, "images"), k, json) mark_view(live->pinned, live, json);
-  mark_unknown(live, root);
-  json_array_foreach(json_object_get(root, "accessors"), k, json) {
-    const json_t *sparse = json_object_get(json, "sparse");
-    if (k >= (size_t)live->accessor_count || !live->accessors[k]) continue;
-    mark_view(sparse ? live->pinned : live->views, live, json);
-    mark_view(live->pinned, live, json_object_get(sparse, "indices"));
-    mark_view(live->pinned, live, json_object_get(sparse, "values"));
-  }
-  for (int v = 0; v < live->view_count; v++) live->views[v] = live->views[v] || live->pinned[v];
 }
 
 // An unreferenced accessor keeps its index, but shrinks to a single zero.
@@ -277,25 +271,16 @@ static void move_accessor(gltf_builder *b, const gltf_accessor *accessor, json_t
   }
 }
 
-// Moves live accessors out of views that also hold dead ones.
+// Moves used accessors out of views that also hold unused ones.
 static void split_views(gltf_builder *b, const sn_gltf *base, live_set *live) {
-  bool *mixed = SN_TAKE(b, &b->memory, bool, base->view_count);
-  if (!mixed) return;
-  const json_t *old = json_object_get(base->json, "accessors"),
-               *old_views = json_object_get(base->json, "bufferViews");
-  for (int pass = 0; pass < 2; pass++)
-    for (int k = 0; k < base->accessor_count; k++) {
-      const json_t *index = json_object_get(json_array_get(old, (size_t)k), "bufferView");
-      int view = index ? (int)json_integer_value(index) : -1;
-      if (view < 0 || !live->views[view] || live->pinned[view]) continue;
-      if (pass == 0) mixed[view] = mixed[view] || !live->accessors[k];
-      if (pass == 1 && mixed[view] && live->accessors[k]) {
-        move_accessor(b, &base->accessors[k], sn_gltf_entry(b, "accessors", k),
-                      json_array_get(old_views, (size_t)view));
-      }
-    }
-  for (int v = 0; v < base->view_count; v++)
-    if (mixed[v]) live->views[v] = false;
+  const json_t *views = json_object_get(base->json, "bufferViews");
+  for (int k = 0; k < base->accessor_count; k++) {
+    json_t *json = sn_gltf_entry(b, "accessors", k), *index = json_object_get(json, "bufferView");
+    size_t view = index ? (size_t)json_integer_value(index) : 0;
+    if (index && live->accessors[k] && live->mixed[view])
+      move_accessor(b, &base->accessors[k], json, json_array_get(views, view));
+  }
+  for (int v = 0; v < base->view_count; v++) live->views[v] = live->views[v] && !live->mixed[v];
 }
 
 // If views overlap, whole buffers are kept: copying view by view would multiply them.
@@ -354,9 +339,11 @@ void sn_gltf_keep_data(gltf_builder *b, const sn_gltf *base) {
                    .view_count = base->view_count,
                    .accessors = SN_TAKE(b, &b->memory, bool, base->accessor_count),
                    .views = SN_TAKE(b, &b->memory, bool, base->view_count),
+                   .mixed = SN_TAKE(b, &b->memory, bool, base->view_count),
                    .pinned = SN_TAKE(b, &b->memory, bool, base->view_count)};
   if (b->status != SN_OK) return;
   mark_used(&live, b->root);
+  mark_views(&live, base);
   for (int k = 0; k < base->accessor_count; k++) {
     if (!live.accessors[k]) empty_accessor(b, k);
   }

@@ -153,7 +153,4 @@ sn_status sn_gltf_look(sn_context *ctx, const sn_gltf *gltf, sn_look *out) {
   return status == SN_OK && gltf->from_fbx ? split_parts(ctx, gltf, out) : status;
 }
 
-void sn_look_free(sn_look *look) {
-  sn_arena_free(&look->memory);
-  *look = (sn_look){0};
-}
+SN_DEFINE_FREE(sn_look);

@@ -13,20 +13,16 @@ static const char extension[] = "EXT_meshopt_compression";
 typedef int (*decoder)(void *out, size_t count, size_t size, const unsigned char *bytes, size_t byte_count);
 typedef void (*filter)(void *data, size_t count, size_t stride);
 
-// Loaded on first use, so that the tool starts without it; it stays loaded.
-static void *library(sn_reader *r) {
+// A function of the library, which is loaded on first use, so that the tool starts without it; it stays loaded.
+static void *function(sn_reader *r, const char *name) {
   void *handle = dlopen("libmeshoptimizer.so.2d", RTLD_NOW | RTLD_LOCAL);
   if (!handle) handle = dlopen("libmeshoptimizer.so", RTLD_NOW | RTLD_LOCAL);
+  void *found = handle ? dlsym(handle, name) : NULL;
   if (!handle)
     sn_fail_once(r, SN_UNSUPPORTED,
                  "is compressed by %s, and reading that needs libmeshoptimizer, which is not installed (Debian: "
                  "libmeshoptimizer2d)",
                  extension);
-  return handle;
-}
-
-static void *function(sn_reader *r, void *handle, const char *name) {
-  void *found = dlsym(handle, name);
   if (!found) sn_fail_once(r, SN_UNSUPPORTED, "this libmeshoptimizer has no %s; version 0.18 has", name);
   return found;
 }
@@ -76,11 +72,11 @@ static packed_view inspect(gltf_object *o, const sn_gltf *gltf) {
   return p;
 }
 
-static void decode(gltf_object *o, void *handle, const packed_view *p, uint8_t *out) {
+static void decode(gltf_object *o, const packed_view *p, uint8_t *out) {
   decoder decode_all;
   filter unfilter = NULL;
-  *(void **)&decode_all = function(o->r, handle, p->decode);
-  if (p->filter) *(void **)&unfilter = function(o->r, handle, p->filter);
+  *(void **)&decode_all = function(o->r, p->decode);
+  if (p->filter) *(void **)&unfilter = function(o->r, p->filter);
   if (o->r->status != SN_OK) return;
   if (decode_all(out, p->count, p->stride, p->bytes, p->size) != 0) {
     gltf_object_fail(o, SN_BAD_FILE, "its data are damaged");
@@ -90,7 +86,7 @@ static void decode(gltf_object *o, void *handle, const packed_view *p, uint8_t *
 }
 
 // Decodes the view's data into a new buffer, and makes the view cover it.
-static void unpack_view(sn_gltf *gltf, int index, json_t *view, void *handle) {
+static void unpack_view(sn_gltf *gltf, int index, json_t *view) {
   sn_reader *r = &gltf->reader;
   gltf_object o = sn_gltf_object(r, sn_gltf_extension(view, extension), "bufferView %d: %s", index, extension);
   packed_view p = inspect(&o, gltf);
@@ -101,7 +97,7 @@ static void unpack_view(sn_gltf *gltf, int index, json_t *view, void *handle) {
                      p.stride, (long long)length);
   if (!sn_gltf_spend(gltf, p.count, p.stride)) return;
   uint8_t *out = SN_TAKE(r, &gltf->memory, uint8_t, p.count * p.stride);
-  if (out) decode(&o, handle, &p, out);
+  if (out) decode(&o, &p, out);
   int buffer = r->status == SN_OK ? sn_gltf_add_buffer(gltf, out, p.count * p.stride) : -1;
   if (buffer < 0) return;
   json_object_del(view, "byteOffset");
@@ -122,14 +118,12 @@ void sn_gltf_unpack_meshopt(sn_gltf *gltf) {
   sn_reader *r = &gltf->reader;
   json_t *views, *buffer;
   int count = sn_gltf_objects(r, gltf->json, "bufferViews", &views);
-  void *handle = NULL;
+  bool any = false;
   for (int k = 0; k < count && r->status == SN_OK; k++) {
     json_t *view = json_array_get(views, (size_t)k);
-    if (!only_packed(gltf, view)) continue;
-    if (!handle) handle = library(r);
-    if (handle) unpack_view(gltf, k, view, handle);
+    if (only_packed(gltf, view)) any = true, unpack_view(gltf, k, view);
   }
-  if (!handle) return;
+  if (!any) return;
   size_t b;
   json_array_foreach(json_object_get(gltf->json, "buffers"), b, buffer) sn_gltf_remove_extension(buffer, extension);
   sn_gltf_forget_extension(gltf->json, extension);

@@ -38,7 +38,9 @@ int sn_gltf_add_material(gltf_builder *b, json_t *name, const double colour[3]);
 // Takes ownership of `clip`; drops it if it has no channels.
 void sn_gltf_append_clip(gltf_builder *b, json_t *clip);
 
+// Sets a node's transform; parts that are the default are left out.
 void sn_gltf_set_trs(gltf_builder *b, json_t *node, sn_vec3 t, sn_quat r, sn_vec3 s);
+void sn_gltf_set_matrix(gltf_builder *b, json_t *node, sn_affine matrix);
 
 // Elements of an accessor: `count` elements of `width` numbers.
 typedef struct gltf_data {
@@ -94,7 +96,6 @@ typedef struct gltf_rig {
   sn_affine *inverse_bind;      // rounded to float, as written
   sn_affine *rest;              // inverse of inverse_bind
   int *outer;                   // affine: the outer node of every joint
-  bool *inner_scale;            // affine: the variant with a constant scale
 } gltf_rig;
 
 // Adds nodes for the skeleton below a root node "skeleton"; returns the root's index.
@@ -122,13 +123,10 @@ typedef struct gltf_factors {
   sn_quat outer, inner;       // rotations
 } gltf_factors;
 
-// The constant scale of the inner node, in the variant for nearly rigid bones.
-extern const sn_vec3 sn_gltf_inner_scale;
+extern const sn_vec3 sn_gltf_inner_scale; // constant scale of the inner node
 
 // Factors of `map`, as close as possible to `previous` (NULL for the first key).
-gltf_factors sn_gltf_factor(sn_affine map, bool inner_scale, const gltf_factors *previous);
-// Sum of squared errors halfway between the keys of a clip, if a player interpolates the factors.
-double sn_gltf_halfway_error(const sn_affine *maps, int count, bool inner_scale);
+gltf_factors sn_gltf_factor(sn_affine map, const gltf_factors *previous);
 
 // ---- morph_out.c ----------------------------------------------------------------------------------------------
 

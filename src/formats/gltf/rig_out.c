@@ -47,17 +47,9 @@ static const float *numbers_of(const trs *a, int property) {
   return (const float *)((const char *)a + properties[property].offset);
 }
 
-static void set_trs(gltf_builder *b, int node_index, const trs *a) {
-  json_t *node = sn_gltf_entry(b, "nodes", node_index);
-  json_object_del(node, "matrix");
-  for (int p = 0; p < property_count; p++) {
-    double wide[4];
-    bool needed = false;
-    for (int k = 0; k < properties[p].width; k++)
-      wide[k] = numbers_of(a, p)[k], needed = needed || numbers_of(a, p)[k] != properties[p].usual[k];
-    json_object_del(node, properties[p].path);
-    if (needed) sn_gltf_set(b, node, properties[p].path, sn_gltf_reals(b, wide, properties[p].width));
-  }
+static void set_trs(gltf_builder *b, int node, const trs *a) {
+  sn_gltf_set_trs(b, sn_gltf_entry(b, "nodes", node), sn_vec3_from(a->translation), trs_rotation(a),
+                  sn_vec3_from(a->scale));
 }
 
 static int add_node(gltf_builder *b, const char *name, const char *suffix, int parent) {
@@ -80,8 +72,7 @@ static void allocate_rig(gltf_builder *b, const sn_gltf_out *what, gltf_rig *rig
                     .chain = SN_TAKE(b, &b->memory, sn_affine, n),
                     .inverse_bind = SN_TAKE(b, &b->memory, sn_affine, n),
                     .rest = SN_TAKE(b, &b->memory, sn_affine, n),
-                    .outer = SN_TAKE(b, &b->memory, int, n),
-                    .inner_scale = SN_TAKE(b, &b->memory, bool, n)};
+                    .outer = SN_TAKE(b, &b->memory, int, n)};
   for (int j = 0; b->status == SN_OK && j < n; j++) {
     sn_affine inverse;
     bool good = sn_affine_invert(skeleton->rest[j], &inverse);
@@ -140,30 +131,9 @@ static sn_affine clip_global(const gltf_rig *rig, const sn_gltf_clip_out *clip, 
   return sn_affine_mul(sn_pose(clip->poses, clip->first_frame + f)[j], rig->rest[j]);
 }
 
-// Chooses per joint the variant with the smaller error between keys, over all clips.
-static void choose_variants(gltf_builder *b, const sn_gltf_out *what, gltf_rig *rig) {
-  int longest = 0;
-  for (int c = 0; c < what->clip_count; c++) {
-    if (what->clips[c].poses && what->clips[c].frame_count > longest) longest = what->clips[c].frame_count;
-  }
-  sn_affine *maps = SN_TAKE(b, &b->memory, sn_affine, longest);
-  for (int j = 0; maps && j < rig->joint_count; j++) {
-    double plain = 0, scaled = 0;
-    for (int c = 0; c < what->clip_count; c++) {
-      const sn_gltf_clip_out *clip = &what->clips[c];
-      if (!clip->poses) continue;
-      for (int f = 0; f < clip->frame_count; f++) maps[f] = clip_global(rig, clip, f, j);
-      plain += sn_gltf_halfway_error(maps, clip->frame_count, false);
-      scaled += sn_gltf_halfway_error(maps, clip->frame_count, true);
-    }
-    rig->inner_scale[j] = scaled < plain;
-  }
-}
-
-static void set_factors(const gltf_factors *factors, bool inner_scale, trs *outer, trs *inner) {
+static void set_factors(const gltf_factors *factors, trs *outer, trs *inner) {
   *outer = trs_round(factors->translation, factors->outer, factors->scale);
-  *inner =
-    trs_round(sn_vec3_make(0, 0, 0), factors->inner, inner_scale ? sn_gltf_inner_scale : sn_vec3_make(1, 1, 1));
+  *inner = trs_round(sn_vec3_make(0, 0, 0), factors->inner, sn_gltf_inner_scale);
 }
 
 // In the rest pose the inner node is the identity if the outer can represent the map: Blender's bones have no rest scale.
@@ -171,9 +141,12 @@ static void rest_of_affine(gltf_builder *b, const gltf_rig *rig) {
   for (int j = 0; j < rig->joint_count; j++) {
     gltf_factors factors = {.inner = sn_quat_identity()};
     double loss = sn_affine_to_trs(rig->rest[j], &factors.translation, &factors.outer, &factors.scale);
-    if (loss > shear_limit) factors = sn_gltf_factor(rig->rest[j], false, NULL);
-    trs outer, inner;
-    set_factors(&factors, false, &outer, &inner);
+    trs outer = trs_round(factors.translation, factors.outer, factors.scale),
+        inner = trs_round(sn_vec3_make(0, 0, 0), factors.inner, sn_vec3_make(1, 1, 1));
+    if (loss > shear_limit) {
+      factors = sn_gltf_factor(rig->rest[j], NULL);
+      set_factors(&factors, &outer, &inner);
+    }
     set_trs(b, rig->outer[j], &outer);
     set_trs(b, rig->nodes[j], &inner);
   }
@@ -193,7 +166,6 @@ int sn_gltf_new_rig(gltf_builder *b, const sn_gltf_out *what, gltf_rig *rig) {
     rig->nodes[j] = add_node(b, name, "", above);
   }
   if (what->affine) {
-    choose_variants(b, what, rig);
     rest_of_affine(b, rig);
   } else {
     rest_of_tree(b, rig, 0);
@@ -325,8 +297,8 @@ static void add_affine_clip(clip_builder *c) {
     gltf_factors factors = {0};
     for (int f = 0; f < c->clip->frame_count; f++) {
       gltf_factors last = factors;
-      factors = sn_gltf_factor(clip_global(rig, c->clip, f, j), rig->inner_scale[j], f > 0 ? &last : NULL);
-      set_factors(&factors, rig->inner_scale[j], &outer[f], &inner[f]);
+      factors = sn_gltf_factor(clip_global(rig, c->clip, f, j), f > 0 ? &last : NULL);
+      set_factors(&factors, &outer[f], &inner[f]);
     }
     add_node_channels(c, rig->outer[j], outer, 1, j == 0);
     add_node_channels(c, rig->nodes[j], inner, 1, false);

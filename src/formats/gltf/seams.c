@@ -14,37 +14,14 @@ typedef struct corner {
 typedef struct seam_job {
   gltf_builder *b;
   const sn_gltf *base;
+  const gltf_range *range; // the part that is split
   const json_t *primitive; // of the base
-  int vertex_count, triangle_count;
-  uint32_t *corners, *materials; // materials NULL: one for all
-  float (*uvs)[2];               // per corner; NULL: not in extras
+  sn_surface surface;      // of the base
   // the primitive being made
   corner *rows; // of its triangles' corners
   int count;    // vertices
   int *first;   // the first corner of each
 } seam_job;
-
-static void read_beside(seam_job *job, sn_arena *scratch) {
-  const sn_gltf *base = job->base;
-  sn_reader r = {job->b->ctx, job->b->status};
-  gltf_object o = sn_gltf_object(&r, job->primitive, "primitive");
-  int uvs = sn_gltf_index_in(&o, "extras", GLTF_CORNER_UVS, base->accessor_count, false);
-  int materials = sn_gltf_index_in(&o, "extras", GLTF_TRIANGLE_MATERIALS, base->accessor_count, false);
-  int corners = sn_gltf_index(&o, "indices", base->accessor_count, true);
-  int positions = sn_gltf_index_in(&o, "attributes", "POSITION", base->accessor_count, true);
-  if ((job->b->status = r.status) != SN_OK) return;
-  job->vertex_count = base->accessors[positions].count;
-  job->triangle_count = base->accessors[corners].count / 3;
-  size_t n = 3 * (size_t)job->triangle_count;
-  job->corners = SN_TAKE(job->b, scratch, uint32_t, n);
-  if (uvs >= 0) job->uvs = SN_ROOM(job->b, scratch, n, sizeof *job->uvs);
-  if (materials >= 0) job->materials = SN_TAKE(job->b, scratch, uint32_t, job->triangle_count);
-  if (job->b->status != SN_OK) return;
-  sn_gltf_integers(&r, base, corners, job->corners);
-  if (uvs >= 0) sn_gltf_floats(&r, base, uvs, false, job->uvs[0]);
-  if (materials >= 0) sn_gltf_integers(&r, base, materials, job->materials);
-  job->b->status = r.status;
-}
 
 // Copies the attributes of `object` (a primitive's or morph target's) to the new vertices.
 static void copy_attributes(seam_job *job, json_t *object, sn_arena *scratch) {
@@ -56,7 +33,7 @@ static void copy_attributes(seam_job *job, json_t *object, sn_arena *scratch) {
     size_t size = (size_t)from->width * sn_gltf_component_size(from->component);
     uint8_t *bytes = SN_TAKE(job->b, scratch, uint8_t, (size_t)job->count * size);
     if (!bytes) return;
-    bool uvs = job->uvs && strcmp(key, "TEXCOORD_0") == 0;
+    bool uvs = strcmp(key, "TEXCOORD_0") == 0;
     for (int i = 0; i < job->count; i++) {
       const corner *own = &job->rows[job->first[i]];
       memcpy(bytes + (size_t)i * size,
@@ -68,17 +45,16 @@ static void copy_attributes(seam_job *job, json_t *object, sn_arena *scratch) {
   }
 }
 
-// Adds the triangles of one material (-1: all) as a primitive.
-static void add_primitive(seam_job *job, int64_t material, json_t *out, sn_arena *scratch) {
-  size_t n = 3 * (size_t)job->triangle_count;
-  int used = 0, *corners = SN_TAKE(job->b, scratch, int, n);
+// Adds the triangles of one material as a primitive.
+static void add_primitive(seam_job *job, int material, json_t *out, sn_arena *scratch) {
+  const gltf_range *range = job->range;
+  int used = 0, *corners = SN_TAKE(job->b, scratch, int, 3 * (size_t)range->triangle_count);
   if (!corners) return;
-  for (size_t c = 0; c < n; c++) {
-    if (material >= 0 && job->materials[c / 3] != material) continue;
-    job->rows[used].vertex = job->corners[c];
-    if (job->uvs) memcpy(job->rows[used].uv, job->uvs[c], sizeof *job->uvs);
-    used++;
-  }
+  for (int t = range->first_triangle; t < range->first_triangle + range->triangle_count; t++)
+    for (int c = 0; job->surface.materials[t] == material && c < 3; c++, used++) {
+      job->rows[used].vertex = (uint32_t)(job->base->triangles[t][c] - range->first_vertex);
+      memcpy(job->rows[used].uv, job->surface.uvs[3 * t + c], sizeof job->rows[used].uv);
+    }
   job->count = sn_number_rows(job->b->ctx, job->rows, sizeof *job->rows, used, corners, job->first);
   if (job->count < 0) job->b->status = job->b->ctx->error.status;
   json_t *primitive = json_deep_copy(job->primitive), *target;
@@ -92,39 +68,39 @@ static void add_primitive(seam_job *job, int64_t material, json_t *out, sn_arena
   json_array_foreach(json_object_get(primitive, "targets"), k, target) copy_attributes(job, target, scratch);
 }
 
-static void split(seam_job *job, json_t *out, sn_arena *scratch) {
-  read_beside(job, scratch);
-  size_t n = 3 * (size_t)job->triangle_count,
-         materials = json_array_size(json_object_get(job->base->json, "materials"));
-  job->rows = SN_TAKE(job->b, scratch, corner, n);
-  job->first = SN_TAKE(job->b, scratch, int, n);
-  bool *seen = SN_TAKE(job->b, scratch, bool, materials);
-  if (!seen) return;
-  if (!job->materials) return add_primitive(job, -1, out, scratch);
-  for (int t = 0; t < job->triangle_count && job->b->status == SN_OK; t++) {
-    uint32_t material = job->materials[t];
-    if (material >= materials || seen[material]) continue;
-    seen[material] = true;
-    add_primitive(job, material, out, scratch);
+static void split(seam_job *job, json_t *out) {
+  SN_SCRATCH(scratch, job->b->ctx);
+  size_t n = 3 * (size_t)job->range->triangle_count;
+  job->rows = SN_TAKE(job->b, &scratch, corner, n);
+  job->first = SN_TAKE(job->b, &scratch, int, n);
+  bool *seen = SN_TAKE(job->b, &scratch, bool, job->surface.material_count + 1); // the last: none
+  for (int t = 0; t < job->range->triangle_count && job->b->status == SN_OK; t++) {
+    int material = job->surface.materials[job->range->first_triangle + t];
+    bool *done = &seen[material < 0 ? job->surface.material_count : material];
+    if (!*done) add_primitive(job, material, out, &scratch);
+    *done = true;
   }
 }
 
 void sn_gltf_split_seams(gltf_builder *b, const sn_gltf *base, bool apart) {
-  size_t k;
-  json_t *mesh;
-  json_array_foreach(json_object_get(b->root, "meshes"), k, mesh) {
+  seam_job job = {.b = b, .base = base};
+  if (!base->from_fbx || b->status != SN_OK) return;
+  if (apart) b->status = sn_gltf_surface(b->ctx, base, &job.surface);
+  for (int k = 0; k < base->part_count && b->status == SN_OK; k++) {
+    job.range = &base->parts[k].range;
+    json_t *mesh = sn_gltf_entry(b, "meshes", job.range->mesh);
     json_t *primitive = json_array_get(json_object_get(mesh, "primitives"), 0);
-    if (!base->from_fbx || b->status != SN_OK || !json_object_get(primitive, "extras")) continue;
+    if (!json_object_get(primitive, "extras")) continue;
     if (!apart) {
       json_object_del(primitive, "extras");
       continue;
     }
-    SN_SCRATCH(scratch, b->ctx);
     json_auto_t *old = json_deep_copy(primitive);
     json_t *primitives = json_array();
-    seam_job job = {.b = b, .base = base, .primitive = old};
+    job.primitive = old;
     if (!old) sn_gltf_out_of_memory(b);
-    if (old) split(&job, primitives, &scratch);
+    if (old) split(&job, primitives);
     sn_gltf_set(b, mesh, "primitives", primitives);
   }
+  sn_surface_free(&job.surface);
 }

@@ -80,31 +80,7 @@ static double common_scale(const sn_affine *maps, int count, double *scratch) {
   return good > 0 ? scratch[good / 2] : 1;
 }
 
-// Least-squares rotation from a group's bind pose to frame 0.
-static sn_mat3 best_turn(const sn_gltf *gltf, const int *group, int g, const float (*frame)[3]) {
-  sn_vec3 from = {0, 0, 0}, to = {0, 0, 0};
-  sn_mat3 sums = {0};
-  double count = 0;
-  for (int pass = 0; pass < 2; pass++) {
-    for (int k = 0; k < gltf->part_count; k++) {
-      const gltf_part *part = &gltf->parts[k];
-      if (!part->skinned || group[gltf->nodes[part->range.node].skin] != g) continue;
-      for (int i = 0; i < part->range.vertex_count; i++) {
-        sn_vec3 p = sn_vec3_from(part->positions[i]), q = sn_vec3_from(frame[part->range.first_vertex + i]);
-        if (pass == 0) {
-          from = sn_vec3_add(from, p), to = sn_vec3_add(to, q), count++;
-        } else {
-          sums = sn_mat3_add(sums, sn_mat3_outer(sn_vec3_sub(p, from), sn_vec3_sub(q, to)));
-        }
-      }
-    }
-    if (count == 0) return sn_mat3_identity();
-    if (pass == 0) from = sn_vec3_scale(from, 1 / count), to = sn_vec3_scale(to, 1 / count);
-  }
-  return sn_mat3_kabsch(sums);
-}
-
-// Cosine between the up axes of bind pose and frame 0 (reached by rotation `turn`) if S rotates by `above`: 1 is upright.
+// Cosine between the up axes of bind pose and default pose (reached by rotation `turn`) if S rotates by `above`: 1 is upright.
 static double standing(sn_mat3 turn, sn_mat3 above) { return sn_mat3_mul(turn, sn_mat3_transpose(above)).m[1][1]; }
 
 static double group_size(const sn_gltf *gltf, const int *group, int g) {
@@ -123,13 +99,11 @@ static bool is_bound_in_scene(const sn_gltf *gltf) {
   return json_is_true(json_object_get(extras, GLTF_BOUND_IN_SCENE));
 }
 
-// Groups of skins; the skin joint at or above each node; G_j B_j of the `map_count` joints of a group in the scene's default pose;
-// the first frame.
+// Groups of skins; the skin joint at or above each node; G_j B_j of the `map_count` joints of a group in the scene's default pose.
 typedef struct space_job {
   int *group, *skin_joint, map_count;
   sn_affine *globals, *maps;
   double *scales;
-  float (*frame)[3];
 } space_job;
 
 // Rotation of S if the default pose is not the bind pose: the identity or that of the nodes above the joints, whichever keeps the
@@ -138,7 +112,9 @@ static sn_mat3 group_turn(const sn_gltf *gltf, const space_job *job, int g) {
   int node = gltf->joints[gltf->skins[g].joints[0]].node;
   while (node >= 0 && job->skin_joint[node] >= 0) node = gltf->nodes[node].parent;
   if (node < 0) return sn_mat3_identity();
-  sn_mat3 above, turn = best_turn(gltf, job->group, g, (const float(*)[3])job->frame);
+  sn_mat3 above, turn, sum = {0};
+  for (int k = 0; k < job->map_count; k++) sum = sn_mat3_add(sum, sn_affine_linear(job->maps[k]));
+  sn_mat3_polar(sum, &turn, NULL);
   sn_mat3_polar(sn_affine_linear(job->globals[node]), &above, NULL);
   return standing(turn, above) > standing(turn, sn_mat3_identity()) ? above : sn_mat3_identity();
 }
@@ -173,13 +149,10 @@ static void prepare(sn_gltf *gltf, sn_arena *scratch, space_job *job) {
   job->maps = SN_TAKE(r, scratch, sn_affine, gltf->joint_count);
   job->scales = SN_TAKE(r, scratch, double, gltf->joint_count);
   job->skin_joint = SN_TAKE(r, scratch, int, gltf->node_count);
-  job->frame = SN_ROOM(r, scratch, (size_t)gltf->vertex_count, sizeof *job->frame);
   if (r->status != SN_OK) return;
   sn_gltf_globals(gltf, gltf->nodes, job->globals);
   skin_joints_above(gltf, job->skin_joint);
   group_skins(gltf, owner, job->group);
-  int clip = gltf->clip_count > 0 ? 0 : -1;
-  r->status = sn_gltf_deform(r->ctx, gltf, clip, clip < 0 ? 0 : gltf->clips[0].info.start, job->frame);
 }
 
 static void place_group(sn_gltf *gltf, space_job *job, int g, bool *done) {

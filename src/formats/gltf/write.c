@@ -7,74 +7,74 @@
 
 // ---- checks ----------------------------------------------------------------------------------------------------
 
-static bool all_finite(const float *values, size_t count) {
+// What contradicts itself in the caller's data; NULL: nothing.
+static const char *contradiction(const sn_gltf_out *what) {
+  bool changes = what->mesh || what->normals || what->colors || what->clip_count > 0 || what->morph_count > 0;
+  if (!what->base && !what->mesh && !what->skeleton) return "there is nothing to write";
+  if (what->base && !what->skin && changes) return "a document is only rewritten with a new skin, or as it is";
+  if (what->mesh && what->mesh->vertex_count == 0) return "a mesh without vertices";
+  if (what->skeleton && what->skeleton->joint_count < 1) return "a skeleton without joints";
+  if (what->skin && !what->skeleton) return "a skin cannot be written without its skeleton";
+  if (what->clip_count > 0 && !(what->fps > 0 && isfinite(what->fps))) return "its frames per second make no sense";
+  return NULL;
+}
+
+// The mesh, the skin and the base have the same vertices.
+static sn_status check_counts(sn_context *ctx, const sn_gltf_out *what) {
+  int vertices = what->mesh ? what->mesh->vertex_count : what->skin ? what->skin->vertex_count : -1;
+  if (what->base && vertices >= 0 && vertices != what->base->vertex_count)
+    return sn_fail(ctx, SN_BAD_INPUT, "%s: has %d vertices, the mesh to write %d", what->base->name,
+                   what->base->vertex_count, vertices);
+  if (what->skin && what->skin->vertex_count != vertices)
+    return sn_fail(ctx, SN_BAD_INPUT, "the skin has %d vertices, the mesh %d", what->skin->vertex_count, vertices);
+  return what->mesh ? sn_mesh_check(ctx, what->mesh) : SN_OK;
+}
+
+static sn_status check_skin(sn_context *ctx, const sn_skin *skin, int joint_count) {
+  if (skin->influences < 1 || skin->influences > GLTF_MAX_INFLUENCES)
+    return sn_fail(ctx, SN_UNSUPPORTED, "%d influences per vertex; glTF is written with 1 to %d", skin->influences,
+                   GLTF_MAX_INFLUENCES);
+  size_t count = (size_t)skin->vertex_count * (size_t)skin->influences;
   for (size_t k = 0; k < count; k++)
-    if (!isfinite(values[k])) return false;
+    if (skin->joints[k] >= joint_count || !isfinite(skin->weights[k]))
+      return sn_fail(ctx, SN_BAD_INPUT, "vertex %zu follows joint %d of %d with weight %g",
+                     k / (size_t)skin->influences, skin->joints[k], joint_count, skin->weights[k]);
+  return SN_OK;
+}
+
+static bool all_finite(const void *values, size_t count) {
+  const float *number = values;
+  for (size_t k = 0; number && k < count; k++)
+    if (!isfinite(number[k])) return false;
   return true;
 }
 
-static sn_status check_skin(sn_context *ctx, const sn_gltf_out *what) {
-  const sn_skin *skin = what->skin;
-  if (!skin) return SN_OK;
-  if (!what->skeleton) return sn_fail(ctx, SN_BAD_INPUT, "a skin cannot be written without its skeleton");
-  if (skin->influences < 1 || skin->influences > GLTF_MAX_INFLUENCES) {
-    return sn_fail(ctx, SN_UNSUPPORTED, "%d influences per vertex; glTF is written with 1 to %d", skin->influences,
-                   GLTF_MAX_INFLUENCES);
-  }
-  if (what->mesh && skin->vertex_count != what->mesh->vertex_count) {
-    return sn_fail(ctx, SN_BAD_INPUT, "the skin has %d vertices, the mesh %d", skin->vertex_count,
-                   what->mesh->vertex_count);
-  }
-  size_t count = (size_t)skin->vertex_count * (size_t)skin->influences;
-  for (size_t k = 0; k < count; k++) {
-    if (skin->joints[k] >= what->skeleton->joint_count || !isfinite(skin->weights[k])) {
-      return sn_fail(ctx, SN_BAD_INPUT, "vertex %zu follows joint %d of %d with weight %g",
-                     k / (size_t)skin->influences, skin->joints[k], what->skeleton->joint_count, skin->weights[k]);
-    }
-  }
-  return SN_OK;
+static sn_status check_finite(sn_context *ctx, const sn_gltf_out *what) {
+  size_t n = what->mesh ? (size_t)what->mesh->vertex_count : 0, morphs = (size_t)what->morph_count;
+  bool good = all_finite(what->normals, 3 * n) && all_finite(what->tangents, 4 * n) &&
+              all_finite(what->colors, 3 * n) && all_finite(what->morph_deltas, 3 * n * morphs);
+  for (int c = 0; c < what->clip_count; c++)
+    good = good && all_finite(what->clips[c].morph_weights, (size_t)what->clips[c].frame_count * morphs);
+  return good ? SN_OK : sn_fail(ctx, SN_BAD_INPUT, "a normal, colour, morph target or its weight is not finite");
 }
 
-static sn_status check_mesh(sn_context *ctx, const sn_gltf_out *what) {
-  if (what->mesh && what->mesh->vertex_count == 0) return sn_fail(ctx, SN_BAD_INPUT, "a mesh without vertices");
-  if (what->mesh) SN_TRY(sn_mesh_check(ctx, what->mesh));
-  size_t n = what->mesh ? (size_t)what->mesh->vertex_count : 0;
-  bool good = (!what->normals || all_finite(&what->normals[0][0], 3 * n)) &&
-              (!what->tangents || all_finite(&what->tangents[0][0], 4 * n)) &&
-              (!what->colors || all_finite(&what->colors[0][0], 3 * n)) &&
-              (what->morph_count == 0 || all_finite(&what->morph_deltas[0][0], 3 * n * (size_t)what->morph_count));
-  return good ? SN_OK : sn_fail(ctx, SN_BAD_INPUT, "a normal, colour or morph target is not finite");
-}
-
-static sn_status check_base(sn_context *ctx, const sn_gltf_out *what) {
-  const sn_gltf *base = what->base;
-  if (!base) return SN_OK;
-  bool changes = what->mesh || what->normals || what->colors || what->clip_count > 0 || what->morph_count > 0;
-  if (!what->skin && changes) {
-    return sn_fail(ctx, SN_BAD_INPUT, "%s: is only rewritten with a new skin, or as it is", base->name);
-  }
-  int count = what->mesh ? what->mesh->vertex_count : what->skin ? what->skin->vertex_count : base->vertex_count;
-  if (count != base->vertex_count) {
-    return sn_fail(ctx, SN_BAD_INPUT, "%s: has %d vertices, the mesh to write %d", base->name, base->vertex_count,
-                   count);
-  }
-  return SN_OK;
-}
-
-static sn_status check_poses(sn_context *ctx, const sn_gltf_out *what, const sn_gltf_clip_out *clip,
-                             const char *name) {
+static sn_status check_clip(sn_context *ctx, const sn_gltf_out *what, const sn_gltf_clip_out *clip) {
+  const char *name = clip->name ? clip->name : "";
   const sn_poses *poses = clip->poses;
-  if (!what->skeleton || poses->joint_count != what->skeleton->joint_count) {
+  int joint_count = what->skeleton ? what->skeleton->joint_count : 0;
+  if (clip->frame_count < 1) return sn_fail(ctx, SN_BAD_INPUT, "clip '%.100s' has no frames", name);
+  if (!poses && !(clip->morph_weights && what->morph_count > 0))
+    return sn_fail(ctx, SN_BAD_INPUT, "clip '%.100s' moves nothing", name);
+  if (!poses) return SN_OK;
+  if (poses->joint_count != joint_count)
     return sn_fail(ctx, SN_BAD_INPUT, "clip '%.100s' moves %d joints, the skeleton has %d", name, poses->joint_count,
-                   what->skeleton ? what->skeleton->joint_count : 0);
-  }
-  if (clip->first_frame < 0 || clip->frame_count > poses->frame_count - clip->first_frame) {
+                   joint_count);
+  if (clip->first_frame < 0 || clip->frame_count > poses->frame_count - clip->first_frame)
     return sn_fail(ctx, SN_BAD_INPUT, "clip '%.100s': frames %d to %d of %d do not exist", name, clip->first_frame,
                    clip->first_frame + clip->frame_count - 1, poses->frame_count);
-  }
   for (int f = 0; f < clip->frame_count; f++) {
     const double *m = &sn_pose(poses, clip->first_frame + f)->m[0][0];
-    for (int k = 0; k < 12 * poses->joint_count; k++)
+    for (int k = 0; k < 12 * joint_count; k++)
       if (!(fabs(m[k]) < 1e30))
         return sn_fail(ctx, SN_BAD_INPUT, "clip '%.100s', frame %d: the matrix of joint %s is not finite", name, f,
                        what->skeleton->names[k / 12]);
@@ -82,32 +82,13 @@ static sn_status check_poses(sn_context *ctx, const sn_gltf_out *what, const sn_
   return SN_OK;
 }
 
-static sn_status check_clips(sn_context *ctx, const sn_gltf_out *what) {
-  if (what->clip_count > 0 && !(what->fps > 0 && isfinite(what->fps))) {
-    return sn_fail(ctx, SN_BAD_INPUT, "%g frames per second make no sense", what->fps);
-  }
-  for (int c = 0; c < what->clip_count; c++) {
-    const sn_gltf_clip_out *clip = &what->clips[c];
-    const char *name = clip->name ? clip->name : "";
-    bool morphs = clip->morph_weights && what->morph_count > 0 && (what->mesh || what->base);
-    if (clip->frame_count < 1) return sn_fail(ctx, SN_BAD_INPUT, "clip '%.100s' has no frames", name);
-    if (!clip->poses && !morphs) return sn_fail(ctx, SN_BAD_INPUT, "clip '%.100s' moves nothing", name);
-    if (clip->poses) SN_TRY(check_poses(ctx, what, clip, name));
-    if (morphs && !all_finite(clip->morph_weights, (size_t)clip->frame_count * (size_t)what->morph_count)) {
-      return sn_fail(ctx, SN_BAD_INPUT, "clip '%.100s': a morph weight is not finite", name);
-    }
-  }
-  return SN_OK;
-}
-
 sn_status sn_gltf_check_out(sn_context *ctx, const sn_gltf_out *what) {
-  if (!what->base && !what->mesh && !what->skeleton) return sn_fail(ctx, SN_BAD_INPUT, "there is nothing to write");
-  if (what->skeleton && what->skeleton->joint_count < 1)
-    return sn_fail(ctx, SN_BAD_INPUT, "a skeleton without joints");
-  SN_TRY(check_base(ctx, what));
-  SN_TRY(check_mesh(ctx, what));
-  SN_TRY(check_skin(ctx, what));
-  return check_clips(ctx, what);
+  const char *trouble = contradiction(what);
+  if (trouble) return sn_fail(ctx, SN_BAD_INPUT, "%s", trouble);
+  SN_TRY(check_counts(ctx, what));
+  if (what->skin) SN_TRY(check_skin(ctx, what->skin, what->skeleton->joint_count));
+  for (int c = 0; c < what->clip_count; c++) SN_TRY(check_clip(ctx, what, &what->clips[c]));
+  return check_finite(ctx, what);
 }
 
 // ---- assembling -------------------------------------------------------------------------------------------------------
@@ -150,14 +131,12 @@ static void build_new(gltf_builder *b, const sn_gltf_out *given) {
 // Adds a node with the matrix of `turn` above the scene's roots.
 static void turn_scene(gltf_builder *b, const sn_gltf *base, const sn_mat3 *turn) {
   json_t *node = json_object(), *children = json_array(), *scenes = json_object_get(b->root, "scenes"), *scene;
-  double matrix[16] = {[15] = 1};
   size_t s;
-  for (int k = 0; k < 9; k++) matrix[4 * (k % 3) + k / 3] = turn->m[k / 3][k % 3];
   for (int k = 0; k < base->node_count; k++) {
     bool root = base->nodes[k].parent < 0 && base->nodes[k].in_scene;
     if (root) sn_gltf_push(b, children, json_integer(k));
   }
-  sn_gltf_set(b, node, "matrix", sn_gltf_reals(b, matrix, 16));
+  sn_gltf_set_matrix(b, node, sn_affine_make(*turn, sn_vec3_make(0, 0, 0)));
   sn_gltf_set(b, node, "children", children);
   int above = sn_gltf_append(b, "nodes", node);
   json_array_foreach(scenes, s, scene) {

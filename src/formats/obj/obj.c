@@ -178,38 +178,30 @@ static sn_status keep_uvs(const obj_reader *reader, sn_surface *out) {
   return SN_OK;
 }
 
-sn_status sn_obj_parse_uvs(sn_context *ctx, const char *name, const char *text, size_t size, sn_mesh *out,
-                           sn_surface *uvs) {
+sn_status sn_obj_parse(sn_context *ctx, const char *name, const char *text, size_t size, sn_mesh *out,
+                       sn_surface *surface) {
   *out = (sn_mesh){0};
-  if (uvs) *uvs = (sn_surface){.memory = sn_arena_new(ctx)};
+  if (surface) *surface = (sn_surface){.memory = sn_arena_new(ctx)};
   obj_reader reader = {.ctx = ctx, .name = name, .p = sn_skip_byte_order_mark(text, size), .end = text + size};
-  reader.wants_uvs = uvs != NULL;
+  reader.wants_uvs = surface != NULL;
   sn_status status = read_lines(&reader);
   if (status == SN_OK) status = sn_mesh_new(ctx, (int)position_count(&reader), (int)triangle_count(&reader), out);
   if (status == SN_OK) {
     memcpy(out->positions, reader.positions.bytes, reader.positions.size);
     if (reader.triangles.size > 0) memcpy(out->triangles, reader.triangles.bytes, reader.triangles.size);
   }
-  if (status == SN_OK && uvs) status = keep_uvs(&reader, uvs);
+  if (status == SN_OK && surface) status = keep_uvs(&reader, surface);
   if (status != SN_OK) sn_mesh_free(out);
   sn_growing *const lists[] = {&reader.positions, &reader.triangles, &reader.uvs, &reader.corner_uvs};
   for (size_t n = 0; n < sizeof lists / sizeof *lists; n++) sn_arena_free(&lists[n]->memory);
   return status;
 }
 
-sn_status sn_obj_parse(sn_context *ctx, const char *name, const char *text, size_t size, sn_mesh *out) {
-  return sn_obj_parse_uvs(ctx, name, text, size, out, NULL);
-}
-
-sn_status sn_obj_read_uvs(sn_context *ctx, const char *path, sn_mesh *out, sn_surface *uvs) {
+sn_status sn_obj_read(sn_context *ctx, const char *path, sn_mesh *out, sn_surface *surface) {
   *out = (sn_mesh){0};
   SN_FREED_BY(sn_file_close) sn_file file;
   SN_TRY(sn_file_open(ctx, path, &file));
-  return sn_obj_parse_uvs(ctx, path, (const char *)file.bytes, file.size, out, uvs);
-}
-
-sn_status sn_obj_read(sn_context *ctx, const char *path, sn_mesh *out) {
-  return sn_obj_read_uvs(ctx, path, out, NULL);
+  return sn_obj_parse(ctx, path, (const char *)file.bytes, file.size, out, surface);
 }
 
 // Writes corner k of the mesh: its vertex, texture coordinate and normal.
@@ -230,8 +222,8 @@ static void write_attributes(sn_writer *writer, const sn_surface *surface, int c
   }
 }
 
-sn_status sn_obj_write_surface(sn_context *ctx, const char *path, const sn_mesh *mesh, const float (*positions)[3],
-                               const sn_surface *surface) {
+sn_status sn_obj_write(sn_context *ctx, const char *path, const sn_mesh *mesh, const float (*positions)[3],
+                       const sn_surface *surface) {
   sn_writer writer;
   SN_TRY(sn_writer_open(ctx, path, &writer));
   sn_writef(&writer, "# written by Sinew " SN_VERSION "\n");
@@ -249,8 +241,4 @@ sn_status sn_obj_write_surface(sn_context *ctx, const char *path, const sn_mesh 
     sn_writef(&writer, "\n");
   }
   return sn_writer_commit(ctx, &writer);
-}
-
-sn_status sn_obj_write(sn_context *ctx, const char *path, const sn_mesh *mesh, const float (*positions)[3]) {
-  return sn_obj_write_surface(ctx, path, mesh, positions, NULL);
 }

@@ -20,23 +20,15 @@ static bool is_text(const char *field, size_t size, const char *text) {
   return size == strlen(text) && memcmp(field, text, size) == 0;
 }
 
-// Counts the columns after `frame`; fails if two have the same name.
+// Counts the columns after `frame`.
 static sn_status count_columns(sn_csv csv, int *count) {
-  const char *field, *names[most_values];
-  size_t size, sizes[most_values];
+  const char *field;
+  size_t size;
   if (!sn_csv_field(&csv, &field, &size) || !is_text(field, size, "frame"))
     return sn_fail(csv.ctx, SN_BAD_FILE, "%s:1: the first column must be called frame", csv.path);
-  for (*count = 0; sn_csv_field(&csv, &field, &size); (*count)++) {
-    if (size == 0 || size > 200)
-      return sn_fail(csv.ctx, SN_BAD_FILE, "%s:1: column %d needs a name, of at most 200 characters", csv.path,
-                     csv.column);
+  for (*count = 0; sn_csv_field(&csv, &field, &size); (*count)++)
     if (*count == most_values)
       return sn_fail(csv.ctx, SN_BAD_FILE, "%s:1: more than %d values", csv.path, most_values);
-    for (int k = 0; k < *count; k++)
-      if (sizes[k] == size && memcmp(names[k], field, size) == 0)
-        return sn_fail(csv.ctx, SN_BAD_FILE, "%s:1: two columns are called '%.*s'", csv.path, (int)size, field);
-    names[*count] = field, sizes[*count] = size;
-  }
   return SN_OK;
 }
 
@@ -80,18 +72,26 @@ static sn_status read_row(table *t) {
                  t->csv.line, count, t->out->count);
 }
 
+// The names of the columns, each another.
 static sn_status read_names(table *t) {
+  sn_csv *csv = &t->csv;
   const char *field;
   size_t size;
-  sn_csv_field(&t->csv, &field, &size);
+  sn_csv_field(csv, &field, &size);
   for (int v = 0; v < t->out->count; v++) {
-    char name[201];
-    sn_csv_field(&t->csv, &field, &size);
-    memcpy(name, field, size), name[size] = '\0';
-    t->out->names[v] = sn_arena_text(t->csv.ctx, &t->out->memory, name);
-    if (!t->out->names[v]) return t->csv.ctx->error.status;
+    sn_csv_field(csv, &field, &size);
+    if (size == 0 || size > 200)
+      return sn_fail(csv->ctx, SN_BAD_FILE, "%s:1: column %d needs a name, of at most 200 characters", csv->path,
+                     csv->column);
+    char *name = SN_NEW(csv->ctx, &t->out->memory, char, size + 1);
+    if (!name) return csv->ctx->error.status;
+    memcpy(name, field, size);
+    for (int k = 0; k < v; k++)
+      if (strcmp(t->out->names[k], name) == 0)
+        return sn_fail(csv->ctx, SN_BAD_FILE, "%s:1: two columns are called '%s'", csv->path, name);
+    t->out->names[v] = name;
   }
-  sn_csv_next_line(&t->csv);
+  sn_csv_next_line(csv);
   return SN_OK;
 }
 

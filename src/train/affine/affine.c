@@ -25,7 +25,7 @@ static void store_strips(const double *matrix, size_t rows, size_t columns, floa
 // The control vertices: given, or chosen from the training frames.
 static sn_status find_controls(sn_context *ctx, const sn_examples *examples, const sn_keys *keys, sn_arena *memory,
                                int *count, int **out) {
-  *count = examples->control_count > 0 ? examples->control_count : examples->controls_wanted;
+  *count = examples->control_count > 0 ? examples->control_count : examples->control_target;
   if (*count > examples->rest.vertex_count) {
     return sn_fail(ctx, SN_BAD_INPUT, "%d control points are more than the %d vertices", *count,
                    examples->rest.vertex_count);
@@ -153,7 +153,7 @@ static sn_status train_affine(sn_context *ctx, const void *given, const sn_examp
   if (examples->rest.triangle_count == 0) {
     return sn_fail(ctx, SN_BAD_INPUT, "the rest mesh has no triangles to learn from");
   }
-  if (examples->control_count == 0 && examples->controls_wanted == 0) {
+  if (examples->control_count == 0 && examples->control_target == 0) {
     return sn_fail(ctx, SN_BAD_INPUT, "control points drive it: give `controls` LIST, or auto:N to have N chosen");
   }
   sn_control_bones bones;

@@ -165,33 +165,30 @@ static sn_status describe_rated(void *user, bool measured, sn_field_limits *limi
   return status;
 }
 
-// Reports the base, the corrections, the ridges and the cross-validated errors.
+// Adds the corrections, the ridges and the cross-validated errors to the report.
 static void report_learned(const sn_corrector *c, const rated *w, const sn_rate *rate) {
   const sn_regression *r = w->r;
-  sn_train_report *report = c->report;
-  const char *base = NULL;
-  for (int k = 0; k < report->candidate_count; k++)
-    if (report->candidates[k].is_chosen) base = report->candidates[k].name;
-  char ridges[SN_MOST_CLIPS * 8] = "";
+  char *text = c->report->learned, ridges[SN_MOST_CLIPS * 8] = "";
+  size_t size = sizeof c->report->learned, used = strlen(text);
   int clips = c->residuals.clip_of[c->residuals.pose_count - 1] + 1;
   for (int k = 0; k < clips && k < SN_MOST_CLIPS; k++) {
     size_t length = strlen(ridges);
     snprintf(ridges + length, sizeof ridges - length, "%s%g", k ? ", " : "", sn_ridge(r->ridges.of[k]));
   }
-  int used =
-    snprintf(report->learned, sizeof report->learned,
-             "%s%s%sCorrections: %d displacement fields in %d patches, functions of %d %s, ridge %s. ",
-             base ? "Base: " : "", base ? base : "", base ? ". " : "", rate->fields, w->patches, r->control_count,
-             c->residuals.joint_count == 0  ? "values"
-             : c->residuals.value_count > 0 ? "joints and values"
-                                            : "joints",
-             ridges);
+  snprintf(text + used, size - used,
+           "Corrections: %d displacement fields in %d patches, functions of %d %s, ridge %s. ", rate->fields,
+           w->patches, r->control_count,
+           c->residuals.joint_count == 0  ? "values"
+           : c->residuals.value_count > 0 ? "joints and values"
+                                          : "joints",
+           ridges);
+  used = strlen(text);
   if (r->undecided)
-    snprintf(report->learned + used, sizeof report->learned - (size_t)used,
+    snprintf(text + used, size - used,
              "Cross-validation cannot judge them: the training poses are too few or too different.");
   else if (rate->cross_validated > 0) // without joints there is no enveloping error
     snprintf(
-      report->learned + used, sizeof report->learned - (size_t)used,
+      text + used, size - used,
       "Cross-validated error of the corrections, with the base kept: %.3g (%.3g without them, %.3g with all fields).",
       rate->cross_validated, enveloping_error(c, r->uncorrected), enveloping_error(c, r->score));
 }
@@ -250,54 +247,17 @@ static sn_status run(sn_corrector *c, sn_plan *plan) {
   return status == SN_OK ? sn_correct_describe(c, &corrections, plan) : status;
 }
 
-static sn_corrector start(sn_context *ctx, const sn_correct_options *options, const sn_examples *examples,
-                          const sn_keys *keys, sn_train_report *report) {
-  return (sn_corrector){.ctx = ctx,
-                        .options = options,
-                        .examples = examples,
-                        .keys = keys,
-                        .report = report,
-                        .memory = sn_arena_new(ctx)};
-}
-
-static void finish(sn_corrector *c) {
-  sn_skin_free(&c->residuals.skin);
-  sn_model_free(&c->base);
-}
-
-static sn_status try_setting(sn_corrector *c, sn_correct_trial *trial) {
-  sn_regression r = regression_of(c);
-  if (!trial->held) {
-    sn_status status = sn_regression_choose(&r);
-    trial->ridges = r.ridges;
-    return status;
-  }
-  bool *poses = SN_NEW(c->ctx, &c->memory, bool, c->residuals.pose_count);
-  if (!poses) return c->ctx->error.status;
-  for (int k = 0; k < c->keys->count; k++) poses[c->pose_of[k]] |= trial->held[k];
-  poses[0] = false;
-  r.ridges = trial->ridges;
-  sn_status status = sn_regression_held_out(&r, poses, &trial->squared);
-  trial->squared *= c->keys->count / fmax(c->residuals.pose_count - 1, 1); // scaled from poses to frames
-  return status;
-}
-
-sn_status sn_correct_try(sn_context *ctx, const sn_correct_options *options, const sn_examples *examples,
-                         const sn_keys *keys, const sn_plan *plan, sn_correct_trial *trial) {
-  sn_train_report ignored = {0};
-  sn_corrector c = start(ctx, options, examples, keys, &ignored);
-  sn_status status = prepare(&c, plan);
-  if (status == SN_OK) status = try_setting(&c, trial);
-  finish(&c);
-  sn_arena_free(&c.memory);
-  return status;
-}
-
 sn_status sn_correct_plan(sn_context *ctx, const sn_correct_options *options, const sn_examples *examples,
                           const sn_keys *keys, sn_plan *plan, sn_train_report *report) {
-  sn_corrector c = start(ctx, options, examples, keys, report);
+  sn_corrector c = {.ctx = ctx,
+                    .options = options,
+                    .examples = examples,
+                    .keys = keys,
+                    .report = report,
+                    .memory = sn_arena_new(ctx)};
   sn_status status = run(&c, plan);
-  finish(&c);
+  sn_skin_free(&c.residuals.skin);
+  sn_model_free(&c.base);
   sn_arena_join(&plan->memory, &c.memory);
   return status;
 }

@@ -23,18 +23,6 @@ typedef struct sn_clip_ridges {
   int of[SN_MOST_CLIPS];
 } sn_clip_ridges;
 
-// A cross-validation trial on a plan without corrections. With `held` NULL, cross-validation chooses `ridges`.
-// Otherwise corrections with these ridges are learned from the keys that are not held out, and `squared` is their
-// squared error on the held-out keys.
-typedef struct sn_correct_trial {
-  const bool *held;
-  sn_clip_ridges ridges;
-  double squared;
-} sn_correct_trial;
-
-sn_status sn_correct_try(sn_context *ctx, const sn_correct_options *options, const sn_examples *examples,
-                         const sn_keys *keys, const sn_plan *plan, sn_correct_trial *trial);
-
 // ---- parts -------------------------------------------------------------------------------------------------------------
 
 // Runs of vertices that may share a block of the model. Run r holds the vertices rows[first[r]] ..

@@ -351,12 +351,3 @@ sn_status sn_regression_solve(sn_regression *r) {
   const sn_folds each = {.fold_count = r->set_count};
   return sn_folds_run(r->ctx, &each, solve_set, r);
 }
-
-sn_status sn_regression_held_out(sn_regression *r, const bool *held, double *squared) {
-  int poses = r->m->pose_count, *fold_of = SN_NEW(r->ctx, r->memory, int, poses);
-  sn_status status = fold_of ? find_sets(r) : r->ctx->error.status;
-  for (int p = 0; status == SN_OK && p < poses; p++) fold_of[p] = held[p] ? 0 : -1;
-  if (status == SN_OK) status = sn_folds_make(r->ctx, r->memory, poses, fold_of, 1, &r->folds);
-  if (status == SN_OK) status = make_terms(r);
-  return status == SN_OK ? score_settings(r, &r->ridges, 1, squared) : status;
-}

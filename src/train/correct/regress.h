@@ -46,8 +46,6 @@ double sn_regression_ridge(const sn_regression *r, int pose);
 
 // Finds the sets of vertices and chooses the ridges.
 sn_status sn_regression_choose(sn_regression *r);
-// The squared error on the held-out poses (pose_count flags) of a regression on the others with r->ridges.
-sn_status sn_regression_held_out(sn_regression *r, const bool *held, double *squared);
 // Solves for alpha from all poses, with the chosen ridges.
 sn_status sn_regression_solve(sn_regression *r);
 

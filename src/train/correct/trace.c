@@ -116,7 +116,4 @@ sn_status sn_correct_trace_make(sn_context *ctx, const sn_rt_model *model, const
   return status;
 }
 
-void sn_correct_trace_free(sn_correct_trace *trace) {
-  sn_arena_free(&trace->memory);
-  *trace = (sn_correct_trace){0};
-}
+SN_DEFINE_FREE(sn_correct_trace);

@@ -493,7 +493,6 @@ static sn_status describe(sn_face_solve *s, sn_plan *plan, sn_train_report *repo
   int *new_of = SN_NEW(s->ctx, s->memory, int, s->bone_count), bones;
   const char **names = SN_NEW(s->ctx, s->memory, const char *, s->value_count);
   written w = {0};
-  sn_turn *turns = NULL;
   if (!new_of || !names) return s->ctx->error.status;
   bones = sn_helper_number(&plan->skin, 1, s->bone_count, new_of); // the still one is the joint, where there is one
   sn_status status = write_bones(s, new_of, &w);
@@ -508,8 +507,7 @@ static sn_status describe(sn_face_solve *s, sn_plan *plan, sn_train_report *repo
            "%d shapes and %d products as %d bones with %zu numbers, and one that does not move", s->value_count,
            s->shape_count - s->value_count, bones - 1, w.number_count);
   if (e->skeleton.joint_count == 0) return SN_OK;
-  status = sn_turns_make(s->ctx, s->memory, e, s->keys, &turns);
-  return status == SN_OK ? sn_plan_references(s->ctx, plan, turns, e->skeleton.joint_count) : status;
+  return sn_plan_reference_joints(s->ctx, plan, e, s->keys);
 }
 
 static sn_status solve(sn_face_solve *s, sn_plan *plan, sn_train_report *report) {

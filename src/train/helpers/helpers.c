@@ -20,7 +20,7 @@ static sn_status choose_frames(sn_helper_solve *s, const sn_keys *keys) {
   if (!every || !s->sample) return s->ctx->error.status;
   for (int f = 0; f < s->frame_count; f++) every[f] = keys->frames[every[f]];
   s->keys = (sn_keys){.count = s->frame_count, .frames = every};
-  return sn_folds_of_keys(s->ctx, s->memory, s->examples, &s->keys, &s->folds);
+  return SN_OK;
 }
 
 static void fill_poses(sn_helper_solve *s) {
@@ -128,8 +128,7 @@ static sn_status try_fold(sn_context *ctx, sn_arena *memory, void *user, int ind
                        .helper_count = t->helpers};
   sn_keys learned = {.count = fold->outside_count, .frames = fold->poses}; // the sample's keys are all its frames
   sn_keys held = {.count = fold->count - learned.count, .frames = fold->poses + learned.count};
-  sn_status status =
-    sn_train_skin(ctx, &(sn_skin_task){t->skin, s.examples, SN_RT_BLEND_LINEAR, &learned}, &s.base, NULL);
+  sn_status status = sn_train_skin(ctx, &(sn_skin_task){t->skin, s.examples, SN_RT_BLEND_LINEAR, &learned}, &s.base);
   if (status == SN_OK) status = prepare(&s, &learned);
   if (status == SN_OK) status = alternate(&s);
   if (status == SN_OK) status = measure_held_out(&s, held, t->squared[index]);
@@ -221,12 +220,30 @@ static sn_status write_helpers(const sn_helper_solve *s, sn_plan *plan, written 
   return SN_OK;
 }
 
+// The joints that drive helpers and their parents come first: the runtime needs no other rotations.
+static sn_status put_drivers_first(sn_helper_solve *s) {
+  size_t count = (size_t)s->joint_count, put = 0;
+  bool *drives = SN_NEW(s->ctx, s->memory, bool, count);
+  sn_turn *sorted = SN_NEW(s->ctx, s->memory, sn_turn, count);
+  if (!drives || !sorted) return s->ctx->error.status;
+  for (int h = 0; h < s->helper_count; h++)
+    for (int d = 0; d < s->helpers[h].driver_count; d++) drives[s->helpers[h].drivers[d]] = true;
+  for (size_t n = count; n-- > 0;)
+    if (drives[s->turns[n].joint] && s->turns[n].parent >= 0) drives[s->turns[n].parent] = true;
+  for (int pass = 0; pass < 2; pass++)
+    for (size_t n = 0; n < count; n++)
+      if (drives[s->turns[n].joint] == (pass == 0)) sorted[put++] = s->turns[n];
+  s->turns = sorted;
+  return SN_OK;
+}
+
 static sn_status describe(sn_helper_solve *s, const sn_keys *keys, sn_plan *plan) {
   written w;
   plan->desc.drive = SN_RT_DRIVE_HELPERS;
   plan->desc.palette_count = s->joint_count + s->helper_count;
   plan->skin = s->skin, s->skin = (sn_skin){0};
-  sn_status status = write_helpers(s, plan, &w);
+  sn_status status = put_drivers_first(s);
+  if (status == SN_OK) status = write_helpers(s, plan, &w);
   if (status == SN_OK) status = sn_plan_references(s->ctx, plan, s->turns, s->joint_count);
   return status == SN_OK ? sn_plan_ranges(s->ctx, plan, s->turns, &s->examples->poses, keys) : status;
 }
@@ -263,17 +280,16 @@ static sn_status solve(sn_helper_solve *s, const sn_keys *keys, sn_plan *plan, s
   return describe(s, keys, plan);
 }
 
-// The base and the number of helpers, both by cross-validation where there are poses to hold out.
-static sn_status choose(sn_helper_solve *s, sn_skin_options *skin, const sn_keys *keys, sn_train_report *report) {
+// The number of helpers, by cross-validation where there are poses to hold out.
+static sn_status choose(sn_helper_solve *s, const sn_skin_options *skin, const sn_keys *keys,
+                        sn_train_report *report) {
   sn_base_sample sample;
-  sn_base_kind kind;
   if (skin->weights == SN_WEIGHTS_SKELETON) return SN_OK;
-  sn_status status =
-    sn_base_choose(s->ctx, &(sn_skin_task){skin, s->examples, SN_RT_BLEND_LINEAR, keys}, &kind, report);
-  if (status == SN_OK) skin->base = 1 + (int)kind;
-  if (status == SN_OK) status = sn_base_sample_make(s->ctx, s->memory, s->examples, keys, &sample);
-  if (status != SN_OK || sample.folds.fold_count < 2 || !(sample.rigid > 0)) return status;
-  return choose_count(s, skin, &sample, report);
+  sn_status status = sn_base_sample_make(s->ctx, s->memory, s->examples, keys, &sample);
+  if (status == SN_OK && sample.folds.fold_count > 1 && sample.rigid > 0)
+    status = choose_count(s, skin, &sample, report);
+  sn_base_sample_free(&sample);
+  return status;
 }
 
 // Fewer helpers where the model is larger or slower than it may be: the candidate before the chosen one.
@@ -311,7 +327,7 @@ static sn_status train(sn_context *ctx, const void *options, const sn_examples *
     sn_helper_note(report, "the skeleton has one joint: helpers follow its rotation in space");
   sn_status status = choose(&s, &skin, keys, report);
   if (status == SN_OK)
-    status = sn_train_skin(ctx, &(sn_skin_task){&skin, examples, SN_RT_BLEND_LINEAR, keys}, &s.base, NULL);
+    status = sn_train_skin(ctx, &(sn_skin_task){&skin, examples, SN_RT_BLEND_LINEAR, keys}, &s.base);
   helpers = s.helper_count;
   do {
     sn_plan_free(plan), sn_skin_free(&s.skin), s.helper_count = helpers, s.placed_count = 0;

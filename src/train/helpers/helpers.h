@@ -33,7 +33,6 @@ typedef struct sn_helper_solve {
   int sample_count, *sample;                                            // vertices that motion is learned from
   sn_turn *turns;
   double *rest, *vectors; // pose vectors: of the rest pose; of every frame, minus that
-  sn_folds folds;
   sn_near near;
   sn_skin base, skin; // without and with helpers
   sn_helper *helpers;

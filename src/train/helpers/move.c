@@ -10,8 +10,8 @@
 enum { channels = SN_RT_HELPER_CHANNELS, most_candidates = 12 };
 
 static const double ridge = 0.03;      // relative to the terms' mean square
-static const double penalty = 0.01;    // of motion, relative to what the vertices say about it
-static const double least_gain = 0.01; // of one more driver
+static const double penalty = 0.01;    // of motion, relative to what it does to vertices that follow the helper alone
+static const double least_gain = 0.05; // of one more driver
 static const double beyond = 0.25;     // of the range of a channel in training: it may go so far beyond
 
 typedef struct motion {
@@ -46,15 +46,17 @@ static void jacobian(const sn_helper_solve *s, const sn_helper *h, int row, doub
 
 // The best channels of every frame.
 static void find_targets(motion *m) {
-  double a[channels][channels] = {0}, factor[channels][channels], j[3][channels];
+  double a[channels][channels] = {0}, factor[channels][channels], j[3][channels], stiffness[channels] = {0};
   sn_helper_solve *s = m->s;
   for (int n = 0; n < m->count; n++) {
     jacobian(s, m->helper, m->rows[n], j);
     for (int p = 0; p < channels; p++)
       for (int q = 0; q < channels; q++)
         for (int k = 0; k < 3; k++) a[p][q] += m->weights[n] * m->weights[n] * j[k][p] * j[k][q];
+    for (int p = 0; p < channels; p++) // not the weight's square, or small weights would go with large motions
+      for (int k = 0; k < 3; k++) stiffness[p] += penalty * m->weights[n] * j[k][p] * j[k][p];
   }
-  for (int p = 0; p < channels; p++) m->metric[p] = a[p][p], a[p][p] *= 1 + penalty, a[p][p] += 1e-30;
+  for (int p = 0; p < channels; p++) m->metric[p] = a[p][p], a[p][p] += stiffness[p] + 1e-30;
   for (int f = 0; f < s->frame_count; f++) {
     double g[channels] = {0};
     sn_mat3 inverse = s->inverses[(size_t)f * (size_t)s->joint_count + (size_t)m->helper->parent];
@@ -64,7 +66,7 @@ static void find_targets(motion *m) {
       jacobian(s, m->helper, m->rows[n], j);
       for (int p = 0; p < channels; p++) g[p] += m->weights[n] * (j[0][p] * r.x + j[1][p] * r.y + j[2][p] * r.z);
     }
-    for (int p = 0; p < channels; p++) g[p] -= penalty * m->metric[p] * (double)m->helper->channels[f][p];
+    for (int p = 0; p < channels; p++) g[p] -= stiffness[p] * (double)m->helper->channels[f][p];
     memcpy(factor, a, sizeof a);
     sn_spd_solve(channels, channels, factor[0], 1, g);
     for (int p = 0; p < channels; p++) m->target[f][p] = (double)m->helper->channels[f][p] + g[p];
@@ -82,14 +84,12 @@ static void features(const sn_helper_solve *s, int frame, const int *drivers, in
   }
 }
 
-// Ridge regression of the channels on the terms of the drivers, over the frames outside `fold`; -1: over all.
-static void solve_ridge(const motion *m, const int *drivers, int count, int fold,
-                        double (*x)[SN_RT_HELPER_CHANNELS]) {
-  double a[SN_HELPER_TERMS][SN_HELPER_TERMS] = {0}, row[SN_HELPER_TERMS], trace = 1e-30;
+// Ridge regression of the channels on the terms of the drivers. Returns the squared residual.
+static double solve_ridge(const motion *m, const int *drivers, int count, double (*x)[SN_RT_HELPER_CHANNELS]) {
+  double a[SN_HELPER_TERMS][SN_HELPER_TERMS] = {0}, row[SN_HELPER_TERMS], trace = 1e-30, error = 0;
   int n = count * SN_RT_QUADRATIC;
   memset(x, 0, (size_t)n * sizeof *x);
   for (int f = 0; f < m->s->frame_count; f++) {
-    if (fold >= 0 && m->s->folds.fold_of[f] == fold) continue;
     features(m->s, f, drivers, count, row);
     for (int p = 0; p < n; p++) {
       for (int q = 0; q <= p; q++) a[p][q] += row[p] * row[q];
@@ -99,26 +99,13 @@ static void solve_ridge(const motion *m, const int *drivers, int count, int fold
   for (int p = 0; p < n; p++) trace += a[p][p];
   for (int p = 0; p < n; p++) a[p][p] += ridge * trace / n;
   sn_spd_solve(n, SN_HELPER_TERMS, a[0], channels, x[0]);
-}
-
-static double frame_error(const motion *m, int f, const int *drivers, int count, double (*x)[SN_RT_HELPER_CHANNELS]) {
-  double row[SN_HELPER_TERMS], error = 0;
-  features(m->s, f, drivers, count, row);
-  for (int c = 0; c < channels; c++) {
-    double left = m->target[f][c];
-    for (int p = 0; p < count * SN_RT_QUADRATIC; p++) left -= row[p] * x[p][c];
-    error += m->metric[c] * left * left;
-  }
-  return error;
-}
-
-// The cross-validated error of these drivers.
-static double validate(const motion *m, const int *drivers, int count) {
-  double x[SN_HELPER_TERMS][SN_RT_HELPER_CHANNELS], error = 0;
-  for (int fold = 0; fold < m->s->folds.fold_count; fold++) {
-    solve_ridge(m, drivers, count, fold, x);
-    for (int f = 0; f < m->s->frame_count; f++)
-      if (m->s->folds.fold_of[f] == fold) error += frame_error(m, f, drivers, count, x);
+  for (int f = 0; f < m->s->frame_count; f++) {
+    features(m->s, f, drivers, count, row);
+    for (int c = 0; c < channels; c++) {
+      double left = m->target[f][c];
+      for (int p = 0; p < n; p++) left -= row[p] * x[p][c];
+      error += m->metric[c] * left * left;
+    }
   }
   return error;
 }
@@ -143,7 +130,7 @@ static int find_candidates(const motion *m, int list[most_candidates]) {
   return moving;
 }
 
-// One driver after the other, the one that leaves the least cross-validated error.
+// Greedy, by the error in training: where joints move one at a time, no other frames show what held-out frames do.
 static void choose_drivers(const motion *m) {
   int candidates[most_candidates], count = find_candidates(m, candidates);
   double left = INFINITY;
@@ -153,7 +140,7 @@ static void choose_drivers(const motion *m) {
     double least = INFINITY;
     for (int k = 0; k < count; k++) {
       h->drivers[h->driver_count] = candidates[k];
-      double error = validate(m, h->drivers, h->driver_count + 1);
+      double error = solve_ridge(m, h->drivers, h->driver_count + 1, h->mix);
       if (error < least) least = error, best = k;
     }
     if (best < 0 || !(least < (1 - least_gain) * left)) break;
@@ -221,7 +208,7 @@ sn_status sn_helper_move(sn_helper_solve *s, int h, const int *owner) {
     find_targets(&m);
     if (m.helper->driver_count == 0)
       choose_drivers(&m); // once: with others the next round would not go on from this one
-    solve_ridge(&m, m.helper->drivers, m.helper->driver_count, -1, m.helper->mix);
+    solve_ridge(&m, m.helper->drivers, m.helper->driver_count, m.helper->mix);
     sn_helper_apply(s, h, false);
     set_range(m.helper, s->frame_count);
     shift_residuals(&m, before);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Where helpers are: vertices near each other whose residuals, seen from their joint, are similar over the frames (k-means).
+// Where helpers are: vertices near each other whose residuals have similar lengths in every frame (k-means), in any direction.
 #include "train/helpers/helpers.h"
 
 #include <math.h>
@@ -12,11 +12,8 @@ enum { most_rounds = 12 };
 static void fill_points(const sn_helper_solve *s, sn_helper_clusters *c) {
   for (int n = 0; n < s->sample_count; n++) {
     float *to = c->points + (size_t)n * (size_t)c->dims;
-    int joint = s->base.joints[(size_t)s->sample[n] * (size_t)s->base.influences]; // of the largest weight
-    for (int f = 0; f < s->frame_count; f++, to += 3) {
-      sn_vec3 r = sn_vec3_from(s->residuals[(size_t)f * (size_t)s->sample_count + (size_t)n]);
-      sn_vec3_store(sn_mat3_apply(s->inverses[(size_t)f * (size_t)s->joint_count + (size_t)joint], r), to);
-    }
+    for (int f = 0; f < s->frame_count; f++)
+      *to++ = (float)sn_vec3_length(sn_vec3_from(s->residuals[(size_t)f * (size_t)s->sample_count + (size_t)n]));
     memcpy(to, s->examples->rest.positions[s->sample[n]], sizeof(float[3]));
   }
 }
@@ -122,7 +119,7 @@ static void place_helper(const sn_helper_solve *s, const sn_helper_clusters *c, 
 
 sn_status sn_helpers_seed(sn_helper_solve *s, int count) {
   sn_arena scratch = sn_arena_new(s->ctx);
-  sn_helper_clusters c = {.dims = 3 * s->frame_count + 3, .count = count, .point_count = s->sample_count};
+  sn_helper_clusters c = {.dims = s->frame_count + 3, .count = count, .point_count = s->sample_count};
   c.points = SN_NEW(s->ctx, &scratch, float, (size_t)s->sample_count *(size_t)c.dims);
   double *weights = SN_NEW(s->ctx, &scratch, double, s->joint_count);
   sn_status status = c.points && weights ? SN_OK : s->ctx->error.status;

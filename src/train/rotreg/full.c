@@ -124,17 +124,13 @@ sn_status sn_rotreg_full(sn_context *ctx, const sn_rotreg_task *task, const sn_e
                          const sn_keys *keys, const sn_keys *wanted, sn_frames *out) {
   *out = (sn_frames){0};
   sn_arena memory = sn_arena_new(ctx);
-  sn_rotreg_scene scene;
-  sn_status status = sn_rotreg_scene_make(ctx, examples, &scene);
-  if (status == SN_OK) status = sn_rotreg_check_published(ctx, task->options);
-  full_form f = {.ctx = ctx, .examples = sn_rotreg_scene_examples(&scene, examples), .keys = keys};
+  sn_status status = sn_rotreg_check_published(ctx, task->options);
+  full_form f = {.ctx = ctx, .examples = examples, .keys = keys};
   f.t.fit = sn_rotreg_fit_options_of(task->options), f.t.learned.loads = task->loads;
   if (status == SN_OK) status = train_full(&f, &memory);
   if (status == SN_OK) status = evaluate_full(&f, wanted, out, &memory);
-  if (status == SN_OK) sn_rotreg_scene_restore(&scene, examples, wanted->frames, out);
   if (status != SN_OK) sn_frames_free(out);
   sn_rotreg_training_free(&f.t);
-  sn_rotreg_scene_free(&scene);
   sn_arena_free(&memory);
   return status;
 }

@@ -14,7 +14,6 @@ typedef struct gradients_job {
   const sn_keys *keys;
   const sn_rotreg_bones *bones;
   sn_rotreg_key_gradients *k;
-  double *area, mean_area; // area of every group's non-degenerate triangles; mean area of a triangle
   bool published;
 } gradients_job;
 
@@ -28,37 +27,6 @@ sn_mat3 sn_rotreg_key_gradients_blend(const sn_rotreg_key_gradients *gradients, 
 
 static sn_mat3 *gradient_at(const gradients_job *job, int l, int pose) {
   return &job->k->sequence[(size_t)l * (size_t)job->k->pose_count + (size_t)pose];
-}
-
-// ---- the start: as published the linear parts of the proxy bones, otherwise the mean gradients of the groups' triangles ----
-
-static double area_of(const sn_mesh *rest, int t) {
-  const float(*p)[3] = (const float(*)[3])rest->positions;
-  return 0.5 * sn_vec3_length(sn_vec3_cross(sn_rotreg_edge(rest, p, t, 1), sn_rotreg_edge(rest, p, t, 2)));
-}
-
-// Unless published: area-weighted means, and for groups without area the proxy bone's linear part. Proxy bones are
-// fitted to be blended and rotate further than the surface.
-static void start_range(void *user, int64_t begin, int64_t end, int worker) {
-  (void)worker;
-  const gradients_job *job = user;
-  const sn_mesh *rest = &job->examples->rest;
-  int count = job->k->gradient_count;
-  for (int64_t pose = begin; pose < end; pose++) {
-    double tiny = job->published ? 1 : sn_rotreg_rounding * job->mean_area;
-    for (int l = 0; l < count; l++)
-      *gradient_at(job, l, (int)pose) =
-        sn_mat3_scale(sn_affine_linear(job->bones->matrix[(size_t)pose * (size_t)count + (size_t)l]), tiny);
-    for (int t = 0; !job->published && t < rest->triangle_count; t++) {
-      sn_mat3 d, *sum = gradient_at(job, job->bones->group_of[t], (int)pose);
-      if (sn_rotreg_gradient(rest, sn_frame(&job->examples->frames, job->keys->frames[pose]), t, &d))
-        *sum = sn_mat3_add(*sum, sn_mat3_scale(d, area_of(rest, t)));
-    }
-    for (int l = 0; !job->published && l < count; l++) {
-      sn_mat3 *d = gradient_at(job, l, (int)pose);
-      *d = sn_mat3_scale(*d, 1 / (job->area[l] + tiny));
-    }
-  }
 }
 
 // ---- beta for given sequences ---------------------------------------------------------------------------------------
@@ -204,21 +172,21 @@ sn_status sn_rotreg_key_gradients_fit(sn_context *ctx, sn_arena *memory, const s
   out->index = sn_arena_alloc(ctx, memory, triangles, sizeof *out->index);
   out->beta = sn_arena_alloc(ctx, memory, triangles, sizeof *out->beta);
   if (!out->sequence || !out->index || !out->beta) return ctx->error.status;
-  gradients_job job = {.ctx = ctx, .examples = examples, .keys = keys, .bones = bones, .k = out};
-  job.area = SN_NEW(ctx, memory, double, out->gradient_count), job.published = data->published;
-  if (!job.area) return ctx->error.status;
-  for (size_t t = 0; t < triangles; t++) {
-    sn_mat3 d;
-    double area = area_of(&examples->rest, (int)t);
-    job.mean_area += area / (double)triangles;
-    if (sn_rotreg_gradient(&examples->rest, (const float(*)[3])examples->rest.positions, (int)t, &d))
-      job.area[bones->group_of[t]] += area;
+  gradients_job job = {
+    .ctx = ctx, .examples = examples, .keys = keys, .bones = bones, .k = out, .published = data->published};
+  for (int n = 0; n < out->gradient_count * out->pose_count; n++) {
+    int l = n / out->pose_count, pose = n % out->pose_count;
+    out->sequence[n] = sn_affine_linear(bones->matrix[(size_t)pose * (size_t)out->gradient_count + (size_t)l]);
   }
-  sn_parallel_for(ctx, out->pose_count, 1, start_range, &job);
-  sn_parallel_for(ctx, examples->rest.triangle_count, 64, choose_range, &job);
-  sn_status status = solve_betas(&job);
-  for (int round = 0; status == SN_OK && round < rounds; round++) {
-    status = solve_sequences(&job);
+  for (size_t t = 0; t < triangles; t++) {
+    for (int m = 0; m < most; m++) out->index[t][m] = m ? -1 : bones->group_of[t];
+    out->beta[t][0] = 1;
+  }
+  // Proxy bones are fitted to be blended and rotate further than the surface: unless published, begin with D_l.
+  sn_status status = SN_OK;
+  for (int round = 0; status == SN_OK && round < rounds + job.published; round++) {
+    if (round > 0 || !job.published) status = solve_sequences(&job);
+    if (round == 0) sn_parallel_for(ctx, examples->rest.triangle_count, 64, choose_range, &job);
     if (status == SN_OK) status = solve_betas(&job);
   }
   return status;

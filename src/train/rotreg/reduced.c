@@ -140,6 +140,21 @@ static sn_status choose_fixed(reduced_job *job) {
   return status == SN_OK ? sn_rotreg_hard_set(job->ctx, &job->t.data, &blend, job->fixed) : status;
 }
 
+// The runtime's drive is in single precision: for a scene far from 0, C is about the centre of the mesh.
+static void find_origin(reduced_job *job) {
+  const sn_poses *poses = &job->examples->poses;
+  sn_vec3 low, high;
+  sn_points_bounds((const float(*)[3])job->examples->rest.positions, job->examples->rest.vertex_count, &low, &high);
+  float stored[3]; // as in the model
+  sn_vec3_store(sn_vec3_scale(sn_vec3_add(low, high), 0.5), stored);
+  sn_vec3 centre = sn_vec3_from(stored);
+  double farthest = sn_vec3_length(centre);
+  for (int f = 0; f < poses->frame_count; f++)
+    farthest = fmax(farthest, sn_vec3_length(sn_affine_apply(sn_pose(poses, f)[0], centre)));
+  job->out->is_far = farthest > sn_rotreg_far_diagonals * job->diagonal && job->diagonal > 0;
+  if (job->out->is_far) job->out->origin = centre;
+}
+
 static sn_status solve(reduced_job *job) {
   sn_rotreg_reduction r = {.examples = job->examples,
                            .bones = &job->out->bones,
@@ -149,7 +164,8 @@ static sn_status solve(reduced_job *job) {
                            .skin = &job->t.skin,
                            .edge = (const double(*)[2])job->t.edge,
                            .anchor_weight = job->t.anchor_weight,
-                           .ridge = job->t.fit.published ? sn_rotreg_rounding : sn_bone_ridge};
+                           .ridge = job->t.fit.published ? sn_rotreg_rounding : sn_bone_ridge,
+                           .origin = job->out->origin};
   return sn_rotreg_solve_c(job->ctx, job->memory, &r, &job->out->c);
 }
 
@@ -170,6 +186,7 @@ static sn_status train_reduced(reduced_job *job) {
   if (status == SN_OK) status = sn_rotreg_training_finish(ctx, &job->t);
   job->out->rotations = job->t.rotations;
   job->out->predictors = job->t.learned.predictors, job->out->torque = job->t.learned.torque;
+  find_origin(job);
   if (status == SN_OK) status = choose_fixed(job);
   if (status == SN_OK) status = solve(job);
   status = advance(job, status, 1);

@@ -173,6 +173,7 @@ typedef struct sn_rotreg_reduction {
   const double (*edge)[2];     // e, two per triangle
   const double *anchor_weight; // c, per vertex
   double ridge;                // of the bones' linear parts, relative to the mean diagonal
+  sn_vec3 origin;              // of the rest pose's coordinates in C
 } sn_rotreg_reduction;
 
 // C = [C1 C2], row-major, 4P x (3P + 4J): row 4b + c is column c of proxy bone b's matrix, column 3l + c is column c of
@@ -187,6 +188,8 @@ typedef struct sn_rotreg_reduced {
   sn_rotreg_predictor *predictors; // one per bone
   sn_torque_model torque;          // used instead if there are torques
   double *c;                       // [C1 C2], 4P x (3P + 4J), row-major
+  sn_vec3 origin;                  // of the rest pose in C: the centre of the mesh if the scene is far from 0, which
+  bool is_far;                     // single precision would not bear; otherwise 0
   sn_skin skin;                    // on the palette: joints, then proxy bones
 } sn_rotreg_reduced;
 

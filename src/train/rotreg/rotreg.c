@@ -83,10 +83,7 @@ sn_status sn_rotreg_train(sn_context *ctx, const sn_rotreg_task *task, const sn_
   form.mean_shift = o->start == SN_ROTREG_MEANSHIFT;
   sn_arena memory = sn_arena_new(ctx);
   sn_rotreg_reduced reduced = {0};
-  sn_rotreg_scene scene = {0};
-  sn_status status = sn_rotreg_scene_make(ctx, examples, &scene);
-  const sn_examples *near = sn_rotreg_scene_examples(&scene, examples);
-  if (status == SN_OK) status = sn_rotreg_reduced_train(ctx, &memory, near, keys, &form, &reduced);
+  sn_status status = sn_rotreg_reduced_train(ctx, &memory, examples, keys, &form, &reduced);
   if (status == SN_OK && task->loads) {
     if (o->published) {
       note_polynomials(&reduced, report);
@@ -94,14 +91,13 @@ sn_status sn_rotreg_train(sn_context *ctx, const sn_rotreg_task *task, const sn_
       note_torques(examples, &reduced, report);
     }
   }
-  const sn_rotreg_drive drive = {examples, keys, &reduced, task->loads, scene.far ? scene.centre : NULL};
+  const sn_rotreg_drive drive = {examples, keys, &reduced, task->loads};
   if (o->shade == SN_ROTREG_RECOMPUTE) plan->desc.shade = SN_RT_SHADE_RECOMPUTE;
   if (status == SN_OK) status = sn_rotreg_describe(ctx, &drive, plan);
   plan->skin = reduced.skin;
   if (status == SN_OK && (o->psd || (!o->published && has_local_rotations(&reduced.rotations))))
     status = correct_residual(ctx, o->psd, examples, keys, plan, report);
   sn_skin_free(&reduced.bones.skin);
-  sn_rotreg_scene_free(&scene);
   sn_arena_free(&memory);
   return status;
 }

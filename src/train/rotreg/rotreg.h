@@ -28,25 +28,6 @@ sn_status sn_rotreg_train(sn_context *ctx, const sn_rotreg_task *task, const sn_
 sn_status sn_rotreg_full(sn_context *ctx, const sn_rotreg_task *task, const sn_examples *examples,
                          const sn_keys *keys, const sn_keys *wanted, sn_frames *out);
 
-// ---- scenes far from the origin ------------------------------------------------------------------------------------
-
-// The runtime computes proxy bones in single precision. Scenes far from the origin are therefore trained and evaluated
-// about a centre that moves with the first joint.
-typedef struct sn_rotreg_scene {
-  bool far;
-  float centre[3]; // c: the centre of the rest mesh's bounding box
-  sn_examples
-    examples; // if `far`: rest mesh and skeleton minus c, frames and poses minus the first joint's image of c
-} sn_rotreg_scene;
-
-sn_status sn_rotreg_scene_make(sn_context *ctx, const sn_examples *examples, sn_rotreg_scene *out);
-// The examples to train on: the given ones, or the scene's centred ones.
-const sn_examples *sn_rotreg_scene_examples(const sn_rotreg_scene *scene, const sn_examples *examples);
-// Moves frames of the scene back to the examples' positions; frame n is the examples' frame frames[n].
-void sn_rotreg_scene_restore(const sn_rotreg_scene *scene, const sn_examples *examples, const int *frames,
-                             sn_frames *out);
-void sn_rotreg_scene_free(sn_rotreg_scene *scene);
-
 // ---- the model -----------------------------------------------------------------------------------------------------
 
 // A trained regression as the drive of a plan.
@@ -55,7 +36,6 @@ typedef struct sn_rotreg_drive {
   const sn_keys *keys;
   const sn_rotreg_reduced *reduced;
   const sn_torque_loads *loads; // NULL: without torques
-  const float *centre;          // NULL: trained about the origin
 } sn_rotreg_drive;
 
 sn_status sn_rotreg_describe(sn_context *ctx, const sn_rotreg_drive *drive, sn_plan *plan);

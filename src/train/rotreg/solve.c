@@ -33,7 +33,7 @@ static void put_vertex(const sn_rotreg_reduction *r, int i, double sign, sparse_
     size_t at = (size_t)i * (size_t)skin->influences + (size_t)k;
     if (!(skin->weights[at] > 0)) break;
     int bone = skin->joints[at], first = fixed ? 3 * r->gradients->gradient_count : 0;
-    sn_vec3 p = fixed ? rest : sn_vec3_sub(rest, r->bones->centre[bone]);
+    sn_vec3 p = sn_vec3_sub(rest, fixed ? r->origin : r->bones->centre[bone]);
     put_point(fixed ? known : unknown, first + 4 * bone, p, (double)skin->weights[at], fixed ? -sign : sign);
   }
 }
@@ -77,9 +77,9 @@ static void add_anchor(const sn_rotreg_reduction *r, const normal_equations *n, 
   sparse_row unknown = {0}, known = {0};
   put_vertex(r, i, 1, &unknown, &known);
   for (int s = 0; s < sn_rotreg_anchor_slots && r->anchors->joints[i][s] >= 0; s++) {
-    const double *p = r->anchors->points[i][s];
+    const double *p = r->anchors->points[i][s], origin[4] = {r->origin.x, r->origin.y, r->origin.z, 0};
     for (int c = 0; c < 4; c++)
-      put(&known, 3 * r->gradients->gradient_count + 4 * r->anchors->joints[i][s] + c, p[c]);
+      put(&known, 3 * r->gradients->gradient_count + 4 * r->anchors->joints[i][s] + c, p[c] - p[3] * origin[c]);
   }
   add_outer(n, &unknown, &known, r->anchor_weight[i]);
 }
@@ -96,10 +96,11 @@ static void add_ridge(const normal_equations *n, double ridge) {
   }
 }
 
-// Changes from p - centre to p: subtracts the linear part times the centre from the translation row.
-static void move_centres(const sn_rotreg_bones *bones, size_t columns, double *c) {
-  for (int g = 0; g < bones->bone_count; g++) {
-    const double centre[3] = {bones->centre[g].x, bones->centre[g].y, bones->centre[g].z};
+// Changes from p - centre to p - origin: subtracts the linear part times the way from the translation row.
+static void move_centres(const sn_rotreg_reduction *r, size_t columns, double *c) {
+  for (int g = 0; g < r->bones->bone_count; g++) {
+    sn_vec3 way = sn_vec3_sub(r->bones->centre[g], r->origin);
+    const double centre[3] = {way.x, way.y, way.z};
     double *row = c + 4 * (size_t)g * columns;
     for (size_t m = 0; m < columns; m++)
       for (size_t d = 0; d < 3; d++) row[3 * columns + m] -= centre[d] * row[d * columns + m];
@@ -123,7 +124,7 @@ sn_status sn_rotreg_solve_c(sn_context *ctx, sn_arena *memory, const sn_rotreg_r
     if (status == SN_NOT_CONVERGED) {
       status = sn_fail(ctx, SN_NOT_CONVERGED, "the matrices of %d proxy bones are not determined", bones);
     } else if (status == SN_OK) {
-      move_centres(r->bones, (size_t)n.columns, *c);
+      move_centres(r, (size_t)n.columns, *c);
     }
   }
   sn_arena_free(&scratch);

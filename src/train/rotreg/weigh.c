@@ -107,7 +107,7 @@ static sn_status make_skin(sn_context *ctx, sn_rotreg_training *t) {
   const sn_examples *e = t->data.examples;
   const sn_skin_options skin = {.influences = 4};
   if (t->fit.published) return sn_free_weights(ctx, &skin, e, &e->poses, t->data.keys, &t->skin);
-  return sn_train_skin(ctx, &(sn_skin_task){&skin, e, SN_RT_BLEND_LINEAR, t->data.keys}, &t->skin, NULL);
+  return sn_train_skin(ctx, &(sn_skin_task){&skin, e, SN_RT_BLEND_LINEAR, t->data.keys}, &t->skin);
 }
 
 sn_status sn_rotreg_training_start(sn_context *ctx, sn_arena *memory, const sn_examples *examples,

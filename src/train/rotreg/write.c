@@ -99,9 +99,9 @@ static sn_status add_offsets(sn_context *ctx, const sn_rotreg_reduced *r, int jo
 
 // ---- the drive ------------------------------------------------------------------------------------------------------
 
-static sn_status add_centre(sn_context *ctx, const float *centre, sn_plan *plan) {
+static sn_status add_centre(sn_context *ctx, sn_vec3 centre, sn_plan *plan) {
   float *to = sn_plan_section(ctx, plan, SN_SECTION_DRIVE_CENTRE, 3, sizeof *to);
-  if (to) memcpy(to, centre, 3 * sizeof *to);
+  if (to) sn_vec3_store(centre, to);
   return to ? SN_OK : ctx->error.status;
 }
 
@@ -117,7 +117,7 @@ sn_status sn_rotreg_describe(sn_context *ctx, const sn_rotreg_drive *drive, sn_p
   if (status == SN_OK) status = (loads ? add_pairs : add_predictors)(ctx, r, plan);
   if (status == SN_OK && loads) status = add_torques(ctx, r, loads, plan);
   if (status == SN_OK && loads) status = add_offsets(ctx, r, loads->joint_count, plan);
-  if (status == SN_OK && drive->centre) status = add_centre(ctx, drive->centre, plan);
+  if (status == SN_OK && r->is_far) status = add_centre(ctx, r->origin, plan);
   if (status == SN_OK) status = sn_turns_make(ctx, &plan->memory, e, drive->keys, &turns);
   return status == SN_OK ? sn_plan_ranges(ctx, plan, turns, &e->poses, drive->keys) : status;
 }

@@ -2,82 +2,47 @@
 // Linear and dual-quaternion blends of one vertex, and their derivatives by the weights.
 #include "train/skin/blend.h"
 
-#include <string.h>
-
-// Like split_matrix of src/runtime/palette.c: the joint's stretch is about its centre, the common scale about the origin.
-static joint_motion split_matrix(sn_affine a, sn_vec3 centre, double common) {
-  joint_motion out;
-  sn_mat3 rotation, stretch;
-  sn_mat3_polar(sn_affine_linear(a), &rotation, &stretch);
-  sn_vec3 kept = sn_vec3_scale(centre, common);
-  out.stretch = sn_affine_make(stretch, sn_vec3_sub(kept, sn_mat3_apply(stretch, centre)));
-  sn_vec3 t = sn_vec3_sub(sn_affine_apply(a, centre), sn_mat3_apply(rotation, kept));
-  out.rigid = sn_dualquat_from_rigid(sn_affine_make(rotation, t));
-  return out;
-}
-
-static double mean_stretch(const joint_motion *motion) {
-  return sn_mat3_trace(sn_affine_linear(motion->stretch)) / 3;
-}
-
-// The scale of more than half of the joints, else 1.
-static double common_scale(const joint_motion *pose, int count) {
-  const double same = 1e-4;
-  for (int j = 0; j < count; j++) {
-    double scale = mean_stretch(&pose[j]);
-    int agree = 0;
-    for (int k = 0; k < count; k++) agree += fabs(mean_stretch(&pose[k]) - scale) <= same * fabs(scale);
-    if (agree > count / 2) return scale > 0 && fabs(scale - 1) > same ? scale : 1;
-  }
-  return 1;
-}
-
-static void split_pose(const sn_skeleton *skeleton, const sn_affine *matrices, joint_motion *pose) {
-  double common = 1;
-  for (int pass = 0; pass < 2 && (pass == 0 || common != 1); pass++) {
-    for (int j = 0; j < skeleton->joint_count; j++) {
-      pose[j] = split_matrix(matrices[j], sn_affine_translation(skeleton->rest[j]), common);
+// Reads the runtime's palette at every key.
+static sn_status read_motions(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples,
+                              const sn_keys *keys, joint_motion *out) {
+  sn_arena scratch = sn_arena_new(ctx);
+  sn_model_input input;
+  sn_status status = sn_model_input_new(ctx, model, examples, &scratch, &input);
+  void *values = status == SN_OK ? sn_arena_alloc(ctx, &scratch, sn_model_input_size(&input), 1) : NULL;
+  void *palette = sn_arena_alloc(ctx, &scratch, sn_rt_scratch_size(model), 1);
+  if (status == SN_OK && (!values || !palette)) status = ctx->error.status;
+  for (int k = 0; status == SN_OK && k < keys->count; k++) {
+    sn_rt_input frame = sn_model_input_at(&input, keys->frames[k], values);
+    sn_rt_palette(model, &frame, palette, NULL);
+    for (uint32_t j = 0; j < model->info.joint_count; j++, out++) {
+      float q[8], stretch[12];
+      sn_rt_palette_split(model, palette, j, q, stretch);
+      out->rigid = (sn_dualquat){{q[0], q[1], q[2], q[3]}, {q[4], q[5], q[6], q[7]}};
+      for (int n = 0; n < 12; n++) out->stretch.m[n / 4][n % 4] = (double)stretch[n];
     }
-    if (pass == 0) common = common_scale(pose, skeleton->joint_count);
   }
-}
-
-static bool is_stretched(sn_affine s) {
-  double off = 0;
-  for (int k = 0; k < 9; k++) off = fmax(off, fabs(s.m[k / 3][k % 3] - (k % 4 == 0)));
-  return off > 1e-6;
-}
-
-// Puts every quaternion on the hemisphere of its joint's reference, like the runtime (src/runtime/local_rotations.c).
-static void choose_hemispheres(const sn_turn *turns, int joint_count, joint_motion *pose) {
-  for (int n = 0; n < joint_count; n++) {
-    sn_dualquat *own = &pose[turns[n].joint].rigid;
-    sn_quat parent = turns[n].parent < 0 ? sn_quat_identity() : pose[turns[n].parent].rigid.real;
-    sn_quat turn = sn_quat_mul(sn_quat_conjugate(parent), own->real);
-    if (sn_quat_dot(turn, turns[n].reference) >= 0) continue;
-    *own = (sn_dualquat){sn_quat_scale(own->real, -1), sn_quat_scale(own->dual, -1)};
-  }
+  sn_arena_free(&scratch);
+  return status;
 }
 
 sn_status sn_blend_make(sn_context *ctx, sn_arena *memory, sn_rt_blend kind, const sn_keys *references,
                         sn_blend *out) {
-  const sn_examples *examples = out->examples;
-  const sn_keys *keys = out->keys;
-  int joint_count = examples->skeleton.joint_count;
-  sn_turn *turns = NULL;
   if (kind == SN_RT_BLEND_LINEAR) return SN_OK;
-  sn_status status = sn_turns_make(ctx, memory, examples, references, &turns);
-  if (status != SN_OK) return status;
-  joint_motion *motions = SN_NEW(ctx, memory, joint_motion, (size_t)keys->count * (size_t)joint_count);
-  if (!motions) return ctx->error.status;
-  for (int k = 0; k < keys->count; k++) {
-    joint_motion *pose = motions + (size_t)k * (size_t)joint_count;
-    split_pose(&examples->skeleton, sn_pose(&examples->poses, keys->frames[k]), pose);
-    choose_hemispheres(turns, joint_count, pose);
-    for (int j = 0; j < joint_count; j++) out->stretched = out->stretched || is_stretched(pose[j].stretch);
-  }
+  sn_examples poses = *out->examples; // each for itself: signs by the references, not by the frame before
+  poses.motion = false;
+  sn_plan plan = sn_plan_new(ctx, &poses);
+  sn_model model = {0};
+  sn_rt_model opened;
+  joint_motion *motions =
+    SN_NEW(ctx, memory, joint_motion, (size_t)out->keys->count * (size_t)poses.skeleton.joint_count);
+  sn_status status = motions ? sn_plan_reference_joints(ctx, &plan, &poses, references) : ctx->error.status;
+  plan.desc.blend = SN_RT_BLEND_DUALQUAT;
+  if (status == SN_OK) status = sn_plan_palette_model(ctx, &plan, &model, &opened);
+  if (status == SN_OK) status = read_motions(ctx, &opened, &poses, out->keys, motions);
   out->motions = motions;
-  return SN_OK;
+  sn_model_free(&model);
+  sn_plan_free(&plan);
+  return status;
 }
 
 static sn_vec3 linear_residual(const sn_affine *pose, sn_vec3 rest, sn_vec3 target, const sn_blend_row *row,
@@ -91,70 +56,36 @@ static sn_vec3 linear_residual(const sn_affine *pose, sn_vec3 rest, sn_vec3 targ
   return sum;
 }
 
-// The position of a point under dual quaternions with weights w: N / |r|^2, N = r x r^* + 2 d r^*, with r and d the
-// blended real and dual parts and x the stretched rest position (Murtagh 2008, section 2.4). Its derivative by w_k is
-// linear in the real and dual parts of joint k.
-typedef struct dual_place {
-  sn_vec3 place;
-  double by_real[3][4], by_dual[3][4]; // derivatives by r and d; columns are (x, y, z, w)
-} dual_place;
+static sn_vec3 vector_part(sn_quat q) { return (sn_vec3){q.x, q.y, q.z}; }
 
-// The matrix of q -> the vector part of q b.
-static void times_right(sn_quat b, double m[3][4]) {
-  const double rows[3][4] = {{b.w, b.z, -b.y, b.x}, {-b.z, b.w, b.x, b.y}, {b.y, -b.x, b.w, b.z}};
-  memcpy(m, rows, sizeof rows);
-}
-
-static dual_place place_dual(sn_quat r, sn_quat d, sn_vec3 x, bool wants_derivatives) {
-  dual_place out = {0};
-  double size = fmax(sn_quat_dot(r, r), 1e-30), turned[3][4], dual[3][4];
-  sn_quat back = sn_quat_conjugate(r);
-  times_right(sn_quat_mul((sn_quat){x.x, x.y, x.z, 0}, back), turned); // q -> q x r^*
-  times_right(back, out.by_dual);
-  const double rs[4] = {r.x, r.y, r.z, r.w}, ds[4] = {d.x, d.y, d.z, d.w};
-  double place[3] = {0, 0, 0};
-  for (int c = 0; c < 3; c++) {
-    for (int e = 0; e < 4; e++) place[c] += turned[c][e] * rs[e] + 2 * out.by_dual[c][e] * ds[e];
-    place[c] /= size;
-  }
-  out.place = (sn_vec3){place[0], place[1], place[2]};
-  if (!wants_derivatives) return out;
-  // The vector part of d q^* is minus that of q d^*, and that of r x q^* equals that of q x r^*.
-  times_right(sn_quat_conjugate(d), dual);
-  for (int c = 0; c < 3; c++)
-    for (int e = 0; e < 4; e++) {
-      out.by_real[c][e] = 2 / size * (turned[c][e] - dual[c][e] - place[c] * rs[e]);
-      out.by_dual[c][e] *= 2 / size;
-    }
-  return out;
-}
-
+// The position under dual quaternions with weights w is N / |r|^2, N = r x r^* + 2 d r^*, with r and d the blended real and dual
+// parts and x the stretched rest position (Murtagh 2008, section 2.4). In its derivative by w_k the vector parts of r_k x r^* and
+// r x r_k^* are equal, and d r_k^* has that of -r_k d^*.
 static sn_vec3 dual_residual(const joint_motion *pose, sn_vec3 rest, sn_vec3 target, const sn_blend_row *row,
-                             bool stretched, sn_vec3 *columns) {
-  const uint16_t *joints = row->joints;
-  const double *weights = row->weights;
+                             sn_vec3 *columns) {
   sn_quat r = {0, 0, 0, 0}, d = {0, 0, 0, 0};
-  sn_vec3 x = stretched ? (sn_vec3){0, 0, 0} : rest;
+  sn_vec3 x = {0, 0, 0};
   for (int k = 0; k < row->count; k++) {
-    if (weights[k] == 0) continue;
-    const joint_motion *motion = &pose[joints[k]];
-    r = sn_quat_add(r, sn_quat_scale(motion->rigid.real, weights[k]));
-    d = sn_quat_add(d, sn_quat_scale(motion->rigid.dual, weights[k]));
-    if (stretched) x = sn_vec3_mad(x, sn_affine_apply(motion->stretch, rest), weights[k]);
+    if (row->weights[k] == 0) continue;
+    const joint_motion *motion = &pose[row->joints[k]];
+    r = sn_quat_add(r, sn_quat_scale(motion->rigid.real, row->weights[k]));
+    d = sn_quat_add(d, sn_quat_scale(motion->rigid.dual, row->weights[k]));
+    x = sn_vec3_mad(x, sn_affine_apply(motion->stretch, rest), row->weights[k]);
   }
-  dual_place at = place_dual(r, d, x, columns != NULL);
-  sn_mat3 turn = stretched && columns ? sn_quat_to_mat3(r) : sn_mat3_identity(); // the derivative by x
+  double size = fmax(sn_quat_dot(r, r), 1e-30);
+  sn_quat back = sn_quat_conjugate(r), xr = sn_quat_mul((sn_quat){x.x, x.y, x.z, 0}, back);
+  sn_vec3 place = vector_part(sn_quat_add(sn_quat_mul(r, xr), sn_quat_scale(sn_quat_mul(d, back), 2)));
+  place = sn_vec3_scale(place, 1 / size);
+  sn_mat3 turn = columns ? sn_quat_to_mat3(r) : sn_mat3_identity();
+  sn_quat right = sn_quat_add(xr, sn_quat_scale(sn_quat_conjugate(d), -1));
   for (int k = 0; columns && k < row->count; k++) {
-    const joint_motion *motion = &pose[joints[k]];
-    const double real[4] = {motion->rigid.real.x, motion->rigid.real.y, motion->rigid.real.z, motion->rigid.real.w};
-    const double dual[4] = {motion->rigid.dual.x, motion->rigid.dual.y, motion->rigid.dual.z, motion->rigid.dual.w};
-    double sum[3] = {0, 0, 0};
-    for (int c = 0; c < 3; c++)
-      for (int e = 0; e < 4; e++) sum[c] += at.by_real[c][e] * real[e] + at.by_dual[c][e] * dual[e];
-    columns[k] = (sn_vec3){sum[0], sum[1], sum[2]};
-    if (stretched) columns[k] = sn_vec3_add(columns[k], sn_mat3_apply(turn, sn_affine_apply(motion->stretch, rest)));
+    const joint_motion *motion = &pose[row->joints[k]];
+    sn_quat real = motion->rigid.real;
+    sn_vec3 sum = vector_part(sn_quat_add(sn_quat_mul(real, right), sn_quat_mul(motion->rigid.dual, back)));
+    sn_vec3 by_x = sn_mat3_apply(turn, sn_affine_apply(motion->stretch, rest));
+    columns[k] = sn_vec3_mad(by_x, sn_vec3_mad(sum, place, -sn_quat_dot(r, real)), 2 / size);
   }
-  return sn_vec3_sub(at.place, target);
+  return sn_vec3_sub(place, target);
 }
 
 // Rotation about a centre that linear blending moves (Le and Hodgins 2016).
@@ -185,7 +116,7 @@ sn_vec3 sn_blend_residual(const sn_blend *blend, int k, int i, const sn_blend_ro
   sn_vec3 target = sn_vec3_from(sn_frame(&examples->frames, f)[i]);
   if (!blend->motions) return linear_residual(sn_pose(&examples->poses, f), rest, target, row, columns);
   const joint_motion *pose = blend->motions + (size_t)k * (size_t)examples->skeleton.joint_count;
-  return dual_residual(pose, rest, target, row, blend->stretched, columns);
+  return dual_residual(pose, rest, target, row, columns);
 }
 
 sn_status sn_blend_error(sn_context *ctx, const sn_blend *blend, const sn_skin *skin, double *out) {

@@ -5,6 +5,7 @@
 
 #include "sinew/runtime.h"
 #include "train/pose_space.h"
+#include "train/train.h"
 
 // A joint's matrix as the runtime blends it: a stretch of the rest pose, then a rigid motion.
 typedef struct joint_motion {
@@ -16,7 +17,6 @@ typedef struct sn_blend {
   const sn_examples *examples;
   const sn_keys *keys;
   const joint_motion *motions; // keys->count * joint_count; NULL for linear blending
-  bool stretched;              // some motion has a stretch
   const float (*centres)[3];   // centres of rotation per vertex, rest pose (no derivatives then); NULL: none
 } sn_blend;
 

@@ -11,23 +11,15 @@
 #include "solve/solve.h"
 #include "train/near.h"
 
-// `ridge`: mu / tr A (docs/measurements.md). `no_motion`: part of the diagonal; joints that place a vertex closer
-// together than this do not determine weights.
-static const struct { double ridge, no_motion; } chosen = {.ridge = 0.25, .no_motion = 1e-3};
-
-// The ridge of SN_FIT_FREE, just above rounding.
-static const double free_ridge = 1e-9;
-
-// Gauss-Newton: maximum number of steps, and the predicted relative decrease below which a step is the last.
-enum { most_steps = 8 };
-static const double converged = 1e-3;
+enum { gauss_newton_steps = 2 }; // linear blending needs one
 
 typedef struct fit_job {
   sn_context *ctx;
   const sn_blend *blend;
   sn_near near;
   int influences;
-  double ridge, floor; // floor: squared length per key, see no_motion
+  double ridge; // mu / tr A
+  double floor; // squared length per key: joints that place a vertex closer together do not determine weights
   sn_skin *out;
 } fit_job;
 
@@ -73,15 +65,14 @@ static fit_vertex look_at(const fit_job *job, int i) {
   return v;
 }
 
-// The normal equations of a Gauss-Newton step from `weights`. Returns the squared residual there.
-static double linearise(const fit_job *job, const fit_vertex *v, const double *weights, sn_simplex *q) {
-  double error = 0, gradient[SN_SIMPLEX_MAX] = {0};
+// The normal equations of a Gauss-Newton step from `weights`.
+static void linearise(const fit_job *job, const fit_vertex *v, const double *weights, sn_simplex *q) {
+  double gradient[SN_SIMPLEX_MAX] = {0};
   sn_vec3 column[SN_SIMPLEX_MAX];
   const sn_blend_row row = {v->count, v->joints, weights};
   *q = (sn_simplex){.n = v->count};
   for (int k = 0; k < job->blend->keys->count; k++) {
     sn_vec3 residual = sn_blend_residual(job->blend, k, v->i, &row, column);
-    error += sn_vec3_dot(residual, residual);
     for (int a = 0; a < v->count; a++) {
       gradient[a] += sn_vec3_dot(column[a], residual);
       for (int b = 0; b <= a; b++) q->a[a][b] += sn_vec3_dot(column[a], column[b]);
@@ -93,7 +84,6 @@ static double linearise(const fit_job *job, const fit_vertex *v, const double *w
     q->b[a] = -gradient[a];
     for (int b = 0; b < v->count; b++) q->b[a] += q->a[a][b] * weights[b];
   }
-  return error;
 }
 
 static void add_prior(sn_simplex *q, const fit_vertex *v, double mu) {
@@ -102,14 +92,6 @@ static void add_prior(sn_simplex *q, const fit_vertex *v, double mu) {
       q->a[k][l] += mu * v->metric[k][l];
       q->b[k] += mu * v->metric[k][l] * v->prior[l];
     }
-}
-
-static double from_prior(const fit_vertex *v, const double *weights) {
-  double sum = 0;
-  for (int k = 0; k < v->count; k++)
-    for (int l = 0; l < v->count; l++)
-      sum += (weights[k] - v->prior[k]) * v->metric[k][l] * (weights[l] - v->prior[l]);
-  return sum;
 }
 
 // The trace of a matrix restricted to vectors that sum to zero.
@@ -122,42 +104,21 @@ static double size_of(int n, const double (*a)[SN_SIMPLEX_MAX]) {
   return trace - sum / n;
 }
 
-// Gauss-Newton steps while they lower the error; `base` has the normal equations at `weights`. A step with a small
-// predicted decrease is taken without a check and is the last.
-static void descend(const fit_job *job, const fit_vertex *v, double mu, double error, const sn_simplex *base,
-                    double *weights) {
-  sn_simplex at = *base, next;
-  error += mu * from_prior(v, weights);
-  for (int n = 0; n < most_steps; n++, at = next) {
-    add_prior(&at, v, mu);
-    memcpy(at.w, weights, sizeof at.w);
-    double before = sn_simplex_energy(&at);
-    sn_simplex_solve_sparse(&at, job->influences);
-    bool last = before - sn_simplex_energy(&at) < converged * error;
-    double found = last ? error : linearise(job, v, at.w, &next) + mu * from_prior(v, at.w);
-    if (!last && !(found < error)) break;
-    memcpy(weights, at.w, sizeof at.w);
-    if (last) break;
-    error = found;
-  }
-}
-
-// Starts at the prior's weights: one solve for linear blending, Gauss-Newton for dual quaternions.
+// Starts at the prior's weights.
 static void fit_one(const fit_job *job, const fit_vertex *v, double *weights) {
   memcpy(weights, v->prior, sizeof v->prior);
-  if (v->count < 2) return;
-  sn_simplex base;
-  double error = linearise(job, v, weights, &base);
-  double mu = job->ridge *
-              (size_of(v->count, (const double(*)[SN_SIMPLEX_MAX])base.a) + job->blend->keys->count * job->floor) /
-              size_of(v->count, (const double(*)[SN_SIMPLEX_MAX])v->metric);
-  if (job->blend->motions) {
-    descend(job, v, mu, error, &base, weights);
-  } else {
-    add_prior(&base, v, mu);
-    memcpy(base.w, weights, sizeof base.w);
-    sn_simplex_solve_sparse(&base, job->influences);
-    memcpy(weights, base.w, sizeof base.w);
+  double mu = 0;
+  for (int n = 0; v->count > 1 && n < (job->blend->motions ? gauss_newton_steps : 1); n++) {
+    sn_simplex q;
+    linearise(job, v, weights, &q);
+    if (n == 0)
+      mu = job->ridge *
+           (size_of(v->count, (const double(*)[SN_SIMPLEX_MAX])q.a) + job->blend->keys->count * job->floor) /
+           size_of(v->count, (const double(*)[SN_SIMPLEX_MAX])v->metric);
+    add_prior(&q, v, mu);
+    memcpy(q.w, weights, sizeof q.w);
+    sn_simplex_solve_sparse(&q, job->influences);
+    memcpy(weights, q.w, sizeof q.w);
   }
 }
 
@@ -181,15 +142,14 @@ static void fit_range(void *user, int64_t begin, int64_t end, int worker) {
   sn_frames_used(&job->blend->examples->frames, end - begin, job->blend->keys->count);
 }
 
-sn_status sn_skin_fit(sn_context *ctx, const sn_blend *blend, const sn_skin *prior, sn_fit_prior kind, int influences,
+sn_status sn_skin_fit(sn_context *ctx, const sn_blend *blend, const sn_skin *prior, double ridge, int influences,
                       sn_skin *out) {
   sn_arena scratch = sn_arena_new(ctx);
   int n = prior->vertex_count;
   size_t row = (size_t)influences;
   double diagonal = sn_points_diagonal((const float(*)[3])blend->examples->rest.positions, n);
-  fit_job job = {.ctx = ctx, .blend = blend, .influences = influences, .out = out};
-  job.ridge = kind == SN_FIT_RIDGE ? chosen.ridge : free_ridge;
-  job.floor = chosen.no_motion * chosen.no_motion * diagonal * diagonal;
+  fit_job job = {.ctx = ctx, .blend = blend, .influences = influences, .ridge = ridge, .out = out};
+  job.floor = sn_least_turn * sn_least_turn * diagonal * diagonal;
   *out = (sn_skin){0};
   sn_status status = sn_near_new(ctx, &scratch, &blend->examples->skeleton, prior, &job.near);
   if (status == SN_OK) status = sn_skin_new(ctx, n, influences, out);

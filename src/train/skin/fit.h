@@ -5,13 +5,9 @@
 
 #include "train/skin/blend.h"
 
-// SN_FIT_RIDGE: a regular ridge. SN_FIT_FREE: for joints that were themselves found from the frames; the prior only
-// decides what the frames do not determine.
-typedef enum sn_fit_prior { SN_FIT_RIDGE, SN_FIT_FREE } sn_fit_prior;
-
 // Fits the weights of `blend` on the relevant joints of each vertex (near.h, by the weights of `prior`): minimises the
-// squared residual over the keys plus the ridge. `out` has `influences` per vertex.
-sn_status sn_skin_fit(sn_context *ctx, const sn_blend *blend, const sn_skin *prior, sn_fit_prior kind, int influences,
+// squared residual over the keys plus the ridge, relative to the frames' information. `out` has `influences` per vertex.
+sn_status sn_skin_fit(sn_context *ctx, const sn_blend *blend, const sn_skin *prior, double ridge, int influences,
                       sn_skin *out);
 
 #endif

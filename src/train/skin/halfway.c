@@ -3,7 +3,7 @@
 #include "train/skin/halfway.h"
 
 // Half-way, and growing and shrinking on the parent's bone and on the child's.
-enum { extras_per_joint = 5 };
+enum { extras_per_joint = 1 + 2 * 2 };
 
 static sn_vec3 joint_position(const sn_skeleton *skeleton, int j) { return sn_affine_translation(skeleton->rest[j]); }
 
@@ -29,52 +29,34 @@ static sn_extra_joint scaling_joint(sn_extra_joint like, int base, sn_vec3 a, sn
   return like;
 }
 
-sn_status sn_halfway_joints(sn_context *ctx, const sn_skeleton *skeleton, sn_arena *memory, sn_extra_joint **out,
-                            int *count) {
-  *count = 0;
-  *out = SN_NEW(ctx, memory, sn_extra_joint, (size_t)skeleton->joint_count * extras_per_joint);
-  if (!*out) return ctx->error.status;
+static sn_status add_joints(sn_context *ctx, const sn_skeleton *skeleton, sn_plan *plan) {
+  sn_extra_joint *extra =
+    SN_NEW(ctx, &plan->memory, sn_extra_joint, (size_t)skeleton->joint_count * extras_per_joint);
+  if (!extra) return ctx->error.status;
+  plan->desc.extra = extra;
   for (int j = 0; j < skeleton->joint_count; j++) {
     int parent = skeleton->parents[j];
     if (parent < 0) continue;
     sn_vec3 start = joint_position(skeleton, parent), here = joint_position(skeleton, j), end = bone_end(skeleton, j);
     const sn_extra_joint like = {
       .kind = SN_EXTRA_SCALING, .parent = parent, .child = j, .direction = sn_vec3_sub(end, here)};
-    sn_extra_joint *extra = *out + *count;
     extra[0] = (sn_extra_joint){
       .kind = SN_EXTRA_HALFWAY, .parent = parent, .child = j, .amount = 0.5, .centre = here, .base = -1};
     extra[1] = scaling_joint(like, parent, start, here, 1);
     extra[2] = scaling_joint(like, parent, start, here, -0.5);
     extra[3] = scaling_joint(like, j, here, end, 1);
     extra[4] = scaling_joint(like, j, here, end, -0.5);
-    *count += extras_per_joint;
+    extra += extras_per_joint, plan->desc.extra_count += extras_per_joint;
   }
   return SN_OK;
 }
 
-// A model of one vertex, used only to evaluate palettes in the runtime.
-static sn_status palette_model(sn_context *ctx, const sn_model_desc *desc, sn_model *out) {
-  sn_mesh point = {0};
-  sn_skin skin = {0};
-  sn_status status = sn_mesh_new(ctx, 1, 0, &point);
-  if (status == SN_OK) status = sn_skin_new(ctx, 1, 1, &skin);
-  if (status == SN_OK) {
-    sn_skin_normalize(&skin);
-    sn_model_desc small = *desc;
-    small.rest = &point, small.skin = &skin;
-    status = sn_model_build(ctx, &small, out);
-  }
-  sn_mesh_free(&point);
-  sn_skin_free(&skin);
-  return status;
-}
-
-sn_status sn_halfway_palette(sn_context *ctx, const sn_examples *examples, const sn_model_desc *desc, sn_poses *out) {
+sn_status sn_halfway_palette(sn_context *ctx, const sn_examples *examples, sn_plan *plan, sn_poses *out) {
   *out = (sn_poses){0};
   sn_model model = {0};
   sn_rt_model opened;
-  sn_status status = palette_model(ctx, desc, &model);
-  if (status == SN_OK) status = sn_model_open(ctx, "half-way joints", model.bytes, model.size, &opened);
+  sn_status status = add_joints(ctx, &examples->skeleton, plan);
+  if (status == SN_OK) status = sn_plan_palette_model(ctx, plan, &model, &opened);
   if (status == SN_OK) status = sn_model_palettes(ctx, &opened, examples, out, NULL, NULL);
   sn_model_free(&model);
   return status;

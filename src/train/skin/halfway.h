@@ -4,14 +4,10 @@
 #ifndef SINEW_TRAIN_SKIN_HALFWAY_H
 #define SINEW_TRAIN_SKIN_HALFWAY_H
 
-#include "sinew/model.h"
+#include "train/train.h"
 
-// For every joint with a parent: one extra joint that rotates half-way, and extra joints that scale up and down across
-// the bones on either side as the joint bends.
-sn_status sn_halfway_joints(sn_context *ctx, const sn_skeleton *skeleton, sn_arena *memory, sn_extra_joint **out,
-                            int *count);
-
-// The palette of joints and extra joints at every pose, as the runtime computes it.
-sn_status sn_halfway_palette(sn_context *ctx, const sn_examples *examples, const sn_model_desc *desc, sn_poses *out);
+// Adds extra joints to the plan: for every joint with a parent one that rotates half-way, and some that scale up and down across
+// the bones on either side as the joint bends. `out`: the palette of joints and extra joints at every pose.
+sn_status sn_halfway_palette(sn_context *ctx, const sn_examples *examples, sn_plan *plan, sn_poses *out);
 
 #endif

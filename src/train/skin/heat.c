@@ -3,6 +3,7 @@
 // p the joint's part of the nearest bones. A bone is visible if it is behind the vertex's surface; occlusion is not tested.
 #include "train/skin/heat.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -10,14 +11,13 @@
 
 static const double heat = 1; // c of the paper, as there
 
-// Relative difference of distances below which bones are equally near.
-static const double equally = 1e-4;
+// Part of the mesh's diagonal that is rounding of its coordinates: distances that differ by less are equal.
+static const double nothing = 8 * (double)FLT_EPSILON;
 
-// Parts of the mesh's diagonal: zero length; the largest mean distance of the surface from the bones, and the smallest
-// and largest extent of all joints, for mesh and skeleton to belong together.
-static const double nothing = 1e-6, most_distance = 1, least_extent = 0.02, most_extent = 10;
+// Extent of all joints in diagonals of the mesh, for them to belong together.
+static const double least_extent = 1.0 / 32, most_extent = 16;
 
-enum { joints_at_once = 16 };
+enum { joints_at_once = 16, most_near = 8 };
 
 // From a joint to one of its children; for a leaf, to the mean of the vertices nearest to it.
 typedef struct bone {
@@ -28,13 +28,12 @@ typedef struct bone {
 typedef struct heat_job {
   const sn_mesh *rest;
   const sn_skeleton *skeleton;
-  double diagonal;
+  double diagonal, away; // mean distance of the surface from the bones
   int bone_count;
   bone *bones;
-  float (*inwards)[3]; // normals that point into the body
-  double *h;           // the diagonal of H
-  int *near_start; // p: the nearest bones of vertex i are near[near_start[i] .. near_start[i + 1]), with equal parts
-  int *near;
+  float (*inwards)[3];    // normals that point into the body
+  double *h;              // the diagonal of H
+  int (*near)[most_near]; // p: the nearest bones of a vertex, with equal parts, and -1
   sn_cholesky factor;
   int first;       // first joint of this batch
   double *columns; // joints_at_once * vertices
@@ -88,19 +87,29 @@ static sn_status place_leaves(sn_context *ctx, sn_arena *memory, heat_job *job) 
     for (int k = 0; k < job->bone_count; k++) least = fmin(least, sn_vec3_length(towards(&job->bones[k], p)));
     total += least;
     for (int k = 0; k < job->bone_count; k++) {
-      if (!is_point(&job->bones[k]) || sn_vec3_distance(job->bones[k].a, p) > least * (1 + equally)) continue;
+      if (!is_point(&job->bones[k]) || sn_vec3_distance(job->bones[k].a, p) > least + nothing * job->diagonal)
+        continue;
       sums[k] = sn_vec3_add(sums[k], p), counts[k]++;
     }
   }
-  if (total > most_distance * job->diagonal * n) {
-    return sn_fail(ctx, SN_BAD_INPUT,
-                   "the skeleton is not where the mesh is: its bones are %.3g away on average, and the mesh is %.3g "
-                   "across; both must have the scale and place of the bind pose",
-                   total / n, job->diagonal);
-  }
+  job->away = n > 0 ? total / n : 0;
   for (int k = 0; k < job->bone_count; k++)
     if (counts[k] > 0) job->bones[k].b = sn_vec3_scale(sums[k], 1.0 / counts[k]);
   return SN_OK;
+}
+
+// Fails if the joints' extent differs too much from the mesh's, as with another scale, or the bones are too far away.
+static sn_status check_place(sn_context *ctx, const heat_job *job) {
+  const sn_skeleton *s = job->skeleton;
+  double extent = 0;
+  for (int j = 1; j < s->joint_count; j++)
+    extent = fmax(extent, sn_vec3_distance(joint_place(s, 0), joint_place(s, j)));
+  bool fits = extent >= least_extent * job->diagonal && extent <= most_extent * job->diagonal;
+  if ((fits || s->joint_count < 2) && job->away <= job->diagonal) return SN_OK;
+  return sn_fail(ctx, SN_BAD_INPUT,
+                 "the skeleton is %.3g across and its bones are %.3g away from the mesh on average, which is %.3g "
+                 "across: both must have the scale and place of the bind pose",
+                 extent, job->away, job->diagonal);
 }
 
 // ---- the nearest bones of a vertex ----------------------------------------------------------------------------------
@@ -140,23 +149,16 @@ static sn_status find_nearest(sn_context *ctx, sn_arena *memory, heat_job *job) 
   int n = job->rest->vertex_count;
   sn_status status = make_inwards(ctx, memory, job);
   if (status != SN_OK) return status;
-  size_t room = (size_t)n + 64 * (size_t)job->bone_count, count = 0; // ties are rare; grows when it is full
-  job->near = SN_NEW(ctx, memory, int, room);
-  job->near_start = SN_NEW(ctx, memory, int, n + 1);
+  job->near = sn_arena_alloc(ctx, memory, (size_t)n, sizeof *job->near);
   job->h = SN_NEW(ctx, memory, double, n);
   double *distances = SN_NEW(ctx, memory, double, job->bone_count);
-  if (!job->near || !job->near_start || !job->h || !distances) return ctx->error.status;
+  if (!job->near || !job->h || !distances) return ctx->error.status;
   for (int i = 0; i < n; i++) {
     double least = find_distances(job, i, distances);
-    if (count + (size_t)job->bone_count > room) {
-      int *more = SN_NEW(ctx, memory, int, 2 * room);
-      if (!more) return ctx->error.status;
-      memcpy(more, job->near, count * sizeof *more);
-      job->near = more, room *= 2;
-    }
-    for (int k = 0; k < job->bone_count; k++)
-      if (distances[k] <= least * (1 + equally)) job->near[count++] = k;
-    job->near_start[i + 1] = (int)count;
+    int count = 0;
+    for (int k = 0; k < job->bone_count && count < most_near; k++)
+      if (distances[k] <= least + nothing * job->diagonal) job->near[i][count++] = k;
+    if (count < most_near) job->near[i][count] = -1;
     double d = fmax(least, nothing * job->diagonal);
     job->h[i] = heat / (d * d);
   }
@@ -168,7 +170,7 @@ static sn_status find_nearest(sn_context *ctx, sn_arena *memory, heat_job *job) 
 // Clamped at 0, so that weights stay between 0 and 1, and finite for tiny angles.
 static double cotangent(sn_vec3 u, sn_vec3 v, double double_area) {
   double c = sn_vec3_dot(u, v);
-  return c <= 0 ? 0 : c / fmax(double_area, equally * c);
+  return c <= 0 ? 0 : c / fmax(double_area, nothing * c);
 }
 
 // Writes L and H as entries, and multiplies H by the vertices' areas. Returns the number of entries.
@@ -217,8 +219,9 @@ static void solve_range(void *user, int64_t begin, int64_t end, int worker) {
   for (int64_t c = begin; c < end; c++) {
     double *x = job->columns + (size_t)c * (size_t)n;
     for (int i = 0; i < n; i++) {
-      int start = job->near_start[i], count = job->near_start[i + 1] - start, own = 0;
-      for (int k = 0; k < count; k++) own += job->bones[job->near[start + k]].joint == job->first + c;
+      int count = 0, own = 0;
+      for (; count < most_near && job->near[i][count] >= 0; count++)
+        own += job->bones[job->near[i][count]].joint == job->first + c;
       x[i] = own == 0 ? 0 : job->h[i] * own / count;
     }
     sn_cholesky_solve(&job->factor, x, job->work + (size_t)c * (size_t)n);
@@ -256,28 +259,15 @@ static sn_status solve(sn_context *ctx, sn_arena *memory, heat_job *job) {
   return SN_OK;
 }
 
-// Fails if the joints' extent differs too much from the mesh's (another scale); a single joint always passes.
-static sn_status check_extent(sn_context *ctx, const heat_job *job) {
-  const sn_skeleton *s = job->skeleton;
-  double extent = 0;
-  for (int j = 1; j < s->joint_count; j++)
-    extent = fmax(extent, sn_vec3_distance(joint_place(s, 0), joint_place(s, j)));
-  double part = extent / job->diagonal;
-  if (s->joint_count < 2 || (part >= least_extent && part <= most_extent)) return SN_OK;
-  return sn_fail(ctx, SN_BAD_INPUT,
-                 "the skeleton is %.3g across and the mesh %.3g: both must have the scale of the bind pose", extent,
-                 job->diagonal);
-}
-
 sn_status sn_heat_skin(sn_context *ctx, const sn_mesh *rest, const sn_skeleton *skeleton, int influences,
                        sn_skin *out) {
   *out = (sn_skin){0};
   sn_arena scratch = sn_arena_new(ctx);
   heat_job job = {.rest = rest, .skeleton = skeleton, .out = out};
   job.diagonal = sn_points_diagonal((const float(*)[3])rest->positions, rest->vertex_count);
-  sn_status status = check_extent(ctx, &job);
-  if (status == SN_OK) status = list_bones(ctx, &scratch, &job);
+  sn_status status = list_bones(ctx, &scratch, &job);
   if (status == SN_OK) status = place_leaves(ctx, &scratch, &job);
+  if (status == SN_OK) status = check_place(ctx, &job);
   if (status == SN_OK) status = find_nearest(ctx, &scratch, &job);
   if (status == SN_OK) status = factor(ctx, &job);
   if (status == SN_OK) status = sn_skin_new(ctx, rest->vertex_count, influences, out);

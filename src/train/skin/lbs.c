@@ -4,7 +4,6 @@
 #include "train/skin/base.h"
 
 #include "train/skin/halfway.h"
-#include "train/skin/heat.h"
 
 const sn_option sn_skin_option_table[] = {
   {"influences", SN_OPTION_INT, offsetof(sn_skin_options, influences), "4", 1, 8, NULL, SN_OPTION_COMMON,
@@ -23,36 +22,18 @@ bool sn_skin_needs_no_frames(const void *options) {
   return o->weights == SN_WEIGHTS_GIVEN || o->weights == SN_WEIGHTS_SKELETON;
 }
 
-// Larger meshes get no bone heat: it would take longer than fitting their weights.
-enum { most_made = 200000, made_influences = 4 };
-
-sn_status sn_skin_make(sn_context *ctx, sn_examples *examples) {
-  if (examples->made.influences > 0 || examples->skeleton.joint_count < 2) return SN_OK;
-  if (examples->rest.triangle_count == 0 || examples->rest.vertex_count > most_made) return SN_OK;
-  sn_status status = sn_heat_skin(ctx, &examples->rest, &examples->skeleton, made_influences, &examples->made);
-  if (status == SN_NO_MEMORY || status == SN_STOPPED) return status;
-  if (status != SN_OK) {
-    ctx->error = (sn_error){0}, examples->made = (sn_skin){0};
-    return SN_OK;
-  }
-  examples->skin_made = examples->skin.influences == 0;
-  if (examples->skin_made) examples->skin = examples->made;
-  return SN_OK;
-}
-
 sn_status sn_lbs_train(sn_context *ctx, const void *options, const sn_examples *examples, const sn_keys *keys,
                        sn_plan *plan, sn_train_report *report) {
-  return sn_train_skin(ctx, &(sn_skin_task){options, examples, SN_RT_BLEND_LINEAR, keys}, &plan->skin, report);
+  const sn_skin_task task = {options, examples, SN_RT_BLEND_LINEAR, keys};
+  sn_status status = sn_train_skin(ctx, &task, &plan->skin);
+  return status == SN_OK ? sn_skin_validate(ctx, &task, &plan->skin, NULL, report) : status;
 }
 
 // Extra joints have no prior weights, so their weights are fitted freely.
 static sn_status train_halfway(sn_context *ctx, const sn_skin_options *o, const sn_examples *examples,
                                const sn_keys *keys, sn_plan *plan) {
   sn_poses palette = {0};
-  sn_extra_joint *extra;
-  sn_status status = sn_halfway_joints(ctx, &examples->skeleton, &plan->memory, &extra, &plan->desc.extra_count);
-  plan->desc.extra = extra;
-  if (status == SN_OK) status = sn_halfway_palette(ctx, examples, &plan->desc, &palette);
+  sn_status status = sn_halfway_palette(ctx, examples, plan, &palette);
   if (status == SN_OK) status = sn_free_weights(ctx, o, examples, &palette, keys, &plan->skin);
   sn_poses_free(&palette);
   return status;
@@ -91,7 +72,7 @@ const sn_method sn_method_lbs = {
 static sn_status train_rigid(sn_context *ctx, const void *options, const sn_examples *examples, const sn_keys *keys,
                              sn_plan *plan, sn_train_report *report) {
   (void)options, (void)report;
-  return sn_base_fit(ctx, &(sn_skin_task){.examples = examples, .keys = keys}, SN_BASE_RIGID, &plan->skin);
+  return sn_rigid_skin(ctx, examples, keys, &plan->skin);
 }
 
 static const sn_option_group no_options[] = {SN_METHOD_COMMON, {0}};

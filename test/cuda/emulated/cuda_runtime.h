@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A stand-in for CUDA's header, so that the kernels of src/cuda compile as C++ and run on the processor: the threads of a block
-// take turns from barrier to barrier (emulated.cpp). What the kernels do not use is not here. launches.sed rewrites their launches.
+// alternate from barrier to barrier (emulated.cpp). What the kernels do not use is not here. launches.sed rewrites their launches.
 #ifndef SINEW_TEST_CUDA_RUNTIME_H
 #define SINEW_TEST_CUDA_RUNTIME_H
 
@@ -30,6 +30,12 @@ struct alignas(16) float4 {
 };
 struct alignas(8) uint2 {
   uint32_t x, y;
+};
+struct alignas(8) ushort4 {
+  uint16_t x, y, z, w;
+};
+struct alignas(16) uint4 {
+  uint32_t x, y, z, w;
 };
 struct dim3 {
   unsigned x, y, z;

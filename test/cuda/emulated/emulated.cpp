@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Blocks of CUDA threads on the processor. Every thread is a context with a stack of its own; a block's threads run one after the
-// other, each up to its next barrier, so that what depends on their order between barriers shows when the order is turned
+// Blocks of CUDA threads on the processor. Every thread is a context with a separate stack; a block's threads run one after the
+// other, each up to its next barrier, so that what depends on their order between barriers shows when the order is reversed
 // round (SINEW_EMULATE=backwards). Shared memory starts as NaN, and what a launch did not ask for may not be touched.
 #include "cuda_runtime.h"
 
@@ -56,7 +56,7 @@ static void stop(const char *what) {
   abort();
 }
 
-// Built in, because swapcontext asks the system about signals every time; not seen by the address sanitizer, which would ask about stacks.
+// Built in, because swapcontext makes a system call for signals every time; hidden from the address sanitizer, which would check the stacks.
 #define SWITCH static __attribute__((noinline, no_sanitize_address)) void
 SWITCH jump(void **to) { __builtin_longjmp(to, 1); }
 

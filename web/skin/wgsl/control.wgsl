@@ -40,7 +40,7 @@ fn lessOne(x: f32) -> f32 {
   work[out] = lessOne(-bitcast<f32>(P.scale) * sum);
 }
 
-// x: output of a bone. Columns go to four sums in turn, as in the runtime.
+// x: output of a bone. Columns go to four sums in rotation, as in the runtime.
 @compute @workgroup_size(64) fn outputs(@builtin(global_invocation_id) id: vec3u) {
   let rows = P.paletteCount * P.outputs;
   if (id.x >= rows) { return; }

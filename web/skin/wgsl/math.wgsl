@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// src/runtime/smallmath.h and turn.h in single precision. WGSL allows its own sine and arc tangent errors of 1e-3, so these are
+// src/runtime/smallmath.h and local_rotation.h in single precision. WGSL allows its own sine and arc tangent errors of 1e-3, so these are
 // polynomials. A mat3x3f has columns: m[c][r].
 
 struct Polar { rotation: mat3x3f, stretch: mat3x3f, rigid: bool }

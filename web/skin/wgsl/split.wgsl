@@ -13,7 +13,7 @@ fn turnOf(character: u32, joint: u32) -> vec4f {
   return vec4f(work[at], work[at + 1u], work[at + 2u], work[at + 3u]);
 }
 
-// y: character. Quaternions on the side of the references' turns, parents before children (src/runtime/local_rotations.c).
+// y: character. Quaternions on the side of the reference rotations, parents before children (src/runtime/local_rotations.c).
 @compute @workgroup_size(1) fn signs(@builtin(global_invocation_id) id: vec3u) {
   let goesOn = given[givenAt(id.y) + P.goesOnAt] > 0.0;
   for (var n = 0u; n < P.jointCount; n++) {

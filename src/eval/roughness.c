@@ -1,33 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Visible defects that the mean error hides: the 99th percentile of the vertex errors, and the roughness of the surface in new
-// poses.
+// A visible defect that the mean error hides: the roughness of the surface in new poses.
 #include <math.h>
 #include <string.h>
 
 #include "sinew/eval.h"
-
-static sn_status far_vertices(sn_context *ctx, const sn_rt_model *model, const sn_examples *e, double *out) {
-  enum { window = 16 };
-  uint64_t bins[SN_PERCENTILE_BINS] = {0};
-  int numbers[window], frames = e->frames.frame_count;
-  double diagonal = sn_points_diagonal((const float(*)[3])e->rest.positions, e->rest.vertex_count);
-  sn_status status = SN_OK;
-  for (int first = 0; first < frames && status == SN_OK; first += window) {
-    sn_keys keys = {.count = frames - first < window ? frames - first : window, .frames = numbers};
-    sn_frames positions;
-    for (int k = 0; k < keys.count; k++) numbers[k] = first + k;
-    status = sn_assess_evaluate(ctx, model, e, &keys, &positions, NULL);
-    for (int k = 0; status == SN_OK && k < keys.count; k++)
-      for (int s = 0; s < positions.vertex_count; s++) {
-        const float *truth = sn_frame(&e->frames, first + k)[e->source ? e->source[s] : s];
-        double d = sn_vec3_distance(sn_vec3_from(sn_frame(&positions, k)[s]), sn_vec3_from(truth)) / diagonal;
-        bins[sn_percentile_bin(d * d)]++;
-      }
-    if (status == SN_OK) sn_frames_free(&positions);
-  }
-  *out = 100 * sn_percentile(bins, 0.99);
-  return status;
-}
 
 typedef struct rotated {
   sn_examples examples; // three poses: one joint rotated by 30 degrees about each axis
@@ -74,9 +50,13 @@ static sn_status rotate_all(sn_context *ctx, const sn_rt_model *model, rotated *
   return status;
 }
 
-static sn_status roughness(sn_context *ctx, const sn_rt_model *model, const sn_examples *e, double *out) {
-  sn_arena scratch = sn_arena_new(ctx);
+sn_status sn_assess_roughness(sn_context *ctx, const sn_rt_model *model, const sn_examples *e, double *out) {
+  const sn_rt_info *info = &model->info;
   int n = e->rest.vertex_count, joint_count = e->skeleton.joint_count;
+  *out = NAN;
+  if (info->joint_count == 0 || info->control_count + info->torque_count + info->value_count > 0) return SN_OK;
+  if (joint_count == 0 || n == 0) return SN_OK;
+  sn_arena scratch = sn_arena_new(ctx);
   rotated t = {.examples = *e, .x = SN_NEW(ctx, &scratch, sn_vec3, n), .bumps = SN_NEW(ctx, &scratch, double, n)};
   bool *below = SN_NEW(ctx, &scratch, bool, joint_count);
   t.examples.frames = (sn_frames){0}, t.examples.poses = (sn_poses){0}, t.examples.motion = false;
@@ -94,16 +74,5 @@ static sn_status roughness(sn_context *ctx, const sn_rt_model *model, const sn_e
   }
   sn_poses_free(&t.examples.poses);
   sn_arena_free(&scratch);
-  return status;
-}
-
-sn_status sn_assess_visible(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples, sn_visible *out) {
-  const sn_rt_info *info = &model->info;
-  *out = (sn_visible){NAN, NAN};
-  bool posed = info->joint_count > 0 && info->control_count + info->torque_count + info->value_count == 0;
-  sn_status status = SN_OK;
-  if (examples->frames.frame_count > 0) status = far_vertices(ctx, model, examples, &out->p99_pct_diag);
-  if (status == SN_OK && posed && examples->skeleton.joint_count > 0 && examples->rest.vertex_count > 0)
-    status = roughness(ctx, model, examples, &out->roughness);
   return status;
 }

@@ -89,7 +89,7 @@ static sn_status put_inputs(view *v, const sn_rt_model *model, const sn_examples
     given.frames = (sn_frames){examples->rest.vertex_count, 1, as_points(examples->rest.positions), .rate = 0};
   sn_model_input input;
   SN_TRY(sn_model_input_new(v->ctx, model, &given, &scratch, &input));
-  void *buffer = sn_arena_alloc(v->ctx, &scratch, sn_model_input_size(&input), 1);
+  void *buffer = sn_arena_alloc(v->ctx, &scratch, sn_model_input_size(model), 1);
   for (int k = 0; k < kinds; k++) {
     float *all = SN_NEW(v->ctx, &scratch, float, frames *counts[k]);
     if (!all || !buffer) return v->ctx->error.status;

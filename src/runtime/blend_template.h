@@ -28,7 +28,8 @@ typedef struct mixture {
 // Variant of a loop: compile-time constants, except in loops for `any` number of influences.
 typedef struct form {
   uint32_t bits; // of a weight
-  int normals, corrected, stretched, any, loose, influences;
+  int normals, corrected, about, stretched, any, loose, influences,
+    influences_known; // about: rotations about centres
 } form;
 
 // The blended array: `size` floats per palette entry, of which the first `rows` of every four, `columns` times, are used.
@@ -69,18 +70,21 @@ static SN_RT_INLINE void mix(const sn_rt_job *job, const sn_rt_group *g, form f,
 #define SN_RT_OPAQUE(pointer) (void)(pointer)
 #endif
 
-static SN_RT_INLINE void blend_shared(source s, int influences, const vf *w, vf *b) {
+static SN_RT_INLINE void blend_shared(source s, form f, const vf *w, vf *b) {
   const mixture *m = s.shared;
-  if (influences > 1) SN_RT_OPAQUE(m);
-  for (int c = 0; c < s.columns; c++)
-    for (int r = 0; r < s.rows; r++) {
-      vf sum = vf_set(m->entries[0][4 * c + r]);
+  int count = s.columns * s.rows, unrolled = f.influences_known ? f.influences : 1;
+  if (f.influences > 1) SN_RT_OPAQUE(m);
+  for (int n = 0; n < count; n++) {
+    int at = n / s.rows * 4 + n % s.rows;
+    vf sum = vf_set(m->entries[0][at]);
 #if defined(SN_RT_DIRECT)
-      sum = vf_mul(w[0], sum);
+    sum = vf_mul(w[0], sum);
 #endif
-      for (int k = 1; k < influences; k++) sum = vf_fma(w[k], vf_set(m->entries[k][4 * c + r]), sum);
-      b[s.rows * c + r] = sum;
-    }
+    for (int k = 1; k < unrolled; k++) sum = vf_fma(w[k], vf_set(m->entries[k][at]), sum);
+    b[n] = sum;
+  }
+  for (int k = unrolled; k < f.influences; k++)
+    for (int n = 0; n < count; n++) b[n] = vf_fma(w[k], vf_set(m->entries[k][n / s.rows * 4 + n % s.rows]), b[n]);
 }
 
 // Weights of influences 1 .. influences - 1 from the file; influence 0 gets the total minus their sum.
@@ -136,7 +140,7 @@ static SN_RT_INLINE void blend_lane(source s, tuple_rows tuples, int influences,
 // Blends the entries of all lanes: together, or lane by lane and then transposed to one vector per float.
 static SN_RT_INLINE void blend(source s, form f, tuple_rows tuples, const vf *w, float (*weights)[width], vf *b) {
   if (!f.loose) {
-    blend_shared(s, f.influences, w, b);
+    blend_shared(s, f, w, b);
     return;
   }
   float blended[width][16];

@@ -119,7 +119,7 @@ static inline sn_rt_job sn_rt_run_of(const sn_rt_job *job, uint32_t index, uint3
   return part;
 }
 
-// One kernel per blend; `stretched` and `stretched_centres` for non-rigid palettes.
+// One kernel per blend.
 typedef void (*sn_rt_kernel)(const sn_rt_job *job);
 
 // Blocks first_block .. last_block - 1 of the shade slot `recompute`.
@@ -189,7 +189,7 @@ typedef struct sn_rt_product_job {
 } sn_rt_product_job;
 
 typedef struct sn_rt_kernels {
-  sn_rt_kernel linear, dualquat, stretched, centres, stretched_centres;
+  sn_rt_kernel linear, dualquat, centres;
   sn_rt_rotreg_kernel rotreg;
   void (*shade)(const sn_rt_shade_job *job);
   sn_rt_kernel tangents;

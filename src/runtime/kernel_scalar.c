@@ -105,13 +105,6 @@ static SN_RT_INLINE void vf_load_xyz(const float *p, vf *x, vf *y, vf *z) {
 #include "runtime/shade_template.h"
 #include "runtime/terms_template.h"
 
-static void linear(const sn_rt_job *job) { groups(job, blending_linear, any_form(job, 0)); }
-static void dualquat(const sn_rt_job *job) { groups(job, blending_dualquat, any_form(job, 0)); }
-static void stretched(const sn_rt_job *job) { groups(job, blending_dualquat, any_form(job, 1)); }
-static void centres(const sn_rt_job *job) { groups(job, blending_centres, any_form(job, 0)); }
-static void stretched_centres(const sn_rt_job *job) { groups(job, blending_centres, any_form(job, 1)); }
-static void tangents(const sn_rt_job *job) { groups(job, blending_tangents, any_form(job, 0)); }
-
-const sn_rt_kernels sn_rt_scalar_kernels = {linear, dualquat, stretched, centres,   stretched_centres,
-                                            rotreg, shade,    tangents,  mix_terms, product};
+const sn_rt_kernels sn_rt_scalar_kernels = {linear_any, dualquat_any, centres_any, rotreg,
+                                            shade,      tangents_any, mix_terms,   product};
 #endif

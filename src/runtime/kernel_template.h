@@ -352,7 +352,7 @@ static SN_RT_INLINE void linear_blocks(const sn_rt_job *job, const sn_rt_group *
       cursor at = from_lane(block, lane, f);
       correction c = {0};
       if (f.corrected) c = correction_at(job, f.bits, &at, lane, f.normals);
-      vf b[12], w[SN_RT_MAX_INFLUENCES];
+      vf b[12] = {vf_set(0)}, w[SN_RT_MAX_INFLUENCES];
       float weights[SN_RT_MAX_INFLUENCES][width];
       vf3 p = load_rest(&at, f.bits), n = p;
       if (f.normals) n = load_normals(&at, f.bits, f.corrected);
@@ -380,8 +380,9 @@ static SN_RT_INLINE void linear_blocks(const sn_rt_job *job, const sn_rt_group *
   }
 }
 
-// Dual quaternions, or rotations `about` centres.
-static SN_RT_INLINE void turned_blocks(const sn_rt_job *job, const sn_rt_group *g, int about, form f, pending *last) {
+// Dual quaternions, or rotations about centres.
+static SN_RT_INLINE void turned_blocks(const sn_rt_job *job, const sn_rt_group *g, form f, pending *last) {
+  int about = f.about;
   mixture rotations, stretches, matrices;
   source quats = quats_of(job, about ? 1 : 2, &rotations), stretch = matrices_of(job->scratch.stretches, &stretches),
          linear_part = matrices_of(job->scratch.matrices, &matrices);
@@ -428,7 +429,7 @@ static SN_RT_INLINE void turned_blocks(const sn_rt_job *job, const sn_rt_group *
 
 // ---- groups of blocks ----------------------------------------------------------------------------------------------------------
 
-typedef enum blending { blending_linear, blending_dualquat, blending_centres, blending_tangents } blending;
+typedef enum blending { blending_linear, blending_turned, blending_tangents } blending;
 
 static SN_RT_INLINE void blocks(const sn_rt_job *job, const sn_rt_group *g, blending by, form f, pending *last) {
   if (by == blending_linear)
@@ -436,56 +437,67 @@ static SN_RT_INLINE void blocks(const sn_rt_job *job, const sn_rt_group *g, blen
   else if (by == blending_tangents)
     tangent_blocks(job, g, f);
   else
-    turned_blocks(job, g, by == blending_centres, f, last);
+    turned_blocks(job, g, f, last);
 }
 
 // The form of a loop for groups with one set of joints, or for loose ones.
-static SN_RT_INLINE form with(form f, int loose, int influences) {
-  f.loose = loose, f.influences = influences;
+static SN_RT_INLINE form with(form f, int loose, int influences, int known) {
+  f.loose = loose, f.influences = influences, f.influences_known = known;
   return f;
 }
 
-// The loop of a group: 0 loose, 1 to 4 influences, 5 any number; with `any`, 5 for all shared groups.
-static SN_RT_INLINE int loop_of(const sn_rt_group *g, int any) {
-  return g->kind == SN_RT_GROUP_LOOSE ? 0 : any || g->influences > 4 ? 5 : g->influences;
+// The loop of a group: 0 loose, 1 to 4 influences, 5 any number; for the rarer forms, 5 for all shared groups.
+static SN_RT_INLINE int loop_of(const sn_rt_group *g, int rare) {
+  return g->kind == SN_RT_GROUP_LOOSE ? 0 : rare || g->influences > 4 ? 5 : g->influences;
 }
 
 static SN_RT_INLINE void groups(const sn_rt_job *job, blending by, form f) {
   pending last = {.lanes = NULL};
+  int rare = f.any || f.about || by == blending_tangents || (f.corrected && by == blending_turned);
   for (uint32_t index = job->first_group; index < job->last_group; index++) {
     const sn_rt_group *g = job->skin.groups + index;
-    switch (loop_of(g, f.any)) {
+    switch (loop_of(g, rare)) {
     case 0: // four influences as a constant: the loops over them unroll
       if (by == blending_linear && !f.any && !f.corrected && g->influences == 4)
-        blocks(job, g, by, with(f, 1, 4), &last);
+        blocks(job, g, by, with(f, 1, 4, 1), &last);
       else
-        blocks(job, g, by, with(f, 1, g->influences), &last);
+        blocks(job, g, by, with(f, 1, g->influences, 0), &last);
       break;
     case 1:
-      blocks(job, g, by, with(f, 0, 1), &last);
+      blocks(job, g, by, with(f, 0, 1, 1), &last);
       break;
     case 2:
-      blocks(job, g, by, with(f, 0, 2), &last);
+      blocks(job, g, by, with(f, 0, 2, 1), &last);
       break;
     case 3:
-      blocks(job, g, by, with(f, 0, 3), &last);
+      blocks(job, g, by, with(f, 0, 3, 1), &last);
       break;
     case 4:
-      blocks(job, g, by, with(f, 0, 4), &last);
+      blocks(job, g, by, with(f, 0, 4, 1), &last);
       break;
     default:
-      blocks(job, g, by, with(f, 0, g->influences), &last);
+      blocks(job, g, by, with(f, 0, g->influences, 0), &last);
       break;
     }
   }
   if (f.normals) put_pending((target){job->normals, job->normal_stride}, &last);
 }
 
-// The generic loop: stretches, and 16-bit and 8-bit weights of older models.
-static SN_RT_INLINE form any_form(const sn_rt_job *job, int stretches) {
+static SN_RT_INLINE int is_stretched(const sn_rt_job *job) { return !(*job->scratch.flags & SN_RT_RIGID); }
+
+// The generic loops: palettes that are not rigid, and 16-bit and 8-bit weights of older models.
+static SN_RT_INLINE form any_form(const sn_rt_job *job, int about) {
   return (form){.bits = job->skin.weight_bits,
                 .normals = job->normals != NULL,
                 .corrected = !SN_RT_IS_BASIC && job->correct.stored.start != NULL,
-                .stretched = stretches,
+                .about = about,
+                .stretched = is_stretched(job),
                 .any = 1};
 }
+
+static void linear_any(const sn_rt_job *job) { groups(job, blending_linear, any_form(job, 0)); }
+static void dualquat_any(const sn_rt_job *job) { groups(job, blending_turned, any_form(job, 0)); }
+static void tangents_any(const sn_rt_job *job) { groups(job, blending_tangents, any_form(job, 0)); }
+#if !defined(SN_RT_BASIC)
+static void centres_any(const sn_rt_job *job) { groups(job, blending_turned, any_form(job, 1)); }
+#endif

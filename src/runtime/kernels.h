@@ -9,49 +9,46 @@
 #include "runtime/terms_template.h"
 #endif
 
-#define SN_RT_LOOP(name, by, kind, has_normals, corrects)                                                            \
+#define SN_RT_LOOP(name, by, kind, has_normals, ...)                                                                 \
   static void name(const sn_rt_job *job) {                                                                           \
-    groups(job, by, (form){.bits = kind, .normals = has_normals, .corrected = corrects});                            \
+    groups(job, by, (form){.bits = kind, .normals = has_normals, __VA_ARGS__});                                      \
   }
-#define SN_RT_LOOPS(name, by, corrected)                                                                             \
-  SN_RT_LOOP(name##_floats_##corrected, by, 32, 0, corrected)                                                        \
-  SN_RT_LOOP(name##_floats_normals_##corrected, by, 32, 1, corrected)                                                \
-  SN_RT_LOOP(name##_packed_##corrected, by, SN_RT_PACKED_BITS, 0, corrected)                                         \
-  SN_RT_LOOP(name##_packed_normals_##corrected, by, SN_RT_PACKED_BITS, 1, corrected)                                 \
-  static void name##_any_##corrected(const sn_rt_job *job) { groups(job, by, any_form(job, 0)); }                    \
-  static const sn_rt_kernel name##_loops_##corrected[2][3] = {                                                       \
-    {name##_floats_##corrected, name##_packed_##corrected, name##_any_##corrected},                                  \
-    {name##_floats_normals_##corrected, name##_packed_normals_##corrected, name##_any_##corrected}};
+#define SN_RT_LOOPS(name, any, by, ...)                                                                              \
+  SN_RT_LOOP(name##_floats, by, 32, 0, __VA_ARGS__)                                                                  \
+  SN_RT_LOOP(name##_floats_normals, by, 32, 1, __VA_ARGS__)                                                          \
+  SN_RT_LOOP(name##_packed, by, SN_RT_PACKED_BITS, 0, __VA_ARGS__)                                                   \
+  SN_RT_LOOP(name##_packed_normals, by, SN_RT_PACKED_BITS, 1, __VA_ARGS__)                                           \
+  static const sn_rt_kernel name##_loops[2][3] = {{name##_floats, name##_packed, any},                               \
+                                                  {name##_floats_normals, name##_packed_normals, any}};
 
-SN_RT_LOOPS(linear, blending_linear, 0)
-SN_RT_LOOPS(dualquat, blending_dualquat, 0)
+SN_RT_LOOPS(linear, linear_any, blending_linear, .corrected = 0)
+SN_RT_LOOPS(dualquat, dualquat_any, blending_turned, .corrected = 0)
 
-static SN_RT_INLINE int kind_of(const sn_rt_job *job) {
-  return job->skin.weight_bits == 32 ? 0 : job->skin.weight_bits == SN_RT_PACKED_BITS ? 1 : 2;
+// Which loop: of floats, of packed numbers, or the generic one, which palettes that are not rigid need too.
+static SN_RT_INLINE int kind_of(const sn_rt_job *job, int stretched) {
+  return stretched ? 2 : job->skin.weight_bits == 32 ? 0 : job->skin.weight_bits == SN_RT_PACKED_BITS ? 1 : 2;
 }
 
-static void stretched(const sn_rt_job *job) { groups(job, blending_dualquat, any_form(job, 1)); }
-
 // Only linear blends of floats and of packed numbers have separate loops.
-SN_RT_LOOP(tangents_floats, blending_tangents, 32, 0, 0)
-SN_RT_LOOP(tangents_packed, blending_tangents, SN_RT_PACKED_BITS, 0, 0)
-static void tangents_any(const sn_rt_job *job) { groups(job, blending_tangents, any_form(job, 0)); }
+SN_RT_LOOP(tangents_floats, blending_tangents, 32, 0, .corrected = 0)
+SN_RT_LOOP(tangents_packed, blending_tangents, SN_RT_PACKED_BITS, 0, .corrected = 0)
 
 static void tangents(const sn_rt_job *job) {
   static const sn_rt_kernel loops[] = {tangents_floats, tangents_packed, tangents_any};
-  loops[job->tangent_rotation == SN_RT_ROTATE_LINEAR ? kind_of(job) : 2](job);
+  loops[kind_of(job, job->tangent_rotation != SN_RT_ROTATE_LINEAR)](job);
 }
 
 #if defined(SN_RT_BASIC)
-static void linear(const sn_rt_job *job) { linear_loops_0[job->normals != NULL][kind_of(job)](job); }
-static void dualquat(const sn_rt_job *job) { dualquat_loops_0[job->normals != NULL][kind_of(job)](job); }
+static void linear(const sn_rt_job *job) { linear_loops[job->normals != NULL][kind_of(job, 0)](job); }
+static void dualquat(const sn_rt_job *job) {
+  dualquat_loops[job->normals != NULL][kind_of(job, is_stretched(job))](job);
+}
 
-const sn_rt_kernels SN_RT_KERNELS = {
-  .linear = linear, .dualquat = dualquat, .stretched = stretched, .shade = shade, .tangents = tangents};
+const sn_rt_kernels SN_RT_KERNELS = {.linear = linear, .dualquat = dualquat, .shade = shade, .tangents = tangents};
 #else
-SN_RT_LOOPS(linear, blending_linear, 1)
-SN_RT_LOOPS(dualquat, blending_dualquat, 1)
-SN_RT_LOOPS(centres, blending_centres, 0)
+SN_RT_LOOPS(linear_corrected, linear_any, blending_linear, .corrected = 1)
+SN_RT_LOOPS(dualquat_corrected, dualquat_any, blending_turned, .corrected = 1)
+SN_RT_LOOPS(centres, centres_any, blending_turned, .about = 1)
 
 // End of the run of blocks from `from` on that all have corrections, or all have none, within the group.
 static uint32_t alike_from(const sn_rt_job *job, const sn_rt_group *g, uint32_t from) {
@@ -107,8 +104,8 @@ static void by_corrections(const sn_rt_job *job, const sn_rt_kernel loops[2]) {
 }
 
 static void linear(const sn_rt_job *job) {
-  int normals = job->normals != NULL, kind = kind_of(job);
-  const sn_rt_kernel loops[2] = {linear_loops_0[normals][kind], linear_loops_1[normals][kind]};
+  int normals = job->normals != NULL, kind = kind_of(job, 0);
+  const sn_rt_kernel loops[2] = {linear_loops[normals][kind], linear_corrected_loops[normals][kind]};
   if (job->correct.stored.start && !job->correct.dense)
     by_corrections(job, loops);
   else
@@ -117,16 +114,13 @@ static void linear(const sn_rt_job *job) {
 
 // Separating corrected blocks does not speed up dual quaternions.
 static void dualquat(const sn_rt_job *job) {
-  int normals = job->normals != NULL, kind = kind_of(job);
-  (job->correct.stored.start ? dualquat_loops_1 : dualquat_loops_0)[normals][kind](job);
+  int normals = job->normals != NULL, kind = kind_of(job, is_stretched(job));
+  (job->correct.stored.start ? dualquat_corrected_loops : dualquat_loops)[normals][kind](job);
 }
 
 static void centres(const sn_rt_job *job) {
-  centres_loops_0[job->normals != NULL][job->correct.stored.start ? 2 : kind_of(job)](job);
+  centres_loops[job->normals != NULL][kind_of(job, is_stretched(job) || job->correct.stored.start)](job);
 }
 
-static void stretched_centres(const sn_rt_job *job) { groups(job, blending_centres, any_form(job, 1)); }
-
-const sn_rt_kernels SN_RT_KERNELS = {linear, dualquat, stretched, centres,   stretched_centres,
-                                     rotreg, shade,    tangents,  mix_terms, product};
+const sn_rt_kernels SN_RT_KERNELS = {linear, dualquat, centres, rotreg, shade, tangents, mix_terms, product};
 #endif

@@ -22,11 +22,9 @@ static sn_rt_job new_job(const sn_rt_model *model, const void *scratch) {
   return job;
 }
 
-static sn_rt_kernel kernel_for(const sn_rt_model *model, const sn_rt_job *job, const sn_rt_kernels *kernels) {
+static sn_rt_kernel kernel_for(const sn_rt_model *model, const sn_rt_kernels *kernels) {
   if (model->info.blend == SN_RT_BLEND_LINEAR) return kernels->linear;
-  int rigid = (*job->scratch.flags & SN_RT_RIGID) != 0;
-  if (model->info.blend == SN_RT_BLEND_DUALQUAT) return rigid ? kernels->dualquat : kernels->stretched;
-  return rigid ? kernels->centres : kernels->stretched_centres;
+  return model->info.blend == SN_RT_BLEND_DUALQUAT ? kernels->dualquat : kernels->centres;
 }
 
 // The requested part of a chunk.
@@ -289,7 +287,7 @@ static sn_rt_status skin(const sn_rt_model *model, const void *scratch, request 
   job.positions = (char *)output->positions;
   job.normals = model->info.shade == SN_RT_SHADE_TRANSFORM ? (char *)output->normals : NULL;
   uint32_t halves = output->flags & (job.normals ? SN_RT_HALF_POSITIONS | SN_RT_HALF_NORMALS : SN_RT_HALF_POSITIONS);
-  r->kernel = kernel_for(model, &job, kernels);
+  r->kernel = kernel_for(model, kernels);
   r->whole = halves ? skin_part : output->blocks || r->end_block ? skin_blocks : skin_chunk;
   r->far_away = model->info.vertex_count > model->info.grain && !job.rows;
   each_chunk(model, &job, r, first, count);

@@ -31,7 +31,7 @@ int main(int count, char **arguments) {
       continue;
     }
     if (first == 0) first = t.evaluate;
-    printf("| %s | %u | %u | %.3f | %.2f | %.3g | %.2f | %.0f %% |\n", name, sn_rt_get_info(&model)->vertex_count, characters,
+    printf("| %s | %u | %u | %.4g | %.2f | %.3g | %.2f | %.0f %% |\n", name, sn_rt_get_info(&model)->vertex_count, characters,
            t.evaluate, t.evaluate / first, t.bytes, 1e-12 * t.copy_per_second, 100 * t.share);
   }
   return 0;

@@ -19,6 +19,8 @@
 #include "sinew/base.h"
 #include "sinew/math.h"
 
+#pragma GCC diagnostic ignored "-Wunused-parameter" // cmocka's state
+
 #define assert_ok(ctx, call)                                                                                         \
   do {                                                                                                               \
     sn_status status_ = (call);                                                                                      \
@@ -74,6 +76,26 @@ static inline sn_context failing_context(failing_allocator *state) {
   sn_context ctx = sn_context_default();
   ctx.allocator = (sn_allocator){failing_reallocate, state};
   return ctx;
+}
+
+// Fails one allocation after the other: for (starvation s = {0}; starve(&s);) s.status = call(&s.ctx);
+// A call that succeeds although an allocation failed is repeated, one that fails must give SN_NO_MEMORY, and neither may leak.
+typedef struct starvation {
+  int64_t n, every; // the allocation that fails; all of the first `every`, then ever fewer; 0: all
+  sn_status status;
+  sn_context ctx;
+  failing_allocator allocator;
+} starvation;
+
+static inline bool starve(starvation *s) {
+  if (s->n > 0 && s->allocator.live != 0) fail_msg("%d blocks leak", (int)s->allocator.live);
+  if (s->n > 0 && s->status == SN_OK && s->allocator.countdown > 0) return false;
+  if (s->n > 0 && s->status != SN_OK) assert_int_equal(s->status, SN_NO_MEMORY);
+  s->n += 1 + (s->every ? s->n / s->every : 0);
+  s->allocator = (failing_allocator){.countdown = s->n};
+  s->ctx = failing_context(&s->allocator);
+  s->ctx.threads = 1;
+  return true;
 }
 
 // Path of a file of the real data sets, or NULL where they are absent (the test then skips itself).

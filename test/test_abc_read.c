@@ -89,7 +89,6 @@ static archive space;
 
 // Operations act from the last to the first: rotated about z by 90 degrees, then scaled, then moved.
 static void test_operations(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   archive *a = &space;
   begin_archive(a);
@@ -118,7 +117,6 @@ static void test_operations(void **state) {
 
 // rotated about an axis by 180 degrees; the parent is left out where the transform does not inherit.
 static void test_axis_and_inheritance(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   archive *a = &space;
   begin_archive(a);
@@ -138,7 +136,6 @@ static void test_axis_and_inheritance(void **state) {
 
 // A moving transform above a still mesh: its samples are the frames. Between them, linear.
 static void test_animated_transform(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   archive *a = &space;
   begin_archive(a);
@@ -161,7 +158,6 @@ static void test_animated_transform(void **state) {
 
 // Cyclic and acyclic times; two meshes with different ones have frames at all of them.
 static void test_times(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   archive *a = &space;
   begin_archive(a);
@@ -191,7 +187,6 @@ static void test_times(void **state) {
 }
 
 static void test_instance(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   archive *a = &space;
   begin_archive(a);
@@ -214,7 +209,6 @@ static void test_instance(void **state) {
 
 // Every cut and every changed byte is a message or frames, never a crash.
 static void test_damage(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   archive *a = &space;
   begin_archive(a);
@@ -242,7 +236,6 @@ static void test_damage(void **state) {
 // An archive that is too large to be read whole is mapped; its positions are the same. One that was read whole does not mind
 // being cut afterwards.
 static void test_large(void **state) {
-  (void)state;
   enum { n = 6000, frame_count = 100 };
   char path[4200];
   snprintf(path, sizeof path, "%s/frames.abc", scratch_folder());
@@ -279,7 +272,6 @@ static void test_large(void **state) {
 
 // What is written comes back with the same bits, the same faces and rate.
 static void test_write(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   char path[4200];
   snprintf(path, sizeof path, "%s/frames.abc", scratch_folder());

@@ -14,7 +14,6 @@ static sn_examples generate(sn_context *ctx) {
 }
 
 static void figures_follow_their_definitions(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   sn_examples examples = generate(&ctx);
   int n = examples.rest.vertex_count, listed[] = {1, 3, 4};
@@ -74,7 +73,6 @@ static void figures_follow_their_definitions(void **state) {
 
 // The true frames have no error, and normals rotated by 10 degrees are off by 10 degrees.
 static void truth_has_no_error(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   sn_examples examples = generate(&ctx);
   sn_keys all;
@@ -104,7 +102,6 @@ static void truth_has_no_error(void **state) {
 
 // Errors of two halves added are the errors of the whole.
 static void errors_add_up(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   sn_examples examples = generate(&ctx);
   sn_keys low, high, all;
@@ -141,7 +138,6 @@ static void errors_add_up(void **state) {
 
 // Many joints, most of them far off and some of them twice: the first of the best, as by trying all.
 static void best_joints_are_those_of_trying_all(void **state) {
-  (void)state;
   enum { joints = 60, frames = 11, vertices = 300 };
   sn_context ctx = sn_context_default();
   sn_examples e = {0};
@@ -187,7 +183,6 @@ static void best_joints_are_those_of_trying_all(void **state) {
 }
 
 static void no_frames_give_no_figures(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   sn_errors none = {0};
   sn_metrics m;

@@ -20,7 +20,6 @@ static void drop_skin(sn_examples *e) {
 
 // The file's weights, or else those of bone heat, or else none.
 static void weights_are_fitted_near_the_best_prior(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   sn_examples e = generate(&ctx, "athlete", 8, 2000);
   static const struct {
@@ -46,7 +45,6 @@ static void weights_are_fitted_near_the_best_prior(void **state) {
 
 // Frames that are held out may hold anything.
 static void a_fit_learns_from_its_keys_alone(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   sn_examples e = generate(&ctx, "athlete", 12, 2000);
   sn_keys keys, others;
@@ -75,7 +73,6 @@ static void a_fit_learns_from_its_keys_alone(void **state) {
 
 // The derivatives of dual-quaternion blending, with and without stretch, against differences.
 static void derivatives_are_those_of_the_blend(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   sn_examples e = generate(&ctx, "arm", 5, 600);
   sn_arena memory = sn_arena_new(&ctx);
@@ -108,7 +105,6 @@ static void derivatives_are_those_of_the_blend(void **state) {
 }
 
 static void a_placeholder_skin_is_seen_through(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   sn_examples e = generate(&ctx, "athlete", 40, 2000);
   static const char *const specs[] = {"lbs", "dqs", "cor"};
@@ -127,7 +123,6 @@ static void a_placeholder_skin_is_seen_through(void **state) {
 
 // Fitted weights move poses that they were not trained on better than the file's weights and one joint per vertex.
 static void no_blend_is_worse_than_the_file_or_rigid(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   static const char *const sets[] = {"arm", "athlete"}, *const specs[] = {"lbs", "dqs", "cor"};
   for (int s = 0; s < 2; s++) {
@@ -147,7 +142,6 @@ static void no_blend_is_worse_than_the_file_or_rigid(void **state) {
 
 // Few poses, poses that contradict each other, and poses of other frames.
 static void bad_examples_give_a_model(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   sn_examples e = generate(&ctx, "athlete", 16, 2000);
   static const char *const specs[] = {"lbs", "dqs"}, *const few[] = {"3", "2,9"};

@@ -72,14 +72,12 @@ static void check_against_brute_force(const char *set, int vertices, double tole
 }
 
 static void centres_are_those_of_the_formula(void **state) {
-  (void)state;
   check_against_brute_force("arm", 700, 4e-4);
   check_against_brute_force("elbow", 700, 4e-4);
   check_against_brute_force("body", 2000, 4e-4);
 }
 
 static void centres_are_the_same_at_any_thread_count(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   sn_examples e = generate(&ctx, "body", 2, 2000);
   size_t size = (size_t)e.rest.vertex_count * sizeof(float[3]);
@@ -147,7 +145,6 @@ static double outside_distance(sn_context *ctx, const sn_examples *e, double ang
 }
 
 static void the_elbow_does_not_bulge(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   double angle = 2 * SN_PI / 3;
   sn_examples e = new_tube(&ctx, angle);
@@ -162,7 +159,6 @@ static void the_elbow_does_not_bulge(void **state) {
 }
 
 static void given_weights_beat_linear_blending(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   sn_examples e = generate(&ctx, "elbow", 0, 0);
   sn_scores lbs = scores_of(&ctx, &e, "lbs:weights=given", "every:4"),
@@ -176,7 +172,6 @@ static void given_weights_beat_linear_blending(void **state) {
 
 // Corrections stand on the blend they were measured against: without limits or thresholds they bring the poses back.
 static void corrections_stand_on_centres(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   sn_examples e = generate(&ctx, "arm", 12, 600);
   sn_scores plain = scores_of(&ctx, &e, "cor", "every:3"),
@@ -187,7 +182,6 @@ static void corrections_stand_on_centres(void **state) {
 }
 
 static void no_triangles_are_refused(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   sn_examples e = generate(&ctx, "elbow", 4, 700);
   e.rest.triangle_count = 0;
@@ -198,7 +192,6 @@ static void no_triangles_are_refused(void **state) {
 }
 
 static void a_model_without_its_centres_is_refused(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   sn_examples e = generate(&ctx, "elbow", 4, 700);
   trained t = train(&ctx, &e, "cor:weights=given", "all");

@@ -105,7 +105,6 @@ static void check_method(sn_context *ctx, const sn_examples *examples, const cha
 }
 
 static void joints_that_stand_still(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   sn_examples arm = generate(&ctx, "arm", 8, 700), leg = generate(&ctx, "leg", 8, 800),
               bar = generate(&ctx, "bar", 8, 400);
@@ -121,7 +120,6 @@ static void joints_that_stand_still(void **state) {
 
 // Scratch memory of another model is no use.
 static void models_do_not_mix(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   sn_examples arm = generate(&ctx, "arm", 8, 700);
   trained t = train(&ctx, &arm, "rotreg:bones=11", "all"), u = train(&ctx, &arm, "rotreg:bones=12", "all");

@@ -48,7 +48,6 @@ static const struct {
 
 // Staged results are the same bytes, wherever the output begins, and nothing beyond it is written.
 static void staging_gives_the_same_bytes(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   for_each_scene(&ctx, s) {
     void *staging = malloc(sn_rt_staging_size(&s.f.rt));
@@ -69,7 +68,6 @@ static void staging_gives_the_same_bytes(void **state) {
 }
 
 static void masks_choose_blocks(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   sn_random rng = sn_random_new(6);
   for_each_scene(&ctx, s) {
@@ -103,7 +101,6 @@ static void masks_choose_blocks(void **state) {
 }
 
 static void bounds_hold_every_vertex(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   for_each_scene(&ctx, s) {
     float bounds[6] = {INFINITY, INFINITY, INFINITY, -INFINITY, -INFINITY, -INFINITY};
@@ -129,7 +126,6 @@ static float half_value(uint16_t half) {
 
 // Halves are the nearest, positions and normals interleaved with something else between them.
 static void halves_are_near(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   enum { stride = 16 };
   for_each_scene(&ctx, s) {
@@ -155,7 +151,6 @@ static void halves_are_near(void **state) {
 
 // Recomputed normals as halves, from positions in floats, in ranges; nothing between them is written.
 static void recomputed_halves_are_near(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   enum { stride = 10 };
   fixture f;
@@ -185,7 +180,6 @@ static void recomputed_halves_are_near(void **state) {
 }
 
 static void wrong_extras_are_refused(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   scene s = new_scene(&ctx, SN_RT_BLEND_LINEAR, 32, 0);
   sn_rt_error error;

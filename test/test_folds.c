@@ -38,7 +38,6 @@ static void interleave(fixture *f, int poses, int folds) {
 }
 
 static void interleaved(void **state) {
-  (void)state;
   fixture f = start();
   interleave(&f, 12, 5);
   assert_int_equal(f.folds.fold_count, 5);
@@ -59,7 +58,6 @@ static sn_status fail_at_three(sn_context *ctx, sn_arena *memory, void *user, in
 }
 
 static void running_and_choosing(void **state) {
-  (void)state;
   fixture f = start();
   int seen[5] = {0};
   interleave(&f, 12, 5);
@@ -73,7 +71,6 @@ static void running_and_choosing(void **state) {
 
 // Poses that nearly coincide are held out together, whatever the clip's order; a clip without clusters is cut into runs.
 static void similar_poses_together(void **state) {
-  (void)state;
   fixture f = start();
   double vectors[20][2], axes[20][10] = {{0}};
   for (int k = 0; k < 20; k++) axes[k][k % 10] = 1 + 0.01 * (k / 10);

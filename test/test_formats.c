@@ -37,7 +37,6 @@ static void describe(char *out, size_t size) {
 }
 
 static void test_documentation(void **state) {
-  (void)state;
   char table[8192], path[4096];
   describe(table, sizeof table);
   if (getenv("SINEW_FORMATS")) fputs(table, stdout);
@@ -55,7 +54,6 @@ static void test_documentation(void **state) {
 }
 
 static void test_lookup(void **state) {
-  (void)state;
   assert_true(sn_format_does("a/b.GLB", SN_READS_RIG | SN_WRITES_RIG));
   assert_false(sn_format_does("a.pc2", SN_READS_MESH));
   assert_null(sn_format_of("a.xyz"));

@@ -291,19 +291,12 @@ static void check_drive(sn_rt_drive drive) {
   sn_model_free(&model), free(made);
 }
 
-static void test_rotreg(void **state) {
-  (void)state;
-  check_drive(SN_RT_DRIVE_ROTREG);
-}
+static void test_rotreg(void **state) { check_drive(SN_RT_DRIVE_ROTREG); }
 
-static void test_torque(void **state) {
-  (void)state;
-  check_drive(SN_RT_DRIVE_TORQUE);
-}
+static void test_torque(void **state) { check_drive(SN_RT_DRIVE_TORQUE); }
 
 // A rotation times 1 + d, d symmetric of this size: both factors again, whichever way sn_rt_polar takes.
 static void test_polar_near_rotations(void **state) {
-  (void)state;
   sn_random rng = sn_random_new(5);
   for (double size = 1e-7; size < 0.5; size *= 1.3) {
     sn_mat3 rotation = random_rotation(&rng), stretch = sn_mat3_identity();

@@ -175,7 +175,6 @@ static void check_tube(sn_context *ctx, const sn_gltf *gltf, const tube *t, int8
 }
 
 static void test_meshopt(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   tube t;
   char json[12000];
@@ -209,7 +208,6 @@ static char *replaced(const char *text, const char *from, const char *to) {
 }
 
 static void test_meshopt_damaged(void **state) {
-  (void)state;
   static const char *const cases[][3] = {
     {"'mode':'ATTRIBUTES'", "'mode':'POINTS'", "bufferView 0: EXT_meshopt_compression: there is no mode 'POINTS'"},
     {"'filter':'NONE'", "'filter':'SOFT'", "there is no filter 'SOFT'"},
@@ -247,10 +245,7 @@ static void test_meshopt_damaged(void **state) {
 }
 
 #else
-static void test_meshopt(void **state) {
-  (void)state;
-  skip();
-}
+static void test_meshopt(void **state) { skip(); }
 #define test_meshopt_damaged test_meshopt
 #endif
 
@@ -336,7 +331,6 @@ static void check_draco(sn_context *ctx, const sn_gltf *gltf, const draco_tube *
 }
 
 static void test_draco(void **state) {
-  (void)state;
   draco_pack pack = load_pack();
   if (!pack) skip();
   sn_context ctx = sn_context_default();
@@ -357,7 +351,6 @@ static void test_draco(void **state) {
 
 // Some writers call indices bytes that need more.
 static void test_draco_narrow_indices(void **state) {
-  (void)state;
   enum { count = 300 };
   static float positions[count][3], weights[count][4];
   static uint16_t joints[count][4];
@@ -392,7 +385,6 @@ static void test_draco_narrow_indices(void **state) {
 }
 
 static void test_draco_damaged(void **state) {
-  (void)state;
   draco_pack pack = load_pack();
   if (!pack) skip();
   static const char *const cases[][3] = {

@@ -29,7 +29,6 @@ static void assert_positions(sn_context *ctx, const sn_gltf *gltf, int count, co
 // ---- accessors ---------------------------------------------------------------------------------------------------
 
 static void test_interleaved(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   float bin[3][6] = {{1, 2, 3, 9, 9, 9}, {4, 5, 6, 9, 9, 9}, {7, 8, 9, 9, 9, 9}};
   sn_gltf *gltf;
@@ -49,7 +48,6 @@ static void test_interleaved(void **state) {
 
 // Where a primitive has normals too: moved with its node, the handedness reversed where that mirrors; zeros elsewhere.
 static void test_tangents(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   float bin[3][10] = {
     {0, 0, 0, 0, 0, 1, 1, 0, 0, 1}, {1, 0, 0, 0, 0, 1, 1, 0, 0, -1}, {0, 1, 0, 0, 0, 1, 0, 1, 0, 1}};
@@ -81,7 +79,6 @@ static void test_tangents(void **state) {
 }
 
 static void test_sparse(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   uint8_t bin[40] = {1, 0, 2, 0}; // indices 1 and 2 as ushort
   float values[6] = {1, 1, 1, 2, 2, 2};
@@ -105,7 +102,6 @@ static void test_sparse(void **state) {
 }
 
 static void test_quantised(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   int16_t bin[3][4] = {{32767, -32767, -32768, 0}, {0, 0, 0, 0}, {16384, 0, 0, 0}};
   static const char *const kinds[] = {"true", "false"};
@@ -128,7 +124,6 @@ static void test_quantised(void **state) {
 }
 
 static void test_data_uri_and_parts(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   // three floats 1, 2, 3 and zeros: one vertex per element, no GLB
   char *json = quoted(ONE_MESH(
@@ -149,7 +144,6 @@ static void test_data_uri_and_parts(void **state) {
 }
 
 static void test_external_buffer(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   const char *folder = scratch_folder();
   char path[4300], text[1024];
@@ -197,7 +191,6 @@ static void test_external_buffer(void **state) {
 // ---- primitives and scenes -----------------------------------------------------------------------------------------
 
 static void test_strips_and_fans(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   float bin[5][3] = {{0, 0, 0}, {1, 0, 0}, {0, 1, 0}, {1, 1, 0}, {0, 2, 0}};
   static const int strip[3][3] = {{0, 1, 2}, {1, 3, 2}, {2, 3, 4}}, fan[3][3] = {{1, 2, 0}, {2, 3, 0}, {3, 4, 0}};
@@ -230,7 +223,6 @@ static void test_strips_and_fans(void **state) {
 }
 
 static void test_scenes(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   float bin[3][3] = {{0, 0, 0}, {1, 0, 0}, {0, 1, 0}};
   static const struct {
@@ -266,7 +258,6 @@ static void test_scenes(void **state) {
 
 // Two joints; weights 3/4 and 1/4 in every legal encoding.
 static void test_weight_types(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   for (int joint_type = 5121; joint_type <= 5123; joint_type += 2) {
     for (int weight_type = 5121; weight_type <= 5126; weight_type++) {
@@ -347,7 +338,6 @@ static double sample_x(const char *interpolation, const float *values, int count
 }
 
 static void test_interpolation(void **state) {
-  (void)state;
   float values[9] = {1, 0, 0, 2, 0, 0, 6, 0, 0};
   assert_near(sample_x("LINEAR", values, 3, -5), 1, 1e-12);
   assert_near(sample_x("LINEAR", values, 3, 0.25), 1.25, 1e-12);
@@ -371,7 +361,6 @@ static const char spin_document[] = HEAD
 
 // Rotations as normalised shorts, the second with the opposite sign: slerp goes the short way.
 static void test_rotation(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   uint8_t bin[24];
   float times[2] = {0, 2};
@@ -394,7 +383,6 @@ static void test_rotation(void **state) {
 }
 
 static void test_morph_weights(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   float bin[] = {0, 0,    0,
                  1, 0,    0,
@@ -443,7 +431,6 @@ static void test_morph_weights(void **state) {
 
 // A part that hangs below a joint follows it; two skins that bind one node differently are two joints.
 static void test_attached_and_two_skins(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   float bin[9 + 12 + 16 + 16] = {0, 0, 0, 1, 0, 0, 0, 1, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0};
   for (int k = 0; k < 2; k++) {
@@ -568,7 +555,6 @@ static const struct {
 };
 
 static void test_hostile(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   float bin[9] = {0, 0, 0, 1, 0, 0, 0, 1, 0};
   for (size_t k = 0; k < sizeof hostile / sizeof *hostile; k++) {
@@ -580,7 +566,6 @@ static void test_hostile(void **state) {
 }
 
 static void test_bad_values(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   sn_gltf *gltf;
   float bin[9] = {0, 0, 0, 1, 0, NAN, 0, 1, 0};
@@ -616,7 +601,6 @@ static void test_bad_values(void **state) {
 }
 
 static void test_lying_glb(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   sn_gltf *gltf;
   size_t size;

@@ -61,7 +61,6 @@ static const int forked[] = {-1, 0, 0};
 static const double places[] = {0, -0.4, 0.4};
 
 static void a_symmetric_mesh_has_symmetric_weights(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   sn_mesh mesh;
   sn_skeleton skeleton;
@@ -83,7 +82,6 @@ static void a_symmetric_mesh_has_symmetric_weights(void **state) {
 
 // Beyond a joint its own weight is large, at it two bones have weight, and no weight grows again farther on.
 static void a_bone_rules_its_own_part(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   for (int inside_out = 0; inside_out < 2; inside_out++) {
     sn_mesh mesh;
@@ -107,7 +105,6 @@ static void a_bone_rules_its_own_part(void **state) {
 }
 
 static void joints_at_one_place_and_single_joints_work(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   const int chain[] = {-1, 0, 1, 2};
   const double doubled[] = {-1, -1, 0, 0};
@@ -131,7 +128,6 @@ static void joints_at_one_place_and_single_joints_work(void **state) {
 }
 
 static void a_skeleton_elsewhere_is_refused(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   const double wrong[][3] = {{30, 31, 32}, {0, -0.004, 0.004}, {0, -40, 40}};
   sn_mesh mesh;
@@ -148,7 +144,6 @@ static void a_skeleton_elsewhere_is_refused(void **state) {
 }
 
 static void it_is_near_what_is_fitted(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   const char *const sets[] = {"arm", "athlete"};
   for (int k = 0; k < 2; k++) {
@@ -164,7 +159,6 @@ static void it_is_near_what_is_fitted(void **state) {
 }
 
 static void threads_and_frames_do_not_matter(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   sn_examples examples = generate(&ctx, "athlete", 4, 2000);
   const char *const specs[] = {"lbs:weights=skeleton", "dqs:weights=skeleton", "lbs:weights=given"};

@@ -153,7 +153,6 @@ static sn_affine helper_of(const handmade *m, const pose *p, int index) {
 }
 
 static void test_formula(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   sn_random rng = sn_random_new(36);
   handmade m;
@@ -189,7 +188,6 @@ static void refuse(const handmade *m, const char *text) {
 }
 
 static void test_wrong_models(void **state) {
-  (void)state;
   sn_random rng = sn_random_new(1);
   handmade good, m;
   make(&rng, &good);
@@ -225,7 +223,6 @@ static void test_wrong_models(void **state) {
 
 // Joints that nothing learned of, and a value: there is room for both.
 static void test_values_beside_joints(void **state) {
-  (void)state;
   enum { many = 300, guard = 64 * many };
   sn_context ctx = sn_context_default();
   float position[1][3] = {{1, 2, 3}}, weight = 1, value = 0.1f;

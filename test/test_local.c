@@ -41,7 +41,6 @@ static double distance(const float a[3], const float b[3]) {
 }
 
 static void new_motion_gains(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   sn_examples rom = athlete(&ctx, SN_MOTION_ROM, 80), mixed = athlete(&ctx, SN_MOTION_MIXED, 20);
   sn_keys all, none;
@@ -63,7 +62,6 @@ static void new_motion_gains(void **state) {
 
 // Of every blend.
 static void corrections_are_bounded(void **state) {
-  (void)state;
   static const char *const specs[][2] = {{"dqs:weights=given", "psd:blend=dualquat,weights=given"},
                                          {"lbs:weights=given", "eigenskin:weights=given"},
                                          {"cor:weights=given", "psd:blend=centres,weights=given"}};
@@ -98,7 +96,6 @@ static void corrections_are_bounded(void **state) {
 
 // Too few to hold any out: the usual ridge, and nothing is dropped. Poses are met to a thousandth of the diagonal.
 static void few_poses_are_met(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   sn_examples examples = generate(&ctx, "elbow", 41, 600);
   assert_below(scores_of(&ctx, &examples, "psd:weights=given", "10,30").train.max_pct_diag, 0.1);
@@ -107,7 +104,6 @@ static void few_poses_are_met(void **state) {
 }
 
 static void moving_everything_changes_nothing(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   sn_examples examples = athlete(&ctx, SN_MOTION_ROM, 80);
   trained t = train(&ctx, &examples, "psd:weights=given", "all");
@@ -143,7 +139,6 @@ static void check_range(const sn_rt_model *model, const sn_affine *pose, float (
 
 // Within the limits and far beyond them.
 static void paths_agree(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   sn_examples examples = athlete(&ctx, SN_MOTION_ROM, 80);
   static const char *const specs[] = {"psd:weights=given", "psd:weights=given,blend=dualquat",
@@ -196,7 +191,6 @@ static int terms_of(const sn_rt_terms *t, const sn_rt_reference *references, con
 // A foot is a child of the root and has vertices in common with the shin only: it is relative to the shin, whatever the order of
 // the joints. Where it goes with the shin, it has no translation; where it stays with the root, it has.
 static void feet_follow_the_leg(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   enum { root, foot, shin, joint_count, frame_count = 3 };
   float positions[][3] = {{0, 0, 0}, {0, 2, 0}};
@@ -241,7 +235,6 @@ static void feet_follow_the_leg(void **state) {
 
 // Coefficients of displacement fields: sums of functions, which are sums of terms, as docs/reference/model-file.md has them.
 static void coefficients_are_the_formula(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   sn_examples e = athlete(&ctx, SN_MOTION_ROM, 60);
   trained t = train(&ctx, &e, "psd:weights=given", "all");
@@ -307,7 +300,6 @@ static void coefficients_are_the_formula(void **state) {
 }
 
 static void forms_of_the_whole_space_are_refused(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   sn_examples examples = generate(&ctx, "elbow", 16, 600);
   static const char *const specs[] = {"psd:kernel=thinplate", "psd:weighted=1", "psd:cardinal=0", "psd:sigma=pose"};

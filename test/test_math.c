@@ -83,7 +83,6 @@ static void singular_values(sn_mat3 a, double *s) {
 }
 
 static void test_svd(void **state) {
-  (void)state;
   sn_random rng = sn_random_new(1);
   for (int round = 0; round < rounds; round++) {
     sn_mat3 a = awkward(&rng, round % kinds), u, v;
@@ -111,7 +110,6 @@ static void test_svd(void **state) {
 
 // One-sided Jacobi finds small singular values to high relative accuracy where only the columns' sizes differ.
 static void test_svd_of_graded_columns(void **state) {
-  (void)state;
   sn_random rng = sn_random_new(2);
   for (int round = 0; round < 500; round++) {
     sn_mat3 q = random_rotation(&rng), u, v;
@@ -124,7 +122,6 @@ static void test_svd_of_graded_columns(void **state) {
 }
 
 static void test_polar(void **state) {
-  (void)state;
   sn_random rng = sn_random_new(3);
   for (int round = 0; round < rounds; round++) {
     sn_mat3 a = awkward(&rng, round % kinds), r, p, alone;
@@ -150,7 +147,6 @@ static void test_polar(void **state) {
 }
 
 static void test_polar_sign(void **state) {
-  (void)state;
   sn_random rng = sn_random_new(4);
   for (int round = 0; round < 300; round++) {
     sn_mat3 q = random_rotation(&rng), v = random_rotation(&rng), r, p;
@@ -163,7 +159,6 @@ static void test_polar_sign(void **state) {
 }
 
 static void test_invert(void **state) {
-  (void)state;
   sn_random rng = sn_random_new(5);
   for (int round = 0; round < rounds; round++) {
     int kind = round % kinds;
@@ -191,7 +186,6 @@ static void test_invert(void **state) {
 }
 
 static void test_norm(void **state) {
-  (void)state;
   sn_mat3 a = {{{1, 2, 2}, {0, 0, 0}, {4, 0, 0}}};
   assert_near(sn_mat3_norm(a), 5, 1e-15);
   assert_near(sn_mat3_norm(sn_mat3_scale(a, 1e-300)) / 1e-300, 5, 1e-14);
@@ -202,7 +196,6 @@ static void test_norm(void **state) {
 }
 
 static void test_vectors(void **state) {
-  (void)state;
   sn_random rng = sn_random_new(6);
   const double scales[] = {1, 1e-300, 1e300, 1e-320};
   for (int round = 0; round < 1000; round++) {
@@ -229,7 +222,6 @@ static double misfit(int n, const sn_vec3 *x, const sn_vec3 *y, const double *w,
 }
 
 static void test_procrustes_recovers(void **state) {
-  (void)state;
   sn_random rng = sn_random_new(7);
   for (int round = 0; round < 500; round++) {
     sn_vec3 x[20], y[20];
@@ -249,7 +241,6 @@ static void test_procrustes_recovers(void **state) {
 }
 
 static void test_procrustes_is_best(void **state) {
-  (void)state;
   sn_random rng = sn_random_new(8);
   for (int round = 0; round < 500; round++) {
     sn_vec3 x[10], y[10];
@@ -271,7 +262,6 @@ static void test_procrustes_is_best(void **state) {
 }
 
 static void test_procrustes_degenerate(void **state) {
-  (void)state;
   sn_random rng = sn_random_new(9);
   sn_affine none = sn_procrustes(0, NULL, NULL, NULL), identity = sn_affine_identity();
   assert_memory_equal(&none, &identity, sizeof none);
@@ -293,7 +283,6 @@ static void test_procrustes_degenerate(void **state) {
 }
 
 static void test_kabsch(void **state) {
-  (void)state;
   sn_random rng = sn_random_new(10);
   for (int round = 0; round < rounds; round++) {
     sn_mat3 h = awkward(&rng, round % kinds);
@@ -316,7 +305,6 @@ static sn_mat3 rodrigues(sn_vec3 axis, double angle) {
 }
 
 static void test_rotation_exp_log(void **state) {
-  (void)state;
   sn_random rng = sn_random_new(11);
   for (int round = 0; round < rounds; round++) {
     sn_vec3 axis = random_axis(&rng);
@@ -339,7 +327,6 @@ static void test_rotation_exp_log(void **state) {
 }
 
 static void test_rotation_log_at_pi(void **state) {
-  (void)state;
   sn_random rng = sn_random_new(12);
   for (int round = 0; round < 1000; round++) {
     sn_vec3 axis = random_axis(&rng);
@@ -370,7 +357,6 @@ static double nearest_log(sn_vec3 r, sn_vec3 reference) {
 }
 
 static void test_rotation_log_near(void **state) {
-  (void)state;
   sn_random rng = sn_random_new(13);
   for (int round = 0; round < rounds; round++) {
     sn_vec3 axis = random_axis(&rng), r = sn_vec3_scale(axis, SN_PI * sn_random_uniform(&rng));
@@ -386,7 +372,6 @@ static void test_rotation_log_near(void **state) {
 }
 
 static void test_rotation_unwrap_at_the_identity(void **state) {
-  (void)state;
   sn_random rng = sn_random_new(14);
   sn_vec3 zero = {0, 0, 0};
   for (int round = 0; round < 500; round++) {
@@ -403,7 +388,6 @@ static void test_rotation_unwrap_at_the_identity(void **state) {
 
 // A joint that rotates past 180 degrees: following the last logarithm gives a smooth curve.
 static void test_rotation_log_follows(void **state) {
-  (void)state;
   sn_random rng = sn_random_new(15);
   for (int round = 0; round < 100; round++) {
     sn_vec3 axis = random_axis(&rng), last = {0, 0, 0};
@@ -418,7 +402,6 @@ static void test_rotation_log_follows(void **state) {
 // ---- quaternions --------------------------------------------------------------------------------------------------------
 
 static void test_quaternions(void **state) {
-  (void)state;
   sn_random rng = sn_random_new(17);
   for (int round = 0; round < rounds; round++) {
     sn_mat3 a = random_rotation(&rng), b = random_rotation(&rng);
@@ -437,7 +420,6 @@ static void test_quaternions(void **state) {
 }
 
 static void test_slerp(void **state) {
-  (void)state;
   sn_random rng = sn_random_new(18);
   for (int round = 0; round < rounds; round++) {
     sn_quat a = sn_quat_from_mat3(random_rotation(&rng)), b = sn_quat_from_mat3(random_rotation(&rng));
@@ -466,7 +448,6 @@ static double affine_difference(sn_affine a, sn_affine b) {
 }
 
 static void test_dual_quaternions(void **state) {
-  (void)state;
   sn_random rng = sn_random_new(19);
   for (int round = 0; round < rounds; round++) {
     sn_affine a = sn_affine_make(random_rotation(&rng), random_vec3(&rng));
@@ -487,7 +468,6 @@ static void test_dual_quaternions(void **state) {
 // ---- affine maps -----------------------------------------------------------------------------------------------------------
 
 static void test_affine(void **state) {
-  (void)state;
   sn_random rng = sn_random_new(20);
   for (int round = 0; round < 1000; round++) {
     sn_affine a = sn_affine_make(awkward(&rng, 0), random_vec3(&rng)),
@@ -509,7 +489,6 @@ static void test_affine(void **state) {
 }
 
 static void test_trs(void **state) {
-  (void)state;
   sn_random rng = sn_random_new(21);
   const double choices[] = {1, -1, 2, -0.5, 0, 1e-6, 300};
   for (int round = 0; round < rounds; round++) {
@@ -528,7 +507,6 @@ static void test_trs(void **state) {
 }
 
 static void test_shear_is_reported(void **state) {
-  (void)state;
   sn_random rng = sn_random_new(22);
   for (int round = 0; round < 500; round++) {
     double amount = 0.01 + sn_random_uniform(&rng);

@@ -32,7 +32,6 @@ static const sn_option outer_table[] = {
 static const sn_option_group groups[] = {{outer_table, 0}, {inner_table, offsetof(outer, inner)}, {0}};
 
 static void values_come_back(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   outer o = {0};
   sn_options_initial(groups, &o);
@@ -57,7 +56,6 @@ static void values_come_back(void **state) {
 }
 
 static void errors_say_what_to_do(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   outer o = {0};
   assert_fails(&ctx, sn_options_parse(&ctx, groups, "cuont=1", &o), "unknown option 'cuont'; did you mean count?");
@@ -97,7 +95,6 @@ static void check_table(const sn_option_group *tables, size_t size) {
 }
 
 static void tables_are_sound(void **state) {
-  (void)state;
   for (const sn_method *const *m = sn_methods(); *m; m++) check_table((*m)->options, sizeof(sn_method_options));
   check_table(sn_rig_option_groups, sizeof(sn_rig_options));
   sn_rig_options rig = sn_rig_options_default();

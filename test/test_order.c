@@ -215,7 +215,6 @@ static void compare_streamed(const sn_rt_model *model, const sn_rt_input *input)
 }
 
 static void every_path_gives_the_same(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   for (int kind = 0; kind < 12; kind++) {
     fixture f;
@@ -297,7 +296,6 @@ static void check_method(const sn_examples *examples, const char *spec) {
 }
 
 static void every_method_gives_the_same(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   sn_examples arm = generate(&ctx, "arm", 8, 600), leg = generate(&ctx, "leg", 8, 400);
   sn_examples bar = generate(&ctx, "bar", 8, 300);
@@ -316,7 +314,6 @@ static void every_method_gives_the_same(void **state) {
 // ---- wrong orders ------------------------------------------------------------------------------------------------------------------
 
 static void wrong_orders_are_refused(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   fixture f;
   made plain = make_scene(&ctx, SN_RT_BLEND_LINEAR, SN_RT_SHADE_TRANSFORM, false, &f);
@@ -337,7 +334,6 @@ static void wrong_orders_are_refused(void **state) {
 
 // Vertices without triangles, a vertex alone, none at all.
 static void small_models(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   for (int n = 1; n <= 17; n += 4)
     for (int shade = 0; shade < 2; shade++) {

@@ -39,7 +39,6 @@ static void expect_text(sn_context *ctx, const char *path, const char *text) {
 static void expect_nothing(const char *path) { assert_int_not_equal(access(path, F_OK), 0); }
 
 static void test_together(void **state) {
-  (void)state;
   go_to_scratch();
   sn_context ctx = sn_context_default(), other = sn_context_default();
   write_text(&ctx, "a", "old a");
@@ -61,7 +60,6 @@ static void test_together(void **state) {
 }
 
 static void test_dropped_together(void **state) {
-  (void)state;
   go_to_scratch();
   sn_context ctx = sn_context_default();
   write_text(&ctx, "a", "old a");
@@ -79,7 +77,6 @@ static void test_dropped_together(void **state) {
 }
 
 static void test_written_twice(void **state) {
-  (void)state;
   go_to_scratch();
   sn_context ctx = sn_context_default();
   sn_outputs group;
@@ -95,7 +92,6 @@ static void test_written_twice(void **state) {
 
 // The last of three cannot appear: the first was replaced, what was new goes again.
 static void test_one_of_many_refused(void **state) {
-  (void)state;
   go_to_scratch();
   sn_context ctx = sn_context_default();
   sn_outputs group;
@@ -109,7 +105,6 @@ static void test_one_of_many_refused(void **state) {
 }
 
 static void test_modes_and_links(void **state) {
-  (void)state;
   go_to_scratch();
   sn_context ctx = sn_context_default();
   struct stat info;
@@ -134,7 +129,6 @@ static void test_modes_and_links(void **state) {
 }
 
 static void test_long_names(void **state) {
-  (void)state;
   go_to_scratch();
   sn_context ctx = sn_context_default();
   char name[256];
@@ -146,7 +140,6 @@ static void test_long_names(void **state) {
 }
 
 static void test_superseded(void **state) {
-  (void)state;
   go_to_scratch();
   sn_context ctx = sn_context_default();
   static const char *const others[] = {"walk.bin", "walk.0123456.bin", "walk.0123456g.bin", "run.01234567.bin",
@@ -164,7 +157,6 @@ static void test_superseded(void **state) {
 
 // More files than descriptors.
 static void test_many_together(void **state) {
-  (void)state;
   go_to_scratch();
   sn_context ctx = sn_context_default();
   struct rlimit before, limit;
@@ -185,7 +177,6 @@ static void test_many_together(void **state) {
 }
 
 static void test_killed(void **state) {
-  (void)state;
   go_to_scratch();
   sn_context ctx = sn_context_default();
   write_text(&ctx, "a", "old");
@@ -203,7 +194,6 @@ static void test_killed(void **state) {
 }
 
 static void test_inputs_that_are_no_files(void **state) {
-  (void)state;
   go_to_scratch();
   sn_context ctx = sn_context_default();
   sn_file file;
@@ -214,7 +204,6 @@ static void test_inputs_that_are_no_files(void **state) {
 }
 
 static void test_input_cut_afterwards(void **state) {
-  (void)state;
   go_to_scratch();
   sn_context ctx = sn_context_default();
   sn_file file;

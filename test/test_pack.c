@@ -96,7 +96,6 @@ static double check_method(const sn_examples *examples, const char *spec) {
 }
 
 static void every_method_keeps_its_errors(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   sn_examples arm = generate(&ctx, "arm", 12, 1500);
   assert_below(check_method(&arm, "lbs"), 0.55);
@@ -115,7 +114,6 @@ static void every_method_keeps_its_errors(void **state) {
 }
 
 static void torques_and_controls(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   sn_examples leg = generate(&ctx, "leg", 12, 800), bar = generate(&ctx, "bar", 12, 400);
   check_method(&leg, "torque:bones=6");
@@ -126,7 +124,6 @@ static void torques_and_controls(void **state) {
 
 // What the readers give of a packed model is what it is evaluated with: at rest, the positions.
 static void readers_know_packed_models(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   sn_examples arm = generate(&ctx, "arm", 4, 600);
   trained t = train(&ctx, &arm, "psd", "all");
@@ -165,7 +162,6 @@ static void readers_know_packed_models(void **state) {
 
 // Numbers of 12 bits, and directions on the octahedron, one at a time.
 static void numbers_come_back(void **state) {
-  (void)state;
   uint8_t row[SN_RT_PACKED_ROW];
   sn_random rng = sn_random_new(3);
   for (int n = 0; n < 1000; n++) {
@@ -185,7 +181,6 @@ static void numbers_come_back(void **state) {
 
 // The solve with 16 bits is the one with floats, within half a step of every column.
 static void solves_come_back(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   sn_examples arm = generate(&ctx, "arm", 8, 900);
   trained t = train(&ctx, &arm, "rotreg:bones=21", "all");
@@ -216,7 +211,6 @@ static uint8_t *section_of(const sn_model *model, const char *name, sn_rt_entry 
 }
 
 static void wrong_sections_are_refused(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   sn_examples arm = generate(&ctx, "arm", 4, 600);
   trained t = train(&ctx, &arm, "psd:pack=1", "all");
@@ -259,7 +253,6 @@ static void wrong_sections_are_refused(void **state) {
 }
 
 static void wrong_solves_are_refused(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   sn_examples arm = generate(&ctx, "arm", 4, 600);
   trained t = train(&ctx, &arm, "rotreg:bones=9,pack=1", "all");

@@ -106,7 +106,6 @@ static sn_regression start(sn_context *ctx, sn_arena *memory, const made *d) {
 }
 
 static void alpha_solves_its_equation(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   sn_arena memory = sn_arena_new(&ctx);
   made *d = make(&ctx);
@@ -166,7 +165,6 @@ static double refit(const sn_regression *r, const made *d, int i, int fold, doub
 
 // The closed form of held-out errors is what fitting without the fold gives.
 static void held_out_errors_are_refits(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   sn_arena memory = sn_arena_new(&ctx);
   made *d = make(&ctx);
@@ -183,7 +181,6 @@ static void held_out_errors_are_refits(void **state) {
 
 // Joints that move apart: ridges are chosen with their translations, the model's error is without.
 static void models_have_no_translations(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   sn_arena memory = sn_arena_new(&ctx);
   made *d = make(&ctx);
@@ -207,7 +204,6 @@ static void models_have_no_translations(void **state) {
 
 // Fields with their coefficients are K alpha, up to what may be lost.
 static void fields_keep_the_prediction(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   sn_arena memory = sn_arena_new(&ctx);
   made *d = make(&ctx);
@@ -242,7 +238,6 @@ static void fields_keep_the_prediction(void **state) {
 
 // Of two clips over the same rotations the one with noise has the larger ridge.
 static void noisy_clips_have_larger_ridges(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   sn_arena memory = sn_arena_new(&ctx);
   made *d = make(&ctx);

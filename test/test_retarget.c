@@ -19,7 +19,6 @@ static void chain(sn_context *ctx, int count, const char *const *names, const do
 }
 
 static void test_partners(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   sn_skeleton ours, theirs;
   const char *const mixamo[] = {"mixamorig:Hips", "mixamorig:Spine", "mixamorig:LeftArm", "tail"};
@@ -53,7 +52,6 @@ static void test_partners(void **state) {
 
 // A bone without length differs by rounding from what a model holds of it.
 static void test_no_length(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   sn_skeleton ours, theirs;
   const char *const names[] = {"leg", "foot", "target"};
@@ -69,7 +67,6 @@ static void test_no_length(void **state) {
 
 // 90 degrees about z half way up: the same on a skeleton of twice the size with other frames.
 static void test_retarget(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   sn_skeleton ours, theirs;
   sn_poses poses, out;
@@ -97,7 +94,6 @@ static void test_retarget(void **state) {
 
 // Characters that face opposite ways: what bends forward there bends forward here, and the root walks forward.
 static void test_facing(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   sn_skeleton ours, theirs;
   sn_poses poses, out;
@@ -123,7 +119,6 @@ static void test_facing(void **state) {
 // The same chain bound bent at its middle, and at rest there: the straight one must bend. Where only the axes of the rest matrices are
 // other ones nothing moves; where these do not explain the bend, the joint is named.
 static void test_other_rest(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   const char *const names[] = {"a", "b", "c"};
   sn_mat3 quarter = sn_rotation_exp(sn_vec3_make(0, 0, SN_PI / 2));

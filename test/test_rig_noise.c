@@ -60,7 +60,6 @@ static double rms(const float (*a)[3], const float (*b)[3], int n) {
 }
 
 static void test_estimates(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   static const char *const sets[] = {"body", "athlete"};
   for (int k = 0; k < 2; k++) {
@@ -84,7 +83,6 @@ static void test_estimates(void **state) {
 
 // Data without noise stays as it is, to the bit.
 static void test_clean(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   static const char *const sets[] = {"body", "athlete", "shoulder", "cylinder"};
   for (int k = 0; k < 4; k++) {
@@ -106,7 +104,6 @@ static void test_clean(void **state) {
 
 // Frames whose vertices are in another order, or everywhere, hold the pose before them.
 static void test_wrong_frames(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   sn_random rng = sn_random_new(3);
   noisy s;
@@ -167,7 +164,6 @@ static int joints_met(const noisy *s, const sn_skeleton *wanted, const sn_skelet
 }
 
 static void test_noisy_rig(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   noisy s;
   sn_rig_noise noise;
@@ -195,7 +191,6 @@ static void test_noisy_rig(void **state) {
 
 // One frame, no motion, all vertices equal, fewer frames than bones, no triangles, positions that are not finite.
 static void test_poor_input(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   sn_gen_options gen = sn_gen_options_default();
   sn_examples e;

@@ -15,7 +15,6 @@ static bool same_bytes(const sn_rig_result *a, const sn_rig_result *b) {
 }
 
 static void same_bytes_at_any_thread_count(void **state) {
-  (void)state;
   sn_context ctx = serial();
   tube t = make_tube(&ctx, 5, 9, 8);
   for (int kind = 0; kind < 3; kind++) {
@@ -44,7 +43,6 @@ static double weight_of(const sn_rig_result *r, int vertex, int bone) {
 }
 
 static void permuted_frames_permute_the_animation(void **state) {
-  (void)state;
   sn_context ctx = serial();
   enum { count = 10 };
   tube t = make_tube(&ctx, 4, count, 9);
@@ -77,7 +75,6 @@ static void permuted_frames_permute_the_animation(void **state) {
 
 // Every frame rotated and moved by a separate rigid motion: skeleton, weights and joint rotations stay.
 static void rigid_motion_changes_the_root_only(void **state) {
-  (void)state;
   sn_context ctx = serial();
   sn_random rng = sn_random_new(10);
   tube t = make_tube(&ctx, 4, 8, 11);
@@ -133,7 +130,6 @@ static void permute_vertices(sn_context *ctx, const tube *t, const int *place, s
 }
 
 static void permuted_vertices_permute_the_weights(void **state) {
-  (void)state;
   sn_context ctx = serial();
   enum { n = rings * around };
   tube t = make_tube(&ctx, 4, 8, 21);
@@ -161,7 +157,6 @@ static void permuted_vertices_permute_the_weights(void **state) {
 
 // Rest mesh and frames rotated and moved together: so is the skeleton, and the error stays.
 static void a_turned_set_gives_a_turned_skeleton(void **state) {
-  (void)state;
   sn_context ctx = serial();
   sn_random rng = sn_random_new(22);
   tube t = make_tube(&ctx, 4, 8, 23);
@@ -192,7 +187,6 @@ static void a_turned_set_gives_a_turned_skeleton(void **state) {
 }
 
 static void size_does_not_matter(void **state) {
-  (void)state;
   sn_context ctx = serial();
   double reference = 0;
   for (int kind = 0; kind < 3; kind++) {

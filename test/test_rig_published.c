@@ -134,7 +134,6 @@ static double smoothness_term(const small_case *s) {
 }
 
 static void test_terms(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   small_case s;
   fit_smooth smooth;
@@ -200,7 +199,6 @@ static double least_tree(const double (*cost)[bones]) {
 }
 
 static void test_topology(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   small_case s;
   double cost[bones][bones], sum = 0;
@@ -221,7 +219,6 @@ static void test_topology(void **state) {
 }
 
 static void test_pruning(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   small_case s;
   bool gone[bones];
@@ -288,7 +285,6 @@ static void centres(const small_case *s, int j, int f, double lambda, sn_vec3 *p
 
 // The bone that a sweep updates last goes from p* to q*, and no motion near it is better.
 static void test_bone_update(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   sn_random rng = sn_random_new(5);
   const int j = bones - 1;
@@ -318,7 +314,6 @@ static void test_bone_update(void **state) {
 
 // A body whose rig is known: as many bones leave little, its joints hold; pruning alone finds about as many.
 static void test_whole(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   sn_gen_options gen = sn_gen_options_default();
   sn_examples body;

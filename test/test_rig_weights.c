@@ -74,7 +74,6 @@ static double bending(const bench *b) {
 }
 
 static void influences_have_a_price(void **state) {
-  (void)state;
   sn_context ctx = serial();
   bench b;
   make_bench(&ctx, 5, 0.02, &b);
@@ -92,7 +91,6 @@ static void influences_have_a_price(void **state) {
 
 // Where two influences are exact, there are two, and they stay what they are.
 static void exact_weights_stay(void **state) {
-  (void)state;
   sn_context ctx = serial();
   bench b;
   make_bench(&ctx, 4, 0, &b);
@@ -110,7 +108,6 @@ static void exact_weights_stay(void **state) {
 
 // A bone on which others hang is a link, however thin; at the end of a chain it is a sliver.
 static void thin_links_are_no_slivers(void **state) {
-  (void)state;
   sn_context ctx = serial();
   bench b;
   make_bench(&ctx, 3, 0, &b);
@@ -159,7 +156,6 @@ static tube make_muscles(sn_context *ctx, int bones, int frames, double swelling
 // Muscles could use any number of bones. The four parts need one each; swelling that held-out frames confirm may have some more, not one
 // per cluster of vertices.
 static void soft_deformation_earns_few_bones(void **state) {
-  (void)state;
   sn_context ctx = serial();
   tube t = make_muscles(&ctx, 4, 10, 0.5);
   sn_rig_options o = sn_rig_options_default();

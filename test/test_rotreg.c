@@ -8,7 +8,6 @@
 static sn_vec3 random_axis(sn_random *rng) { return sn_vec3_normalize(random_vec3(rng), sn_vec3_make(0, 0, 1)); }
 
 static void test_factor_recovers_u_and_w(void **state) {
-  (void)state;
   sn_random rng = sn_random_new(3);
   for (int trial = 0; trial < 500; trial++) {
     sn_vec3 theta[6], rho[6];
@@ -27,7 +26,6 @@ static void test_factor_recovers_u_and_w(void **state) {
 }
 
 static void test_factor_of_a_joint_that_never_moves(void **state) {
-  (void)state;
   sn_vec3 theta[3] = {{0, 0, 0}}, rho[3] = {{0.1, 0.2, 0.3}, {1, 0, 0}, {0, 0, 0}};
   double u;
   sn_mat3 w;
@@ -38,7 +36,6 @@ static void test_factor_of_a_joint_that_never_moves(void **state) {
 
 // A bar twisted 0, 90, 180 degrees, with noise that puts half of the logarithms on the wrong branch.
 static void test_branches_at_half_a_turn(void **state) {
-  (void)state;
   sn_random rng = sn_random_new(7);
   const double factors[] = {1, 0.5, 0.25};
   for (int trial = 0; trial < 300; trial++) {
@@ -59,7 +56,6 @@ static void test_branches_at_half_a_turn(void **state) {
 
 // Triangles (here bare rotations) with known parts of two joints, at angles up to 180 degrees, some counter-rotating.
 static void test_predictor_on_known_triangles(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   enum { poses = 12, joints = 4 };
   for (int trial = 0; trial < 40; trial++) {
@@ -100,7 +96,6 @@ static void test_predictor_on_known_triangles(void **state) {
 
 // As published: u >= 0, shear from the best joint and its parent, no tilt. What rotates against its joint is not found.
 static void test_published_predictors(void **state) {
-  (void)state;
   enum { poses = 12, joints = 3 };
   sn_random rng = sn_random_new(29);
   int base[joints] = {0, 0, 1}, pick[poses];
@@ -147,7 +142,6 @@ static void test_published_predictors(void **state) {
 
 // Better than linear blend skinning where it twists, and not as good as with what Sinew adds. Corrections are not its.
 static void test_published_form(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   sn_examples e;
   double amounts[13];
@@ -179,7 +173,6 @@ static void test_published_form(void **state) {
 }
 
 static void test_half_angle_bend(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   const double amounts[] = {0, 0.5, 1, 1.5};
   sn_examples e;
@@ -208,7 +201,6 @@ static void test_half_angle_bend(void **state) {
 // ---- the full form ----------------------------------------------------------------------------------------------------------
 
 static void test_rigid_body_is_exact(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   const double amounts[] = {0, 0.4, 0.9, 1.3, 1.8, 2.2, -0.7};
   sn_examples e;
@@ -219,7 +211,6 @@ static void test_rigid_body_is_exact(void **state) {
 }
 
 static void test_full_has_no_model(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   const double amounts[] = {0, 1};
   sn_examples e;
@@ -234,7 +225,6 @@ static void test_full_has_no_model(void **state) {
 
 // Figure 13: three poses of a twist are enough, where a linear blend collapses.
 static void test_twist_from_three_poses(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   double amounts[13];
   for (int f = 0; f < 13; f++) amounts[f] = SN_PI * f / 12;

@@ -111,13 +111,11 @@ static void check_against_formula(sn_rt_blend blend, double stretch, int bits) {
 }
 
 static void linear_is_the_blend_of_matrices(void **state) {
-  (void)state;
   check_against_formula(SN_RT_BLEND_LINEAR, 0, 32);
   check_against_formula(SN_RT_BLEND_LINEAR, 0.3, 32);
 }
 
 static void rounded_weights_evaluate_as_stored(void **state) {
-  (void)state;
   check_against_formula(SN_RT_BLEND_LINEAR, 0.1, 16);
   check_against_formula(SN_RT_BLEND_LINEAR, 0.1, 8);
   check_against_formula(SN_RT_BLEND_DUALQUAT, 0, 16);
@@ -125,12 +123,10 @@ static void rounded_weights_evaluate_as_stored(void **state) {
 }
 
 static void dualquat_is_the_blend_of_dual_quaternions(void **state) {
-  (void)state;
   check_against_formula(SN_RT_BLEND_DUALQUAT, 0, 32);
 }
 
 static void centres_turn_about_where_the_matrices_take_them(void **state) {
-  (void)state;
   check_against_formula(SN_RT_BLEND_CENTRES, 0, 32);
   check_against_formula(SN_RT_BLEND_CENTRES, 0, 16);
   check_against_formula(SN_RT_BLEND_CENTRES, 0, 8);
@@ -142,7 +138,6 @@ static const int all_bits[] = {32, 16, 12, 8}; // 12: a packed model
 static const sn_rt_blend blends[] = {SN_RT_BLEND_LINEAR, SN_RT_BLEND_DUALQUAT, SN_RT_BLEND_CENTRES};
 
 static void paths_agree_with_the_scalar_path(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   sn_random rng = sn_random_new(8);
   for (int n = 0; n < 24; n++) {
@@ -174,7 +169,6 @@ static void paths_agree_with_the_scalar_path(void **state) {
 }
 
 static void the_rest_pose_gives_the_rest_mesh(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   for (int n = 0; n < 18; n++) {
     fixture f;
@@ -202,7 +196,6 @@ static void the_rest_pose_gives_the_rest_mesh(void **state) {
 }
 
 static void a_rigid_motion_of_all_joints_moves_every_vertex_rigidly(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   sn_random rng = sn_random_new(3);
   for (int n = 0; n < 6; n++) {
@@ -226,7 +219,6 @@ static void a_rigid_motion_of_all_joints_moves_every_vertex_rigidly(void **state
 
 // Whatever the matrix: rotation, stretch, shear, mirror, singular.
 static void a_vertex_with_one_joint_follows_it(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   sn_random rng = sn_random_new(4);
   for (int n = 0; n < 40; n++) {
@@ -258,7 +250,6 @@ static void a_vertex_with_one_joint_follows_it(void **state) {
 // A twist of 180 degrees, weights one half each: a linear blend collapses onto the axis, dual quaternions and rotations about
 // centres on the axis keep the radius.
 static void the_candy_wrapper_is_linear_only(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   for (int b = 0; b < 3; b++) {
     fixture f;
@@ -289,7 +280,6 @@ static void the_candy_wrapper_is_linear_only(void **state) {
 // The same rotation as q or as -q must not matter: matrices have no sign, but a quaternion made from one has. Turning
 // all joints through full circles crosses every branch of the conversion; vertices must move continuously.
 static void nothing_flips_on_the_way_round(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   fixture f;
   fixture_new(&ctx, 400, 4, 3, 2, &f);
@@ -316,7 +306,6 @@ static void nothing_flips_on_the_way_round(void **state) {
 // A joint that rotates and swells about its own centre rotates and swells its vertices about that centre; the blend of two
 // such joints with the same scale is that scale everywhere (stretch is blended in the rest pose, about the joints).
 static void stretch_is_split_off_and_blended_linearly(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   sn_random rng = sn_random_new(6);
   fixture f;
@@ -349,7 +338,6 @@ static void stretch_is_split_off_and_blended_linearly(void **state) {
 // Where weights do not vary over a triangle the surface is moved by one matrix: its normal must be that of the moved
 // triangle. Checked by finite differences: a small triangle at right angles to the normal, all corners with the same weights.
 static void normals_match_finite_differences(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   sn_random rng = sn_random_new(12);
   enum { count = 200 };
@@ -390,7 +378,6 @@ static void normals_match_finite_differences(void **state) {
 }
 
 static void recomputed_normals_are_those_of_the_deformed_mesh(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   sn_random rng = sn_random_new(13);
   fixture f;
@@ -409,7 +396,6 @@ static void recomputed_normals_are_those_of_the_deformed_mesh(void **state) {
 // ---- ranges, strides, arguments ------------------------------------------------------------------------------------------------
 
 static void ranges_equal_the_whole(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   sn_random rng = sn_random_new(21);
   for (int n = 0; n < 6; n++) {
@@ -460,7 +446,6 @@ static void ranges_equal_the_whole(void **state) {
 }
 
 static void parts_make_the_whole(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   sn_random rng = sn_random_new(22);
   for (int n = 0; n < 6; n++) {
@@ -515,7 +500,6 @@ static void bind_of(const fixture *f, sn_affine space, bool turn, sn_random *rng
 }
 
 static void a_characters_bind_pose_is_compared(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   sn_random rng = sn_random_new(5);
   fixture f;
@@ -562,7 +546,6 @@ static void a_characters_bind_pose_is_compared(void **state) {
 }
 
 static void bad_arguments_are_refused_with_a_reason(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   fixture f;
   fixture_new(&ctx, 50, 3, 2, 1, &f);
@@ -599,7 +582,6 @@ static void bad_arguments_are_refused_with_a_reason(void **state) {
 // ---- half-way and scaling joints -----------------------------------------------------------------------------------------------
 
 static void halfway_and_scaling_joints(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   fixture f;
   fixture_new(&ctx, 300, 2, 1, 3, &f);
@@ -643,7 +625,6 @@ static void halfway_and_scaling_joints(void **state) {
 }
 
 static void the_palette_can_be_read_back(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   sn_random rng = sn_random_new(30);
   for (int n = 0; n < 3; n++) {
@@ -668,7 +649,6 @@ static void the_palette_can_be_read_back(void **state) {
 
 // A palette belongs to the instruction set that made it: choosing another one between the two steps changes nothing.
 static void the_path_may_change_between_palette_and_skin(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   sn_random rng = sn_random_new(31);
   for (int blend = SN_RT_BLEND_LINEAR; blend <= SN_RT_BLEND_CENTRES; blend++) {
@@ -706,7 +686,6 @@ static void the_path_may_change_between_palette_and_skin(void **state) {
 // ---- what engines read ---------------------------------------------------------------------------------------------------
 
 static void the_rest_pose_comes_in_vertex_order(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   for (int shade = SN_RT_SHADE_TRANSFORM; shade <= SN_RT_SHADE_RECOMPUTE; shade++) {
     fixture f;
@@ -749,7 +728,6 @@ static void the_rest_pose_comes_in_vertex_order(void **state) {
 
 // Rigid part after stretch is the matrix.
 static void a_palette_entry_splits_into_two_parts(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   sn_random rng = sn_random_new(9);
   fixture f;

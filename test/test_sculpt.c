@@ -72,7 +72,6 @@ static void check_mirror(const char *left, const char *right) {
 }
 
 static void frames_are_mirrored(void **state) {
-  (void)state;
   check_mirror("arm.L", "arm.R");
   check_mirror("LeftArm", "RightArm");
   check_mirror("mixamorig:left_arm", "mixamorig:right_arm");
@@ -80,7 +79,6 @@ static void frames_are_mirrored(void **state) {
 }
 
 static void what_is_not_symmetric_is_refused(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   sn_examples e = new_arms(&ctx, "arm.L", "arm.R");
   e.rest.positions[8][1] += 0.3f;
@@ -139,7 +137,6 @@ static double height_at(const sn_rt_model *model, float value) {
 
 // d(x) = sum_k c_k exp(-(x - x_k)^2 / (2 sigma_k^2)) through the rest (0) and two poses, the last with another sigma.
 static void a_pose_has_the_width_it_was_given(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   const double at[2] = {0.5, 1}, heights[2] = {1, -0.5}, span = (double)SN_RT_VALUE_SPAN;
   double sigmas[2] = {0, 0.05};
@@ -175,7 +172,6 @@ static void a_pose_has_the_width_it_was_given(void **state) {
 
 // The new pose is met; the poses the model was trained on, and the rest pose, stay as they were.
 static void a_pose_is_added_to_a_finished_model(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   const double at[2] = {0.5, 1}, heights[2] = {1, 0.4}, new_at = 0.75, new_height = 2;
   sn_examples e = new_strip(&ctx, 2, at, heights), sculpted = new_strip(&ctx, 1, &new_at, &new_height);
@@ -208,7 +204,6 @@ static void a_pose_is_added_to_a_finished_model(void **state) {
 
 // On joints: a plain skin gets the true shape at one pose, and keeps its rest pose.
 static void a_pose_is_added_to_a_plain_skin(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   sn_examples e = generate(&ctx, "arm", 12, 700);
   static const char *const specs[] = {"lbs:weights=given", "dqs:weights=given", "cor:weights=given",
@@ -232,7 +227,6 @@ static void a_pose_is_added_to_a_plain_skin(void **state) {
 }
 
 static void what_cannot_take_a_pose_says_so(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   sn_examples e = generate(&ctx, "arm", 12, 700);
   static const char *const specs[] = {"rotreg:bones=4", "psd:order=forward"};

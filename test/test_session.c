@@ -24,7 +24,6 @@ static void identity(double m[3][4]) {
 
 // A square that bends about its middle line.
 static int fill(void **state) {
-  (void)state;
   int t = 0;
   for (int y = 0; y < side; y++)
     for (int x = 0; x < side; x++) {
@@ -69,7 +68,6 @@ static sn_session *new_session(bool skeleton) {
 }
 
 static void test_training_and_arrays(void **state) {
-  (void)state;
   sn_session_array a;
   sn_session *s = new_session(true);
   assert_true(sn_session_get(s, "frames", &a));
@@ -99,7 +97,6 @@ static void test_training_and_arrays(void **state) {
 }
 
 static void test_messages(void **state) {
-  (void)state;
   sn_session *s = new_session(true);
   assert_int_equal(sn_session_train(s, "lbz", true), SN_BAD_INPUT);
   assert_non_null(strstr(sn_session_message(s), "did you mean lbs"));
@@ -136,7 +133,6 @@ static sn_status run(sn_session *s, const work *w) {
 
 // Whenever it comes, a stop ends the work with SN_STOPPED (or too late), and nothing is lost, broken or leaked.
 static void test_stop_at_any_time(void **state) {
-  (void)state;
   static const work works[] = {{NULL, false, NULL},   {"lbs", true, NULL},
                                {"psd", true, NULL},   {"rotreg:bones=6", true, NULL},
                                {"dqs", true, NULL},   {"affine:bones=4", false, "auto:6"},
@@ -165,7 +161,6 @@ static void test_stop_at_any_time(void **state) {
 
 // Stopped before it begins: every path to the first allocation.
 static void test_stopped_before(void **state) {
-  (void)state;
   int stop = 1;
   sn_session *s = new_session(true);
   sn_session_run_with(s, 1, 1, &stop);

@@ -275,7 +275,6 @@ static void check_mesh(const fixture *f, size_t stride, size_t normal_stride, do
 }
 
 static void normals_are_the_sum_over_the_triangles(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   sn_random rng = sn_random_new(41);
   static const size_t strides[][2] = {{12, 12}, {12, 24}, {16, 12}, {32, 32}, {20, 44}};
@@ -321,7 +320,6 @@ static void check_own_normals(const fixture *f, const float (*own)[3], sn_mat3 t
 }
 
 static void the_files_own_normals_are_carried_along(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   sn_random rng = sn_random_new(45);
   for (int kind = 1; kind < kinds; kind++) {
@@ -341,7 +339,6 @@ static void the_files_own_normals_are_carried_along(void **state) {
 }
 
 static void more_vertices_than_16_bits_have_wider_indices(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   sn_random rng = sn_random_new(42);
   for (int n = 0; n < 2; n++) { // 65,536 and 65,796 vertices
@@ -360,7 +357,6 @@ static void more_vertices_than_16_bits_have_wider_indices(void **state) {
 
 // Six neighbours each: twelve bytes per vertex, and half a byte for where blocks begin.
 static void a_closed_mesh_has_one_entry_per_triangle(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   sn_random rng = sn_random_new(43);
   builder b = {0};
@@ -380,7 +376,6 @@ static size_t offset_of(const fixture *f, sn_rt_section_id id) {
 static void *own_section(const fixture *f, sn_rt_section_id id) { return f->model.bytes + offset_of(f, id); }
 
 static void wrong_fans_are_refused(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   sn_random rng = sn_random_new(44);
   builder b = {0};
@@ -413,7 +408,6 @@ static void wrong_fans_are_refused(void **state) {
 
 // Steps of any number, even none, and rows of nonsense: finite normals from finite positions.
 static void other_rows_of_neighbours_are_harmless(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   sn_random rng = sn_random_new(45);
   builder b = {0};

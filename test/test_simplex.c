@@ -60,7 +60,6 @@ static double best_by_enumeration(const sn_simplex *q, int limit) {
 }
 
 static void finds_the_minimum(void **state) {
-  (void)state;
   sn_random rng = sn_random_new(1);
   for (int trial = 0; trial < 1000; trial++) {
     int n = 1 + sn_random_below(&rng, 8);
@@ -75,7 +74,6 @@ static void finds_the_minimum(void **state) {
 
 // Parallel and repeated columns: the energy is still the least, and nothing is lost in rounding.
 static void singular_matrices(void **state) {
-  (void)state;
   sn_random rng = sn_random_new(2);
   for (int trial = 0; trial < 1000; trial++) {
     int n = 2 + sn_random_below(&rng, 7), rank = sn_random_below(&rng, 3);
@@ -102,7 +100,6 @@ static void singular_matrices(void **state) {
 }
 
 static void sparse_weights(void **state) {
-  (void)state;
   sn_random rng = sn_random_new(3);
   int exact = 0, count = 1000;
   double excess = 0;
@@ -132,7 +129,6 @@ static void sparse_weights(void **state) {
 }
 
 static void improving_never_worsens(void **state) {
-  (void)state;
   sn_random rng = sn_random_new(4);
   for (int trial = 0; trial < 2000; trial++) {
     int n = 1 + sn_random_below(&rng, SN_SIMPLEX_MAX), limit = 1 + sn_random_below(&rng, 4);
@@ -145,7 +141,6 @@ static void improving_never_worsens(void **state) {
 }
 
 static void zeros_and_extremes(void **state) {
-  (void)state;
   for (int kind = 0; kind < 4; kind++) {
     double size = kind == 0 ? 0 : kind == 1 ? 1e-200 : kind == 2 ? 1e150 : 1;
     sn_simplex q = {.n = 6, .w = {1}};

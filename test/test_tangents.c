@@ -47,7 +47,6 @@ static void squares_mesh(sn_context *ctx, sn_mesh *mesh, point *normals, float (
 
 // Vertices at one place on two sides of a seam have the tangents of their sides.
 static void seams_are_respected(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   sn_mesh mesh;
   point normals[squares * side * side];
@@ -68,7 +67,6 @@ static void seams_are_respected(void **state) {
 
 // Vertices that a file splits for nothing (a colour, say) have the same tangent as if they were one.
 static void splits_without_a_seam_change_nothing(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   enum { n = 12, count = n * n };
   sn_mesh whole, split;
@@ -223,7 +221,6 @@ static void check_formula(const scene *s) {
 }
 
 static void every_path_follows_the_formula(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   static const int bits[] = {32, 16, 12};
   for (int blend = SN_RT_BLEND_LINEAR; blend <= SN_RT_BLEND_CENTRES; blend++)
@@ -242,7 +239,6 @@ static void every_path_follows_the_formula(void **state) {
 
 // Packed tangents are within 0.1 degrees of what they were packed from.
 static void packing_keeps_tangents(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   scene s = new_scene(&ctx, SN_RT_BLEND_LINEAR, SN_RT_SHADE_TRANSFORM, 32);
   scene packed = new_scene(&ctx, SN_RT_BLEND_LINEAR, SN_RT_SHADE_TRANSFORM, 12);
@@ -267,7 +263,6 @@ static float half_value(uint16_t half) {
 }
 
 static void parts_give_what_the_whole_gives(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   enum { stride = 7 };
   static const int bits[] = {32, 12};
@@ -311,7 +306,6 @@ static void parts_give_what_the_whole_gives(void **state) {
 }
 
 static void wrong_arguments_are_refused(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   scene s = new_scene(&ctx, SN_RT_BLEND_LINEAR, SN_RT_SHADE_TRANSFORM, 32);
   pose_scene(&s, SN_RT_PATH_BEST, 0);
@@ -339,7 +333,6 @@ static void wrong_arguments_are_refused(void **state) {
 // ---- sections that are wrong -------------------------------------------------------------------------------------------------
 
 static void wrong_sections_are_refused(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   static const char *const names[] = {"skin.tangents", "pack.tangents"};
   for (int n = 0; n < 2; n++) {
@@ -400,7 +393,6 @@ static sn_status train_sheet(sn_context *ctx, bool textured, const char *method,
 }
 
 static void files_give_texture_coordinates(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   sn_model model;
   assert_fails(&ctx, train_sheet(&ctx, false, "affine:bones=2,tangents=1", &model), "rest file has none");
@@ -415,7 +407,6 @@ static void files_give_texture_coordinates(void **state) {
 
 // What is given counts, at right angles to the normal; zeros and what goes along the normal do not.
 static void given_tangents_count(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   fixture f;
   sn_model bytes[2];

@@ -68,7 +68,6 @@ static void assert_positions(const terms_fixture *t, const frame *f, const sn_af
 }
 
 static void every_path_is_the_formula(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   terms_fixture *t = terms_new(&ctx, vertices, joints, clusters, 2, 1);
   sn_affine pose[joints];
@@ -92,7 +91,6 @@ static void every_path_is_the_formula(void **state) {
 
 // Terms of polynomials vanish in the rest pose.
 static void rest_pose_has_no_polynomials(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   terms_fixture *t = terms_new(&ctx, vertices, joints, clusters, 2, 2);
   sn_affine pose[joints];
@@ -126,7 +124,6 @@ static void rest_pose_has_no_polynomials(void **state) {
 }
 
 static void ranges_are_parts_of_the_whole(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   terms_fixture *t = terms_new(&ctx, vertices, joints, clusters, 2, 3);
   sn_affine pose[joints];
@@ -162,7 +159,6 @@ static void check_copy(const terms_fixture *t, const sn_model *bytes, double tol
 }
 
 static void packed_and_renumbered_models_have_the_same_values(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   terms_fixture *t = terms_new(&ctx, vertices, joints, clusters, 2, 4);
   sn_model packed, ordered, replaced;
@@ -202,7 +198,6 @@ static bool depends(const terms_fixture *t, const sn_rt_field *f, int joint) {
 
 // One joint at a time: the bytes of a new scratch memory, and what does not depend on the joint is not computed again.
 static void continued_frames_compute_what_changed(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   terms_fixture *t = terms_new(&ctx, vertices, joints, clusters, 2, 6);
   const sn_rt_model *model = &t->f.rt;
@@ -239,7 +234,6 @@ static void continued_frames_compute_what_changed(void **state) {
 
 // The last row of the mix ends where its section does, and no numbers follow.
 static void nothing_behind_the_mix_counts(void **state) {
-  (void)state;
   enum { line = 16 }; // floats of 64 bytes
   sn_context ctx = sn_context_default();
   terms_fixture *t = terms_new(&ctx, vertices, joints, clusters, 2, 12);
@@ -280,7 +274,6 @@ static void nothing_behind_the_mix_counts(void **state) {
 // ---- numbers, and a sculpted pose ------------------------------------------------------------------------------------------------
 
 static void exponentials_are_exact(void **state) {
-  (void)state;
   for (double y = 0; y < 125; y += 0.00371) assert_near(sn_rt_half_power((float)y) / exp2(-(float)y), 1, 2e-7);
   assert_true(sn_rt_half_power(0) == 1);
   const float strange[] = {1e9f, INFINITY, NAN, -NAN};
@@ -289,7 +282,6 @@ static void exponentials_are_exact(void **state) {
 
 // Poses can be sculpted into a model of sums: its own values stay, and the pose has the sculpted shape.
 static void a_pose_is_added_to_sums(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   terms_fixture *t = terms_new(&ctx, vertices, joints, clusters, 0, 10);
   sn_examples e = {.rest = t->f.mesh, .skeleton = t->f.skeleton};
@@ -325,7 +317,6 @@ static void *section_of(const sn_model *model, const char *name) {
 }
 
 static void impossible_terms_are_named(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   terms_fixture *t = terms_new(&ctx, vertices, joints, clusters, 2, 7);
   sn_model *m = &t->f.model;
@@ -392,7 +383,6 @@ static void impossible_terms_are_named(void **state) {
 
 // Every number of the tables with every suspicious value: refused, or evaluated without harm (the sanitizers watch).
 static void changed_numbers_do_no_harm(void **state) {
-  (void)state;
   static const char *const names[] = {"correct.head",   "correct.fields", "correct.terms",
                                       "correct.joints", "correct.mix",    "joint.reference"};
   static const uint16_t suspicious[] = {0, 1, 2, 9, 0x7f80, 0x7fff, 0x8000, 0xffff};
@@ -427,7 +417,6 @@ static void changed_numbers_do_no_harm(void **state) {
 
 // A small file cannot request much memory: groups that share centres, or pose spaces that share mixes, are refused.
 static void shared_numbers_are_refused(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   terms_fixture *t = terms_new(&ctx, vertices, joints, clusters, 2, 9);
   sn_random rng = sn_random_new(1);

@@ -137,7 +137,6 @@ static void check_spec(sn_context *ctx, const sn_examples *examples, const char 
 }
 
 static void tiles_hold_the_model(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   sn_examples examples = generate(&ctx, "arm", 12, 700); // two whole tiles and a part of one
   const char *specs[] = {

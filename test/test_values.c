@@ -18,7 +18,6 @@ static sn_status parse(sn_context *ctx, const char *text, sn_values *out) {
 }
 
 static void a_table_has_names_rows_and_perhaps_a_rest(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   sn_values v;
   assert_ok(&ctx, parse(&ctx, "frame,smile,\"age of\"\n1, 0.5,20\nrest,0,30\n\n0,1,40\n", &v));
@@ -32,7 +31,6 @@ static void a_table_has_names_rows_and_perhaps_a_rest(void **state) {
 }
 
 static void bad_tables_are_refused(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   static const struct {
     const char *text, *said;
@@ -127,7 +125,6 @@ static void solve3(double a[3][3], double b[3]) {
 // Murtagh 2008, 2.3.2: d(x) = sum_k c_k exp(-(x - x_k)^2 / (2 sigma^2)) through the rest and the two frames, x the value over
 // its range times SN_RT_VALUE_SPAN.
 static void one_value_interpolates_as_the_formula_says(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   const double at[2] = {20, 50}, heights[2] = {1, -0.5}, sigma = 0.08, span = (double)SN_RT_VALUE_SPAN;
   sn_examples e = new_sheet(&ctx, 2, at, heights);
@@ -160,7 +157,6 @@ static void one_value_interpolates_as_the_formula_says(void **state) {
 
 // Blend shapes are straight: half the value is half the way, to a hundredth, from one sculpted shape alone.
 static void one_shape_is_nearly_straight(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   const double at = 1, height = 2;
   sn_examples e = new_sheet(&ctx, 1, &at, &height);
@@ -172,7 +168,6 @@ static void one_shape_is_nearly_straight(void **state) {
 }
 
 static void the_runtime_asks_for_its_values(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   const double at = 1, height = 2;
   sn_examples e = new_sheet(&ctx, 1, &at, &height);
@@ -203,7 +198,6 @@ static void the_runtime_asks_for_its_values(void **state) {
 }
 
 static void a_constant_value_is_refused(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   const double at[2] = {0, 0}, heights[2] = {1, 2};
   sn_examples e = new_sheet(&ctx, 2, at, heights);
@@ -237,7 +231,6 @@ static void drop_skeleton(sn_examples *e) {
 
 // Expressions that were seen alone, and some mixtures, tell others.
 static void expressions_combine(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   sn_examples e = new_face(&ctx, 1500, 80, 6);
   drop_skeleton(&e);
@@ -249,7 +242,6 @@ static void expressions_combine(void **state) {
 
 // A head that turns, with expressions: displacements are in the rest pose, so they rotate with it.
 static void values_go_together_with_joints(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   sn_examples e = new_face(&ctx, 1500, 20, 3);
   for (int f = 0; f < 20; f++) {
@@ -267,7 +259,6 @@ static void values_go_together_with_joints(void **state) {
 
 // A face of 50 blend shapes in a fifth of their bytes, off by a thousandth of its size at most.
 static void many_targets_are_small(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   sn_examples e = new_face(&ctx, 3000, 70, 50);
   drop_skeleton(&e);
@@ -282,7 +273,6 @@ static void many_targets_are_small(void **state) {
 
 // A document of morph targets without animation: frame k is target k, and its weights are the values.
 static void morph_targets_are_examples(void **state) {
-  (void)state;
   sn_context ctx = sn_context_default();
   sn_examples e = new_face(&ctx, 1500, 8, 6), loaded;
   const char *folder = scratch_folder();

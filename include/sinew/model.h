@@ -151,6 +151,8 @@ sn_status sn_model_skeleton(sn_context *ctx, const sn_rt_model *model, sn_skelet
 // The model's values in the rest pose, for every frame: 0, clamped to the range of the training.
 sn_status sn_model_values(sn_context *ctx, const sn_rt_model *model, int frame_count, sn_values *out);
 
+// The joint of a palette entry: itself, the child of an extra joint, the base of a proxy bone, the parent of a helper.
+uint16_t sn_model_joint_of(const sn_rt_model *model, uint16_t entry);
 // The palette that sn_rt_palette left in `scratch`: info.palette_count matrices.
 void sn_model_read_palette(const sn_rt_model *model, const void *scratch, sn_affine *out);
 
@@ -171,9 +173,11 @@ typedef struct sn_model_input {
 // Fails if the examples lack an input that the model needs, and names it.
 sn_status sn_model_input_new(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples, sn_arena *memory,
                              sn_model_input *out);
-size_t sn_model_input_size(const sn_model_input *input);
 // The input of frame f, made in `buffer` (sn_model_input_size bytes).
 sn_rt_input sn_model_input_at(const sn_model_input *input, int f, void *buffer);
+// The same of the rest pose: no torques, values 0, control points of the first training frame.
+sn_rt_input sn_model_rest_input(const sn_rt_model *model, void *buffer);
+size_t sn_model_input_size(const sn_rt_model *model);
 
 // Evaluates at every pose of the examples: the palette, info.palette_count matrices per frame, and the coefficients of the
 // displacement fields, sn_rt_displacement_count per frame (`memory` owns them). `poses` and `fields` may be NULL.

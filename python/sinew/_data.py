@@ -82,7 +82,7 @@ class Skeleton:
         self.rest = checked(rest, DOUBLE, (n, 3, 4), "rest")
         self.poses = checked(np.empty((0, n, 3, 4)) if poses is None else poses, DOUBLE, (-1, n, 3, 4), "poses")
         if (joints is None) != (weights is None):
-            raise ValueError("joints and weights go together")
+            raise ValueError("give joints and weights together, or neither")
         self.joints = None if joints is None else checked(joints, SHORT, (-1, -1), "joints")
         self.weights = None if weights is None else checked(weights, FLOAT, self.joints.shape, "weights")
         self.mesh = mesh
@@ -193,7 +193,7 @@ def give_frames(session, clips, tests):
     """Gives the array itself where it is one clip of floats: frames may be large."""
     clips = [checked(clip, FLOAT, (-1, -1, 3), "frames") for clip in clips]
     if len({clip.shape[1] for clip in clips}) > 1:
-        raise ValueError("clips of frames have different numbers of vertices")
+        raise ValueError(f"clips of {' and '.join(str(clip.shape[1]) for clip in clips)} vertices: all must be frames of one mesh")
     start = checked(np.cumsum([0] + [len(clip) for clip in clips]), INT, (-1,), "frames")
     frames = clips[0] if len(clips) == 1 else np.concatenate(clips)
     given = c.Frames(len(frames), frames.shape[1], session.keep(frames), len(clips), tests, session.keep(start))

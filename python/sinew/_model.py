@@ -252,7 +252,7 @@ class Model:
             out = tuple([np.empty(shape, FLOAT) for shape in shapes[: 3 if tangents else 2]])
         arrays = out if isinstance(out, (tuple, list)) else (out,)
         if not 1 <= len(arrays) <= 3:
-            raise ValueError("out: positions, normals and tangents, or fewer of them")
+            raise ValueError(f"out: 1 to 3 arrays, for positions, normals and tangents; not {len(arrays)}")
         return out, [checked(array, FLOAT, shape, name, True) for array, shape, name in zip(arrays, shapes, OUTPUT_NAMES)]
 
     def _run(self, function, given, outputs=(), state=None, frames=(), arguments=(), again=None):

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/scope.h"
 #include "sinew/eval.h"
 #include "train/folds.h"
 
@@ -53,6 +54,10 @@ typedef struct chooser {
   sn_choice_table *out;
 } chooser;
 
+static void free_errors(chooser *c) {
+  for (int n = 0; n < most_candidates; n++) sn_errors_free(&c->errors[n]);
+}
+
 static sn_status list_candidates(chooser *c) {
   const sn_examples *e = c->examples;
   const sn_limits *limits = c->limits;
@@ -70,19 +75,16 @@ static sn_status list_candidates(chooser *c) {
     if ((offers[k].needs & ~has) || (offers[k].needs & driven) != driven) continue;
     sn_candidate *candidate = &c->out->candidates[c->out->count++];
     *candidate = (sn_candidate){.ratio = NAN};
-    sn_status status = sn_method_parse(c->ctx, offers[k].spec, &candidate->spec);
-    if (status != SN_OK) return status;
+    SN_TRY(sn_method_parse(c->ctx, offers[k].spec, &candidate->spec));
   }
   return SN_OK;
 }
 
 static sn_status measure_model(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples,
                                const sn_keys *keys, sn_errors *sum) {
-  sn_errors errors;
-  sn_status status = sn_errors_of_model(ctx, model, &(sn_measured){examples, examples, keys}, false, &errors);
-  if (status == SN_OK) status = sn_errors_add(ctx, sum, &errors);
-  sn_errors_free(&errors);
-  return status;
+  SN_FREED_BY(sn_errors_free) sn_errors errors = {0};
+  SN_TRY(sn_errors_of_model(ctx, model, &(sn_measured){examples, examples, keys}, false, &errors));
+  return sn_errors_add(ctx, sum, &errors);
 }
 
 static const char *too_much(const sn_limits *limits, double bytes, double ratio) {
@@ -92,25 +94,23 @@ static const char *too_much(const sn_limits *limits, double bytes, double ratio)
 
 static sn_status try_fold(const chooser *c, const sn_fold *fold, sn_candidate *candidate, sn_errors *errors) {
   sn_context *ctx = c->ctx;
-  sn_arena scratch = sn_arena_new(ctx);
+  SN_SCRATCH(scratch, ctx);
   int *frames = SN_NEW(ctx, &scratch, int, fold->count);
-  sn_status status = frames ? SN_OK : ctx->error.status;
-  for (int k = 0; status == SN_OK && k < fold->count; k++) frames[k] = c->keys->frames[fold->poses[k]];
+  if (!frames) return ctx->error.status;
+  for (int k = 0; k < fold->count; k++) frames[k] = c->keys->frames[fold->poses[k]];
   sn_keys learned = {.count = fold->outside_count, .frames = frames};
-  sn_keys held_out = {.count = fold->count - fold->outside_count,
-                      .frames = frames ? frames + fold->outside_count : NULL};
-  sn_model bytes = {0};
+  sn_keys held_out = {.count = fold->count - fold->outside_count, .frames = frames + fold->outside_count};
+  SN_FREED_BY(sn_model_free) sn_model bytes = {0};
   sn_rt_model model;
   sn_train_report report = {0};
-  if (status == SN_OK) status = sn_train(ctx, &candidate->spec, c->examples, &learned, &bytes, &report);
-  if (status == SN_OK) status = sn_model_open(ctx, candidate->spec.text, bytes.bytes, bytes.size, &model);
-  if (status == SN_OK) status = measure_model(ctx, &model, c->examples, &held_out, errors);
-  if (status == SN_OK && c->limits->time > 0 && isnan(candidate->ratio))
-    status = sn_assess_ratio(ctx, &model, c->examples, &candidate->ratio);
+  sn_status status = sn_train(ctx, &candidate->spec, c->examples, &learned, &bytes, &report);
   candidate->bytes = fmax(candidate->bytes, (double)bytes.size), candidate->seconds += report.seconds;
-  sn_model_free(&bytes);
-  sn_arena_free(&scratch);
-  return status;
+  SN_TRY(status);
+  SN_TRY(sn_model_open(ctx, candidate->spec.text, bytes.bytes, bytes.size, &model));
+  SN_TRY(measure_model(ctx, &model, c->examples, &held_out, errors));
+  if (c->limits->time > 0 && isnan(candidate->ratio))
+    return sn_assess_ratio(ctx, &model, c->examples, &candidate->ratio);
+  return SN_OK;
 }
 
 // A method that cannot train on these examples is refused with the reason, the middle of "SPEC: reason; advice"; not an error.
@@ -133,10 +133,10 @@ static sn_status try_candidate(chooser *c, int f, int n) {
   if (status != SN_OK) return refuse_failed(c->ctx, candidate, status);
   refuse(candidate, too_much(c->limits, candidate->bytes, candidate->ratio));
   if (candidate->refused[0]) return SN_OK;
-  status = sn_metrics_of(c->ctx, &c->errors[n], &candidate->held_out);
-  if (status == SN_OK && !isfinite(candidate->held_out.rms)) refuse(candidate, "what it gives is not finite");
+  SN_TRY(sn_metrics_of(c->ctx, &c->errors[n], &candidate->held_out));
+  if (!isfinite(candidate->held_out.rms)) refuse(candidate, "what it gives is not finite");
   candidate->folds = f + 1;
-  return status;
+  return SN_OK;
 }
 
 // Of the candidates that were tried on `folds` folds; NULL: none.
@@ -150,17 +150,16 @@ static const sn_candidate *least_error(const chooser *c, int folds) {
 }
 
 static sn_status try_all(chooser *c) {
-  sn_status status = SN_OK;
   for (int f = 0; f < c->folds.fold_count; f++) {
     const sn_candidate *least = f > 0 ? least_error(c, f) : NULL;
     double most = least ? far_behind * fmax(least->held_out.rms_pct_diag, c->limits->error) : INFINITY;
-    for (int n = 0; status == SN_OK && n < c->out->count; n++) {
+    for (int n = 0; n < c->out->count; n++) {
       const sn_candidate *candidate = &c->out->candidates[n];
       bool behind = candidate->folds < f || candidate->held_out.rms_pct_diag > most;
-      if (!candidate->refused[0] && !behind) status = try_candidate(c, f, n);
+      if (!candidate->refused[0] && !behind) SN_TRY(try_candidate(c, f, n));
     }
   }
-  return status;
+  return SN_OK;
 }
 
 // The smallest model within `as_good` of the least error; with limits->error the smallest below it. NULL: none. Considers
@@ -205,10 +204,9 @@ static sn_status train_best(const chooser *c, sn_model *out, sn_train_report *re
       best->refused[0] = 0, best->held_out.ee = best->held_out.rms_pct_diag = NAN, c->out->is_fit = true;
     }
     if (!best) return fail_none(c);
-    sn_status status = sn_train(c->ctx, &best->spec, c->examples, c->keys, out, report);
-    if (status == SN_OK) status = sn_model_open(c->ctx, best->spec.text, out->bytes, out->size, &model);
-    if (status == SN_OK && c->limits->time > 0) status = sn_assess_ratio(c->ctx, &model, c->examples, &best->ratio);
-    if (status != SN_OK) return status;
+    SN_TRY(sn_train(c->ctx, &best->spec, c->examples, c->keys, out, report));
+    SN_TRY(sn_model_open(c->ctx, best->spec.text, out->bytes, out->size, &model));
+    if (c->limits->time > 0) SN_TRY(sn_assess_ratio(c->ctx, &model, c->examples, &best->ratio));
     best->bytes = (double)out->size, best->seconds += report->seconds;
     const char *why = too_much(c->limits, best->bytes, best->ratio);
     if (!why) {
@@ -229,14 +227,14 @@ sn_status sn_train_chosen(sn_context *ctx, const sn_examples *examples, const sn
                           sn_model *out, sn_train_report *report) {
   *table = (sn_choice_table){.limits = table->limits, .memory = sn_arena_new(ctx)};
   *out = (sn_model){0}, *report = (sn_train_report){0};
+  if (keys->count == 0) return sn_fail(ctx, SN_BAD_INPUT, "no frames to train on; see `keys`");
+  SN_FREED_BY(free_errors)
   chooser c = {.ctx = ctx, .examples = examples, .keys = keys, .limits = &table->limits, .out = table};
-  sn_status status = keys->count > 0 ? SN_OK : sn_fail(ctx, SN_BAD_INPUT, "no frames to train on; see `keys`");
-  if (status == SN_OK) status = list_candidates(&c);
-  if (status == SN_OK) status = sn_folds_of_moved(c.ctx, &table->memory, c.examples, c.keys, &c.folds);
+  SN_TRY(list_candidates(&c));
+  SN_TRY(sn_folds_of_moved(ctx, &table->memory, examples, keys, &c.folds));
   table->is_fit = c.folds.fold_count == 1;
-  if (status == SN_OK) status = try_all(&c);
-  for (int n = 0; n < most_candidates; n++) sn_errors_free(&c.errors[n]);
-  return status == SN_OK ? train_best(&c, out, report) : status;
+  SN_TRY(try_all(&c));
+  return train_best(&c, out, report);
 }
 
 void sn_choice_table_free(sn_choice_table *table) { sn_arena_free(&table->memory); }

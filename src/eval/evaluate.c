@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/scope.h"
 #include "base/team.h"
 #include "runtime/format.h"
 
@@ -67,24 +68,21 @@ static void visit_range(void *user, int64_t begin, int64_t end, int worker) {
 
 sn_status sn_assess_visit(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples, const sn_keys *keys,
                           const sn_visit *visit) {
-  sn_arena scratch = sn_arena_new(ctx);
+  SN_SCRATCH(scratch, ctx);
   sn_model_input input;
   visiting v = {.visit = visit, .input = &input, .keys = keys};
   uint32_t *order = SN_NEW(ctx, &scratch, uint32_t, model->info.vertex_count);
-  sn_status status = order ? sn_model_input_new(ctx, model, examples, &scratch, &input) : ctx->error.status;
-  if (status == SN_OK) {
-    if (sn_rt_get_order(model, order)) v.order = order;
-    v.scratch_at = align64(sn_model_input_size(&input));
-    v.rows_at = v.scratch_at + align64(sn_rt_scratch_size(model));
-    v.row_size = align64((size_t)model->info.vertex_count * sizeof(float[3]));
-    v.buffer_size = v.rows_at + 3 * v.row_size;
-    v.buffers = sn_arena_alloc(ctx, &scratch, (size_t)sn_threads(ctx), v.buffer_size);
-    if (!v.buffers) status = ctx->error.status;
-  }
-  if (status == SN_OK)
-    (visit->shared ? sn_team_for : sn_parallel_for)(ctx, keys->count, visit->grain, visit_range, &v);
-  sn_arena_free(&scratch);
-  return status;
+  if (!order) return ctx->error.status;
+  SN_TRY(sn_model_input_new(ctx, model, examples, &scratch, &input));
+  if (sn_rt_get_order(model, order)) v.order = order;
+  v.scratch_at = align64(sn_model_input_size(model));
+  v.rows_at = v.scratch_at + align64(sn_rt_scratch_size(model));
+  v.row_size = align64((size_t)model->info.vertex_count * sizeof(float[3]));
+  v.buffer_size = v.rows_at + 3 * v.row_size;
+  v.buffers = sn_arena_alloc(ctx, &scratch, (size_t)sn_threads(ctx), v.buffer_size);
+  if (!v.buffers) return ctx->error.status;
+  (visit->shared ? sn_team_for : sn_parallel_for)(ctx, keys->count, visit->grain, visit_range, &v);
+  return SN_OK;
 }
 
 typedef struct stored {

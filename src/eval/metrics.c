@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+#include "base/scope.h"
 #include "base/team.h"
 
 typedef struct frame_error {
@@ -24,6 +25,8 @@ typedef struct measuring {
   float (*normals)[3]; // of the truth, per worker
   sn_arena memory;
 } measuring;
+
+static void free_measuring(measuring *m) { sn_arena_free(&m->memory); }
 
 static double angle_between(sn_vec3 a, sn_vec3 b) {
   return atan2(sn_vec3_length(sn_vec3_cross(a, b)), sn_vec3_dot(a, b));
@@ -84,31 +87,29 @@ static sn_status new_errors(sn_context *ctx, const sn_examples *examples, int ve
   return ctx->error.status;
 }
 
-// Adds the sums of all blocks in their order, and frees them.
-static sn_status finish(measuring *m, sn_status status, sn_errors *out) {
+// Adds the sums of all blocks in their order.
+static sn_status finish(const measuring *m, sn_errors *out) {
   sn_context *ctx = m->ctx;
   const sn_keys *keys = m->keys;
   size_t n = (size_t)m->vertex_count;
-  *out = (sn_errors){0};
-  if (status == SN_OK) status = sn_team_gather(ctx, m->blocks, 1, m->squared, n * sizeof *m->squared);
-  if (status == SN_OK) status = sn_team_gather(ctx, m->blocks, 1, m->bins, sizeof *m->bins);
-  if (status == SN_OK) status = sn_team_gather(ctx, keys->count, m->grain, m->frames, sizeof *m->frames);
-  if (status == SN_OK) status = new_errors(ctx, m->truth, m->vertex_count, keys->count, out);
-  for (size_t at = 0; status == SN_OK && at < (size_t)m->blocks * n; at++) out->squared[at % n] += m->squared[at];
-  for (int block = 0; status == SN_OK && block < m->blocks; block++)
+  SN_TRY(sn_team_gather(ctx, m->blocks, 1, m->squared, n * sizeof *m->squared));
+  SN_TRY(sn_team_gather(ctx, m->blocks, 1, m->bins, sizeof *m->bins));
+  SN_TRY(sn_team_gather(ctx, keys->count, m->grain, m->frames, sizeof *m->frames));
+  for (int k = 0; k < keys->count; k++)
+    if (!isfinite(m->frames[k].squared) && !sn_frame_is_finite(&m->truth->frames, keys->frames[k]))
+      return sn_frame_changed(ctx, keys->frames[k]);
+  SN_TRY(new_errors(ctx, m->truth, m->vertex_count, keys->count, out));
+  for (size_t at = 0; at < (size_t)m->blocks * n; at++) out->squared[at % n] += m->squared[at];
+  for (int block = 0; block < m->blocks; block++)
     for (int bin = 0; bin < SN_PERCENTILE_BINS; bin++) out->bins[bin] += m->bins[block][bin];
-  for (int k = 0; status == SN_OK && k < keys->count; k++) {
+  for (int k = 0; k < keys->count; k++) {
     const frame_error *frame = m->frames + k;
     double distance = sqrt(frame->largest);
     if (!(distance <= out->largest)) out->largest = distance;
     out->angle_sum += frame->angles;
     out->frame_squared[k] = frame->squared, out->frames[k] = keys->frames[k];
-    if (!isfinite(frame->squared) && !sn_frame_is_finite(&m->truth->frames, keys->frames[k]))
-      status = sn_frame_changed(ctx, keys->frames[k]);
   }
-  sn_arena_free(&m->memory);
-  if (status != SN_OK) sn_errors_free(out);
-  return status;
+  return SN_OK;
 }
 
 static sn_status check_count(const measuring *m, int vertex_count) {
@@ -118,28 +119,28 @@ static sn_status check_count(const measuring *m, int vertex_count) {
 
 sn_status sn_errors_measure(sn_context *ctx, const sn_examples *examples, const sn_keys *keys,
                             const sn_frames *positions, const sn_frames *normals, sn_errors *out) {
-  measuring m;
-  sn_status status = start(ctx, examples, keys, &m);
+  SN_FREED_BY(free_measuring) measuring m = {0};
+  *out = (sn_errors){0};
+  SN_TRY(start(ctx, examples, keys, &m));
   m.given[0] = positions, m.given[1] = normals;
-  if (status == SN_OK) status = check_count(&m, positions->vertex_count);
-  if (status == SN_OK) sn_parallel_for(ctx, keys->count, m.grain, add_given, &m);
-  return finish(&m, status, out);
+  SN_TRY(check_count(&m, positions->vertex_count));
+  sn_parallel_for(ctx, keys->count, m.grain, add_given, &m);
+  return finish(&m, out);
 }
 
 sn_status sn_errors_of_model(sn_context *ctx, const sn_rt_model *model, const sn_measured *of, bool normals,
                              sn_errors *out) {
-  measuring m;
-  sn_status status = start(ctx, of->truth, of->keys, &m);
-  if (status == SN_OK) status = check_count(&m, (int)model->info.vertex_count);
-  if (status == SN_OK)
-    status = sn_assess_visit(ctx, model, of->input, of->keys, &(sn_visit){add_frame, &m, m.grain, normals, true});
-  return finish(&m, status, out);
+  SN_FREED_BY(free_measuring) measuring m = {0};
+  *out = (sn_errors){0};
+  SN_TRY(start(ctx, of->truth, of->keys, &m));
+  SN_TRY(check_count(&m, (int)model->info.vertex_count));
+  SN_TRY(sn_assess_visit(ctx, model, of->input, of->keys, &(sn_visit){add_frame, &m, m.grain, normals, true}));
+  return finish(&m, out);
 }
 
 sn_status sn_errors_add(sn_context *ctx, sn_errors *a, const sn_errors *b) {
   sn_errors sum;
-  sn_status status = new_errors(ctx, b->examples, b->vertex_count, a->frame_count + b->frame_count, &sum);
-  if (status != SN_OK) return status;
+  SN_TRY(new_errors(ctx, b->examples, b->vertex_count, a->frame_count + b->frame_count, &sum));
   sum.largest = fmax(a->largest, b->largest), sum.angle_sum = a->angle_sum + b->angle_sum;
   for (int i = 0; i < b->vertex_count; i++) sum.squared[i] = b->squared[i] + (a->squared ? a->squared[i] : 0);
   for (int n = 0; n < SN_PERCENTILE_BINS; n++) sum.bins[n] = b->bins[n] + (a->bins ? a->bins[n] : 0);
@@ -162,16 +163,16 @@ static const double rigid_floor = 1e-6;
 // Wang 2007, 7.1: squared error of the best articulated rigid body, one joint per vertex over all frames.
 static sn_status best_rigid(sn_context *ctx, const sn_errors *errors, double *out) {
   const sn_examples *e = errors->examples;
-  sn_arena scratch = sn_arena_new(ctx);
+  SN_SCRATCH(scratch, ctx);
   sn_keys keys = {.count = errors->frame_count, .frames = errors->frames};
   int n = e->rest.vertex_count, *copies = SN_NEW(ctx, &scratch, int, n); // file vertices per vertex
   double *least = SN_NEW(ctx, &scratch, double, n);
-  sn_status status = copies && least ? sn_best_joints(ctx, e, &keys, NULL, least) : ctx->error.status;
-  for (int s = 0; status == SN_OK && s < errors->vertex_count; s++) copies[e->source ? e->source[s] : s]++;
+  if (!copies || !least) return ctx->error.status;
+  SN_TRY(sn_best_joints(ctx, e, &keys, NULL, least));
+  for (int s = 0; s < errors->vertex_count; s++) copies[e->source ? e->source[s] : s]++;
   *out = 0;
-  for (int i = 0; status == SN_OK && i < n; i++) *out += copies[i] * least[i];
-  sn_arena_free(&scratch);
-  return status;
+  for (int i = 0; i < n; i++) *out += copies[i] * least[i];
+  return SN_OK;
 }
 
 static double vertex_deviation(const sn_errors *errors) {
@@ -201,9 +202,9 @@ sn_status sn_metrics_of(sn_context *ctx, const sn_errors *errors, sn_metrics *ou
   out->std_pct_diag = percent * vertex_deviation(errors);
   out->normal_deg = errors->angle_sum / count * 180 / SN_PI;
   if (errors->examples->poses.joint_count == 0) return SN_OK;
-  double rounding = rigid_floor * diagonal, rigid;
-  sn_status status = best_rigid(ctx, errors, &rigid);
+  double rounding = rigid_floor * diagonal, rigid = 0;
+  SN_TRY(best_rigid(ctx, errors, &rigid));
   rigid = fmax(rigid, rounding * rounding * count);
   out->ee = rigid > 0 ? sqrt(total / rigid) : NAN;
-  return status;
+  return SN_OK;
 }

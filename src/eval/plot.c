@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Line charts as SVG.
+#include "base/scope.h"
 #include "sinew/eval.h"
 
 #include <math.h>
@@ -78,8 +79,7 @@ sn_status sn_plot_write(sn_context *ctx, const char *path, const sn_plot *plot) 
     }
   if (!(low_x <= high_x)) return sn_fail(ctx, SN_BAD_INPUT, "%s: there is nothing to plot", path);
   sn_writer w;
-  sn_status status = sn_writer_open(ctx, path, &w);
-  if (status != SN_OK) return status;
+  SN_TRY(sn_writer_open(ctx, path, &w));
   range x = nice_range(low_x, high_x), y = nice_range(low_y, high_y);
   sn_writef(&w,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\" "

@@ -2,6 +2,7 @@
 // How far joints are outside their range of motion in training, where a model extrapolates.
 #include <math.h>
 
+#include "base/scope.h"
 #include "runtime/format.h"
 #include "sinew/eval.h"
 #include "train/pose_space.h"
@@ -45,19 +46,19 @@ sn_status sn_assess_outside(sn_context *ctx, const sn_rt_model *model, const sn_
   if (size != (uint64_t)joint_count * sizeof *ranges)
     return sn_fail(ctx, SN_BAD_INPUT, "the model's section %s is not of %d joints", SN_RT_RANGE_NAME, joint_count);
   sn_model_input input;
-  sn_status status = sn_model_input_new(ctx, model, examples, memory, &input);
+  SN_TRY(sn_model_input_new(ctx, model, examples, memory, &input));
   sn_turn *turns = SN_NEW(ctx, memory, sn_turn, joint_count);
   double *vector = SN_NEW(ctx, memory, double, 3 * examples->skeleton.joint_count);
   double *degrees = SN_NEW(ctx, memory, double, (size_t)frames *(size_t)joint_count);
-  if (status != SN_OK || !turns || !vector || !degrees) return ctx->error.status;
-  status = read_rotations(ctx, &input, ranges, turns);
-  for (int f = 0; status == SN_OK && f < frames; f++) {
+  if (!turns || !vector || !degrees) return ctx->error.status;
+  SN_TRY(read_rotations(ctx, &input, ranges, turns));
+  for (int f = 0; f < frames; f++) {
     sn_pose_vector(turns, joint_count, sn_pose(&examples->poses, f), vector);
     for (int n = 0; n < joint_count; n++) // not the first root: it rotates the whole character
       if (turns[n].parent >= 0)
         degrees[(size_t)f * (size_t)joint_count + ranges[n].reference.joint] =
           degrees_outside(ranges + n, vector + 3 * (size_t)turns[n].joint);
   }
-  if (status == SN_OK) *out = degrees;
-  return status;
+  *out = degrees;
+  return SN_OK;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // A visible defect that the mean error hides: the roughness of the surface in new poses.
 #include <math.h>
-#include <string.h>
 
+#include "base/scope.h"
 #include "sinew/eval.h"
 
 typedef struct rotated {
@@ -11,6 +11,11 @@ typedef struct rotated {
   sn_vec3 *x; // positions of the examples' vertices
   double *bumps;
 } rotated;
+
+static void free_rotated(rotated *t) {
+  sn_poses_free(&t->examples.poses);
+  sn_topology_free(&t->topology);
+}
 
 static void rotate_joint(const sn_skeleton *s, int j, sn_poses *poses, bool *below) {
   for (int axis = 0; axis < 3; axis++) {
@@ -39,15 +44,13 @@ static double squared_change(const rotated *t, const float (*file)[3]) {
 static sn_status rotate_all(sn_context *ctx, const sn_rt_model *model, rotated *t, bool *below, double *sum) {
   int numbers[3] = {0, 1, 2};
   sn_keys keys = {.count = 3, .frames = numbers};
-  sn_status status = SN_OK;
-  for (int j = 0; j < t->examples.skeleton.joint_count && status == SN_OK; j++) {
-    sn_frames positions;
+  for (int j = 0; j < t->examples.skeleton.joint_count; j++) {
+    SN_FREED_BY(sn_frames_free) sn_frames positions = {0};
     rotate_joint(&t->examples.skeleton, j, &t->examples.poses, below);
-    status = sn_assess_evaluate(ctx, model, &t->examples, &keys, &positions, NULL);
-    for (int axis = 0; axis < 3 && status == SN_OK; axis++) *sum += squared_change(t, sn_frame(&positions, axis));
-    if (status == SN_OK) sn_frames_free(&positions);
+    SN_TRY(sn_assess_evaluate(ctx, model, &t->examples, &keys, &positions, NULL));
+    for (int axis = 0; axis < 3; axis++) *sum += squared_change(t, sn_frame(&positions, axis));
   }
-  return status;
+  return SN_OK;
 }
 
 sn_status sn_assess_roughness(sn_context *ctx, const sn_rt_model *model, const sn_examples *e, double *out) {
@@ -56,23 +59,19 @@ sn_status sn_assess_roughness(sn_context *ctx, const sn_rt_model *model, const s
   *out = NAN;
   if (info->joint_count == 0 || info->control_count + info->torque_count + info->value_count > 0) return SN_OK;
   if (joint_count == 0 || n == 0) return SN_OK;
-  sn_arena scratch = sn_arena_new(ctx);
+  SN_SCRATCH(scratch, ctx);
+  SN_FREED_BY(free_rotated)
   rotated t = {.examples = *e, .x = SN_NEW(ctx, &scratch, sn_vec3, n), .bumps = SN_NEW(ctx, &scratch, double, n)};
   bool *below = SN_NEW(ctx, &scratch, bool, joint_count);
   t.examples.frames = (sn_frames){0}, t.examples.poses = (sn_poses){0}, t.examples.motion = false;
-  sn_status status = t.x && t.bumps && below ? SN_OK : ctx->error.status;
-  if (status == SN_OK) status = sn_poses_new(ctx, joint_count, 3, &t.examples.poses);
-  if (status == SN_OK) status = sn_topology_build(ctx, &e->rest, &t.topology);
-  if (status == SN_OK) {
-    double sum = 0;
-    for (int i = 0; i < n; i++) t.x[i] = sn_vec3_from(e->rest.positions[i]);
-    double edge = sn_topology_mean_edge(&t.topology, t.x);
-    for (int i = 0; i < n; i++) t.bumps[i] = sn_topology_bump(&t.topology, t.x, i);
-    status = rotate_all(ctx, model, &t, below, &sum);
-    *out = edge > 0 ? 100 * sqrt(sum / (3.0 * n * joint_count)) / edge : 0;
-    sn_topology_free(&t.topology);
-  }
-  sn_poses_free(&t.examples.poses);
-  sn_arena_free(&scratch);
-  return status;
+  if (!t.x || !t.bumps || !below) return ctx->error.status;
+  SN_TRY(sn_poses_new(ctx, joint_count, 3, &t.examples.poses));
+  SN_TRY(sn_topology_build(ctx, &e->rest, &t.topology));
+  double sum = 0;
+  for (int i = 0; i < n; i++) t.x[i] = sn_vec3_from(e->rest.positions[i]);
+  double edge = sn_topology_mean_edge(&t.topology, t.x);
+  for (int i = 0; i < n; i++) t.bumps[i] = sn_topology_bump(&t.topology, t.x, i);
+  SN_TRY(rotate_all(ctx, model, &t, below, &sum));
+  *out = edge > 0 ? 100 * sqrt(sum / (3.0 * n * joint_count)) / edge : 0;
+  return SN_OK;
 }

@@ -32,7 +32,7 @@ static sn_status check_limits(sn_context *ctx, const sn_limits *l, const sn_exam
   double ratio;
   if (l->error > 0 || l->curve)
     return sn_fail(ctx, SN_BAD_INPUT, "%s needs corrections, and this method has none: choose psd or eigenskin",
-                   l->curve ? "the curve of sizes" : "--error");
+                   l->curve ? "the curve of sizes" : "`error`");
   SN_TRY(sn_model_open(ctx, "model", m->bytes, m->size, &model));
   SN_TRY(sn_assess_ratio(ctx, &model, examples, &ratio));
   if (!(l->bytes > 0 && (double)m->size > l->bytes) && !(l->time > 0 && ratio > l->time)) return SN_OK;

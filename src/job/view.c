@@ -89,7 +89,7 @@ static sn_status put_inputs(view *v, const sn_rt_model *model, const sn_examples
     given.frames = (sn_frames){examples->rest.vertex_count, 1, as_points(examples->rest.positions), .rate = 0};
   sn_model_input input;
   SN_TRY(sn_model_input_new(v->ctx, model, &given, &scratch, &input));
-  void *buffer = sn_arena_alloc(v->ctx, &scratch, sn_model_input_size(&input), 1);
+  void *buffer = sn_arena_alloc(v->ctx, &scratch, sn_model_input_size(model), 1);
   for (int k = 0; k < kinds; k++) {
     float *all = SN_NEW(v->ctx, &scratch, float, frames *counts[k]);
     if (!all || !buffer) return v->ctx->error.status;
@@ -241,6 +241,8 @@ static sn_status describe_set(view *v, json_t *out) {
   sn_report_add(out, "version:s frame_count:i fps:f", SN_VERSION, frames, sn_inputs_rate(v->job->inputs, &e->frames));
   SN_TRY(sn_keys_parse(v->ctx, v->job->inputs->keys, frames, v->job->inputs->seed, &v->keys, &v->others));
   if (v->others.count > 0) json_object_set_new(out, "training", sn_report_integers(v->keys.frames, v->keys.count));
+  if (e->rest.triangle_count == 0)
+    sn_inputs_note(v->job->inputs, "note: the rest mesh has no faces: the page draws nothing");
   SN_TRY(put_mesh(v, e, out));
   SN_TRY(put_look(v, e, out));
   SN_TRY(put_skeleton(v, e, out));

@@ -3,6 +3,7 @@
 // evaluate with one set of matrices. Sets of vertices are merged greedily by a cost model: a shared block may contain
 // vertices without some of its joints (weight zero) or empty lanes; if both cost more, the vertices go to loose blocks,
 // where every vertex has separate joints.
+#include "base/scope.h"
 #include "model/blocks.h"
 
 #include <stdlib.h>
@@ -166,7 +167,7 @@ static sn_status place_cells(planner *p, int cell_count, int *loose_count) {
     const cell *c = p->cells + n;
     bool loose = shared_cost(c) >= c->loose;
     sn_block_run *run = loose ? NULL : add_run(p, SN_RT_GROUP_SHARED, c->influences);
-    if (!loose && !run) return SN_NO_MEMORY;
+    if (!loose && !run) return p->ctx->error.status;
     if (run) memcpy(run->joints, c->joints, sizeof run->joints);
     for (int it = c->head; it >= 0; it = p->items[it].next)
       if (loose)
@@ -186,7 +187,7 @@ static sn_status place_loose(planner *p, int count) {
     for (int n = 0; n < count; n++) have += sn_skin_row_influences(p->skin, p->loose[n]) == k;
     left = k == SN_RT_MAX_INFLUENCES || k == p->skin->influences ? have : have / lanes * lanes;
     sn_block_run *run = left ? add_run(p, SN_RT_GROUP_LOOSE, k) : NULL;
-    if (left && !run) return SN_NO_MEMORY;
+    if (left && !run) return p->ctx->error.status;
     for (int n = 0; n < pending_count && left; n++, left--) place(p, run, pending[n]);
     if (run) pending_count = 0;
     for (int n = 0; n < count; n++) {
@@ -219,7 +220,7 @@ static sn_status plan_chunk(planner *p, int first, int count) {
     for (int n = 0; n < before; n++) cell_count = absorb(p, cell_count, p->cells[n]);
     if (cell_count == before) break;
   }
-  if (place_cells(p, cell_count, &loose_count) != SN_OK) return SN_NO_MEMORY;
+  SN_TRY(place_cells(p, cell_count, &loose_count));
   return place_loose(p, loose_count);
 }
 
@@ -229,20 +230,18 @@ sn_status sn_block_plan_make(sn_context *ctx, sn_arena *memory, const sn_skin *s
   int vertices = skin->vertex_count, largest = vertices < grain ? vertices : grain;
   out->chunk_count = (int)(((int64_t)vertices + grain - 1) / grain);
   planner p = {.ctx = ctx, .memory = memory, .skin = skin, .pivot = pivot, .plan = out};
-  sn_arena scratch = sn_arena_new(ctx);
+  SN_SCRATCH(scratch, ctx);
   out->order = SN_NEW(ctx, memory, int, vertices);
   out->chunk_start = SN_NEW(ctx, memory, int, out->chunk_count + 1);
   p.items = SN_NEW(ctx, &scratch, item, largest);
   p.cells = SN_NEW(ctx, &scratch, cell, largest);
   p.loose = SN_NEW(ctx, &scratch, int, largest);
   p.others = SN_NEW(ctx, &scratch, int, largest);
-  sn_status status =
-    out->order && out->chunk_start && p.items && p.cells && p.loose && p.others ? SN_OK : SN_NO_MEMORY;
-  for (int c = 0; status == SN_OK && c < out->chunk_count; c++) {
+  if (!out->order || !out->chunk_start || !p.items || !p.cells || !p.loose || !p.others) return ctx->error.status;
+  for (int c = 0; c < out->chunk_count; c++) {
     int first = c * grain, count = vertices - first < grain ? vertices - first : grain;
-    status = plan_chunk(&p, first, count);
+    SN_TRY(plan_chunk(&p, first, count));
     out->chunk_start[c + 1] = out->run_count;
   }
-  sn_arena_free(&scratch);
-  return status;
+  return SN_OK;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Encodes corrections in blocks of eight vertices, sorted by the bases that displace them.
+#include "base/scope.h"
 #include "model/correct.h"
 
 #include <inttypes.h>
@@ -40,18 +41,18 @@ static int compare_slots(const void *a, const void *b) {
 }
 
 sn_status sn_correct_arrange(sn_context *ctx, const sn_model_corrections *c, int *vertices, int count) {
-  sn_arena scratch = sn_arena_new(ctx);
+  SN_SCRATCH(scratch, ctx);
   slot *slots = SN_NEW(ctx, &scratch, slot, count);
-  for (int n = 0; slots && n < count; n++) {
+  if (!slots) return ctx->error.status;
+  for (int n = 0; n < count; n++) {
     slots[n] = (slot){.place = n, .vertex = vertices[n]};
     if (c->groups.first) slots[n].group = c->groups.group_of[row_of(c, vertices[n])];
     for (int b = 0; b < c->basis_count && b < 64; b++)
       if (delta_of(c, b, vertices[n])) slots[n].bases |= (uint64_t)1 << b;
   }
-  if (slots) qsort(slots, (size_t)count, sizeof *slots, compare_slots);
-  for (int n = 0; slots && n < count; n++) vertices[n] = slots[n].vertex;
-  sn_arena_free(&scratch);
-  return slots ? SN_OK : ctx->error.status;
+  qsort(slots, (size_t)count, sizeof *slots, compare_slots);
+  for (int n = 0; n < count; n++) vertices[n] = slots[n].vertex;
+  return SN_OK;
 }
 
 // ---- entries --------------------------------------------------------------------------------------------------------

@@ -93,6 +93,22 @@ sn_status sn_model_values(sn_context *ctx, const sn_rt_model *model, int frame_c
   return status;
 }
 
+uint16_t sn_model_joint_of(const sn_rt_model *model, uint16_t entry) {
+  uint32_t joint_count = model->info.joint_count;
+  if (entry < joint_count || joint_count == 0) return entry;
+  uint32_t bone = entry - joint_count, block = bone / SN_RT_LANES, lane = bone % SN_RT_LANES;
+  switch (model->info.drive) {
+  case SN_RT_DRIVE_ROTREG:
+    return ((const sn_rt_rotreg_block *)sn_rt_data(model, SN_SECTION_DRIVE_KEYS))[block].base[lane];
+  case SN_RT_DRIVE_TORQUE:
+    return ((const sn_rt_torque_block *)sn_rt_data(model, SN_SECTION_DRIVE_PAIRS))[block].ends[0].base[lane];
+  case SN_RT_DRIVE_HELPERS:
+    return ((const sn_rt_helper *)sn_rt_data(model, SN_SECTION_DRIVE_HELPERS))[bone].parent;
+  default:
+    return ((const sn_rt_extra *)sn_rt_data(model, SN_SECTION_DRIVE_EXTRA))[bone].child;
+  }
+}
+
 void sn_model_read_palette(const sn_rt_model *model, const void *scratch, sn_affine *out) {
   for (uint32_t e = 0; e < model->info.palette_count; e++) {
     float m[12];

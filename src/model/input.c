@@ -64,7 +64,7 @@ static sn_status follow(sn_context *ctx, sn_arena *memory, sn_model_input *out) 
   size_t size = sn_rt_state_size(out->model), frames = (size_t)sn_model_frame_count(out->model, out->examples);
   SN_SCRATCH(scratch, ctx);
   char *states = sn_arena_alloc(ctx, memory, frames, size), *now = sn_arena_alloc(ctx, &scratch, 1, size);
-  void *values = sn_arena_alloc(ctx, &scratch, sn_model_input_size(out), 1);
+  void *values = sn_arena_alloc(ctx, &scratch, sn_model_input_size(out->model), 1);
   void *palette = sn_arena_alloc(ctx, &scratch, sn_rt_scratch_size(out->model), 1);
   if (!states || !now || !values || !palette) return ctx->error.status;
   for (size_t f = 0; f < frames; f++) {
@@ -99,35 +99,58 @@ sn_status sn_model_input_new(sn_context *ctx, const sn_rt_model *model, const sn
   return examples->motion && sn_rt_state_size(model) > 0 ? follow(ctx, memory, out) : SN_OK;
 }
 
-size_t sn_model_input_size(const sn_model_input *input) {
-  const sn_rt_info *info = &input->model->info;
+size_t sn_model_input_size(const sn_rt_model *model) {
+  const sn_rt_info *info = &model->info;
   size_t numbers =
     (size_t)info->joint_count * 12 + (size_t)info->control_count * 3 + info->torque_count + info->value_count;
-  return numbers * sizeof(float) + sn_rt_state_size(input->model);
+  return numbers * sizeof(float) + sn_rt_state_size(model);
+}
+
+// The arrays of an input in its buffer.
+typedef struct input_arrays {
+  float (*joints)[12], (*controls)[3], *torques, *values;
+} input_arrays;
+
+static input_arrays arrays_in(const sn_rt_info *info, void *buffer) {
+  input_arrays a = {.joints = buffer};
+  a.controls = (float(*)[3])(a.joints + info->joint_count);
+  a.torques = (float *)(a.controls + info->control_count), a.values = a.torques + info->torque_count;
+  return a;
+}
+
+static sn_rt_input input_of(const input_arrays *a) {
+  return (sn_rt_input){.joints = (const float(*)[12])a->joints,
+                       .controls = (const float(*)[3])a->controls,
+                       .torques = a->torques,
+                       .values = a->values};
 }
 
 sn_rt_input sn_model_input_at(const sn_model_input *input, int f, void *buffer) {
   const sn_rt_info *info = &input->model->info;
   const sn_examples *from = input->examples;
-  float(*joints)[12] = buffer, (*controls)[3] = (float(*)[3])(joints + info->joint_count);
-  float *torques = (float *)(controls + info->control_count), *values = torques + info->torque_count;
+  input_arrays a = arrays_in(info, buffer);
   for (uint32_t c = 0; c < info->control_count; c++)
-    memcpy(controls[c], sn_frame(&from->frames, f)[input->control_of[c]], sizeof *controls);
+    memcpy(a.controls[c], sn_frame(&from->frames, f)[input->control_of[c]], sizeof *a.controls);
   for (uint32_t v = 0; v < info->value_count; v++)
-    values[v] = (float)from->values.values[(size_t)f * (size_t)from->values.count + (size_t)input->value_of[v]];
-  if (info->joint_count == 0) return (sn_rt_input){.controls = (const float(*)[3])controls, .values = values};
+    a.values[v] = (float)from->values.values[(size_t)f * (size_t)from->values.count + (size_t)input->value_of[v]];
   for (uint32_t j = 0; j < info->torque_count; j++)
-    torques[j] = (float)sn_torque(&from->torques, f, input->joint_of[j]);
+    a.torques[j] = (float)sn_torque(&from->torques, f, input->joint_of[j]);
   for (uint32_t j = 0; j < info->joint_count; j++)
-    sn_model_joints(&sn_pose(&from->poses, f)[input->joint_of[j]], 1, &joints[j]);
-  void *state = input->states ? values + info->value_count : NULL;
+    sn_model_joints(&sn_pose(&from->poses, f)[input->joint_of[j]], 1, &a.joints[j]);
+  sn_rt_input out = input_of(&a);
   size_t size = sn_rt_state_size(input->model);
-  if (state) memcpy(state, input->states + (size_t)f * size, size);
-  return (sn_rt_input){.joints = (const float(*)[12])joints,
-                       .controls = (const float(*)[3])controls,
-                       .torques = torques,
-                       .state = state,
-                       .values = values};
+  if (input->states) out.state = memcpy(a.values + info->value_count, input->states + (size_t)f * size, size);
+  return out;
+}
+
+sn_rt_input sn_model_rest_input(const sn_rt_model *model, void *buffer) {
+  const sn_rt_info *info = &model->info;
+  const float *controls = sn_rt_data(model, SN_SECTION_CONTROL_FRAMES);
+  sn_affine identity = sn_affine_identity();
+  input_arrays a = arrays_in(info, memset(buffer, 0, sn_model_input_size(model)));
+  for (uint32_t j = 0; j < info->joint_count; j++) sn_model_joints(&identity, 1, &a.joints[j]);
+  if (controls) memcpy(a.controls, controls, info->control_count * sizeof *a.controls);
+  return input_of(&a);
 }
 
 sn_status sn_model_palettes(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples, sn_poses *poses,
@@ -138,7 +161,7 @@ sn_status sn_model_palettes(sn_context *ctx, const sn_rt_model *model, const sn_
   SN_SCRATCH(scratch, ctx);
   sn_model_input input;
   SN_TRY(sn_model_input_new(ctx, model, examples, &scratch, &input));
-  void *values = sn_arena_alloc(ctx, &scratch, sn_model_input_size(&input), 1);
+  void *values = sn_arena_alloc(ctx, &scratch, sn_model_input_size(model), 1);
   void *palette = sn_arena_alloc(ctx, &scratch, sn_rt_scratch_size(model), 1);
   if (fields) *fields = SN_NEW(ctx, memory, float, (size_t)frames *count);
   if (!values || !palette || (fields && !*fields)) return ctx->error.status;

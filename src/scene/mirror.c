@@ -89,7 +89,7 @@ static sn_status find_plane(sn_context *ctx, sn_arena *memory, const sn_mesh *re
   }
   return sn_fail(
     ctx, SN_BAD_INPUT,
-    "mirror %c: the rest mesh is not symmetric: no vertex is at the mirror image of vertex %d (the nearest "
+    "`mirror` %c: the rest mesh is not symmetric: no vertex is at the mirror image of vertex %d (the nearest "
     "is %.3g away)",
     "xyz"[m->plane.axis], worst, distances[worst]);
 }
@@ -101,11 +101,11 @@ static sn_status match_joints(sn_context *ctx, const sn_examples *e, mirror *m) 
     char name[512];
     m->joints[j] = other_side(s->names[j], name, sizeof name) ? sn_skeleton_find(s, name) : j;
     if (m->joints[j] < 0)
-      return sn_fail(ctx, SN_BAD_INPUT, "mirror %c: joint '%s' has no partner '%s'", "xyz"[m->plane.axis],
+      return sn_fail(ctx, SN_BAD_INPUT, "`mirror` %c: joint '%s' has no partner '%s'", "xyz"[m->plane.axis],
                      s -> names[j], name);
     sn_vec3 own = sn_affine_translation(s->rest[j]), other = sn_affine_translation(s->rest[m->joints[j]]);
     if (sn_vec3_distance(sn_mirror_point(&m->plane, own), other) > allowed)
-      return sn_fail(ctx, SN_BAD_INPUT, "mirror %c: joint '%s' is not at the mirror image of '%s'%s",
+      return sn_fail(ctx, SN_BAD_INPUT, "`mirror` %c: joint '%s' is not at the mirror image of '%s'%s",
                      "xyz"[m->plane.axis], s -> names[j], s -> names[m->joints[j]],
                      m -> joints[j] == j ? "; names tell sides by .L and .R or left and right" : "");
   }

@@ -106,7 +106,8 @@ sn_status sn_session_eval(sn_session *s, const sn_evaluator *e, const char *path
 sn_status sn_session_export(sn_session *s, const sn_evaluator *e, const char *tool, const char *path) {
   sn_export_result done;
   sn_export_job job = {&e->model, "the model", s->inputs.skeletons.texts[0], tool, path};
-  if (s->inputs.skeletons.count != 1) return sn_fail(&s->ctx, SN_BAD_INPUT, "`skeleton` FILE is missing");
+  if (s->inputs.skeletons.count != 1)
+    return sn_fail(&s->ctx, SN_BAD_INPUT, "give `skeleton` FILE: the character that the model was trained with");
   SN_TRY(sn_export(&s->ctx, &job, &done));
   return sn_session_tell(s, "export", sn_report_export(&done));
 }

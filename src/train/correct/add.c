@@ -280,7 +280,7 @@ static sn_status new_pose(adder *a, add_pose *out) {
     *arrays[k] = sn_arena_alloc(a->ctx, &a->plan.memory, n, sizeof **arrays[k]);
     if (!*arrays[k]) return a->ctx->error.status;
   }
-  out->values = sn_arena_alloc(a->ctx, &a->plan.memory, sn_model_input_size(&a->input), 1);
+  out->values = sn_arena_alloc(a->ctx, &a->plan.memory, sn_model_input_size(a->model), 1);
   if (!out->scratch || !out->values) return a->ctx->error.status;
   sn_rt_get_rest(a->model,
                  &(sn_rt_rest){.positions = out->rest, .normals = out->rest_normals, .centres = out->centres}, NULL);

@@ -100,7 +100,7 @@ sn_status sn_correct_trace_make(sn_context *ctx, const sn_rt_model *model, const
   out->truth = SN_NEW(ctx, &out->memory, double, frames);
   out->given = SN_NEW(ctx, &out->memory, double, frames);
   sn_status status = sn_model_input_new(ctx, model, examples, &t.memory, &t.input);
-  t.values = status == SN_OK ? sn_arena_alloc(ctx, &t.memory, sn_model_input_size(&t.input), 1) : NULL;
+  t.values = status == SN_OK ? sn_arena_alloc(ctx, &t.memory, sn_model_input_size(t.input.model), 1) : NULL;
   t.positions = sn_arena_alloc(ctx, &t.memory, model->info.vertex_count, sizeof *t.positions);
   t.centres = sn_arena_alloc(ctx, &t.memory, model->info.vertex_count, sizeof *t.centres);
   t.scratch = sn_arena_alloc(ctx, &t.memory, sn_rt_scratch_size(model), 1);

@@ -8,7 +8,7 @@ static sn_status read_motions(sn_context *ctx, const sn_rt_model *model, const s
   sn_arena scratch = sn_arena_new(ctx);
   sn_model_input input;
   sn_status status = sn_model_input_new(ctx, model, examples, &scratch, &input);
-  void *values = status == SN_OK ? sn_arena_alloc(ctx, &scratch, sn_model_input_size(&input), 1) : NULL;
+  void *values = status == SN_OK ? sn_arena_alloc(ctx, &scratch, sn_model_input_size(model), 1) : NULL;
   void *palette = sn_arena_alloc(ctx, &scratch, sn_rt_scratch_size(model), 1);
   if (status == SN_OK && (!values || !palette)) status = ctx->error.status;
   for (int k = 0; status == SN_OK && k < keys->count; k++) {

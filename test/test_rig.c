@@ -454,7 +454,7 @@ static void real_set(const char *name, int bones, sn_rig_structure structure, do
 // Le and Deng's own figure for this tree.
 static void horse_poses_tree(void **state) { real_set("horse-poses", 27, SN_RIG_TREE, 2.83); }
 
-// Alternating least squares alone, without splits and exchanges; the published figures are above.
+// The figure of a quick solver of rigid bones; the published one of rigid bones is above.
 static void cat_poses_free(void **state) { real_set("cat-poses", 25, SN_RIG_FREE, 3.04); }
 
 static void cylinder_joints(void **state) {

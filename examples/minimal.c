@@ -22,8 +22,9 @@ static void *read_file(const char *path, size_t *size) {
 
 int main(int argc, char **argv) {
   size_t size = 0;
-  void *bytes = argc == 2 ? read_file(argv[1], &size) : NULL;
-  if (!bytes) return fprintf(stderr, "usage: minimal MODEL.sinew\n"), 2;
+  if (argc != 2) return fprintf(stderr, "usage: minimal MODEL.sinew\n"), 2;
+  void *bytes = read_file(argv[1], &size);
+  if (!bytes) return fprintf(stderr, "%s: cannot read it\n", argv[1]), 1;
 
   sn_rt_model model; // points into bytes: free them after the last use
   sn_rt_error error;

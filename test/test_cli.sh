@@ -19,7 +19,7 @@ expect 2 "did you mean --frames?" "$SINEW" train --frame x
 expect 2 "needs a value" "$SINEW" train --rest
 expect 2 "needs a value" "$SINEW" train --json -o x.sinew
 expect 2 "train: -o MODEL.sinew is missing: model to write" "$SINEW" train --rest a --frames b
-expect 2 "a.obj has no option before it" "$SINEW" rig a.obj -o x.glb
+expect 2 "a.obj follows no option; quote patterns" "$SINEW" rig a.obj -o x.glb
 expect 2 "--method rotreg:bones=" "$SINEW" train --bones 20 -o x.sinew
 expect 2 "options follow a colon" "$SINEW" train --method psd,blend=dualquat -o x.sinew
 expect 2 "ends in .html" "$SINEW" view a.sinew -o x.pdf
@@ -32,6 +32,10 @@ expect 2 "not a number" "$SINEW" gen bar --frames many
 expect 2 "must be between" "$SINEW" info --threads -1 x
 expect 2 "usage: sinew info FILE" "$SINEW" info
 expect 2 "did you mean lbs?" "$SINEW" train --method lsb -o x.sinew --rest a --frames b
+expect 2 "\`sinew train --help psd\` explains them" "$SINEW" train --method psd:ridg=1 -o x.sinew --rest a --frames b
+expect 2 "\`sinew compare --help psd\` explains them" "$SINEW" compare --method psd:ridg=1 --rest a --frames b
+expect 2 "the command comes first" "$SINEW" --method psd train
+expect 0 "sinew train --help NAME" "$SINEW" train -h
 
 # gen, info, convert.
 expect 1 "did you mean" "$SINEW" gen elbw

@@ -32,6 +32,13 @@ int sn_cli_misuse(const char *format, ...) {
   return exit_usage;
 }
 
+int sn_cli_misuse_method(const cli *c, const char *spec) {
+  int name = (int)strcspn(spec, ":");
+  if (!spec[name]) return sn_cli_misuse("%s", c->ctx.error.message);
+  return sn_cli_misuse("%s (`sinew %s --help %.*s` explains them)", c->ctx.error.message, c->command->name, name,
+                       spec);
+}
+
 void sn_cli_name_options(const cli *c, char *text) {
   for (const cli_option *option = c->options; option && option->name; option++) {
     size_t length = strlen(option->name) - 2;
@@ -192,13 +199,14 @@ static int unknown_option(const cli *c, const char *word) {
 
 static int unknown_command(const cli_command *const *commands, const char *word) {
   const char *names[32] = {0};
+  if (*word == '-') return sn_cli_misuse("%s: the command comes first, as `sinew train %s`", word, word);
   for (int k = 0; commands[k] && k < 31; k++) names[k] = commands[k]->name;
   return unknown("unknown command", word, names, "--help");
 }
 
 // Parses a word that begins with a dash, and its value (after = or the next word).
 static int parse_option(cli *c, int argc, char **argv, int *at) {
-  const char *word = argv[*at], *equals = strchr(word, '=');
+  const char *word = strcmp(argv[*at], "-h") == 0 ? "--help" : argv[*at], *equals = strchr(word, '=');
   const cli_option *option = find_option(c, word, equals ? (size_t)(equals - word) : strlen(word));
   if (!option) return unknown_option(c, word);
   const char *text = equals ? equals + 1 : NULL;
@@ -236,7 +244,7 @@ static int parse_words(cli *c, int argc, char **argv) {
   }
   const cli_command *command = c->command;
   if (c->argument_count > command->takes.most)
-    return sn_cli_misuse("%s: %s has no option before it; usage: sinew %s %s", command->name,
+    return sn_cli_misuse("%s: %s follows no option; quote patterns, as '*.obj'; usage: sinew %s %s", command->name,
                          c->arguments[command->takes.most], command->name, command->usage);
   if (c->argument_count < command->takes.least)
     return sn_cli_misuse("%s: an argument is missing; usage: sinew %s %s", command->name, command->name,

@@ -102,6 +102,7 @@ void sn_cli_name_options(const cli *c, char *text);
 // Prints "sinew: message" and returns exit_failed, or exit_usage for sn_cli_misuse.
 int sn_cli_fail(cli *c);
 int sn_cli_misuse(const char *format, ...) __attribute__((format(printf, 1, 2)));
+int sn_cli_misuse_method(const cli *c, const char *spec); // the library's error on --method
 
 // Prints a line to standard output, unless the report goes there or --quiet is given.
 void sn_cli_say(const cli *c, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -42,10 +42,11 @@ static void say_row(const cli *c, const sn_compare_row *row) {
   const sn_metrics *m = row_metrics(row);
   sn_cli_say(c, "%-28s %9s ", row->spec.text, sn_cli_figure(row->scores.train.ee, 4).text);
   if (row->scores.between.frame_count > 0) sn_cli_say(c, "%9s ", sn_cli_figure(row->scores.between.ee, 4).text);
-  sn_cli_say(c, "%10s %10s %10s %9s %9s %9.0f %8.1f %6s %8.3f\n", sn_cli_figure(row->scores.test.ee, 4).text,
+  sn_cli_say(c, "%10s %10s %10s %9s %9s %9s %8s %6s %8.3f\n", sn_cli_figure(row->scores.test.ee, 4).text,
              sn_cli_figure(m->rms_pct_diag, 4).text, sn_cli_figure(m->max_pct_diag, 3).text,
-             sn_cli_figure(m->std_pct_diag, 4).text, sn_cli_figure(m->normal_deg, 2).text, row->bytes, row->us,
-             sn_cli_figure(row->ratio, 2).text, row->seconds);
+             sn_cli_figure(m->std_pct_diag, 4).text, sn_cli_figure(m->normal_deg, 2).text,
+             sn_cli_figure(row->bytes, 0).text, sn_cli_figure(row->us, 1).text, sn_cli_figure(row->ratio, 2).text,
+             row->seconds);
 }
 
 static bool plot_corrections(const cli *c) {
@@ -233,7 +234,7 @@ static int parse_methods(comparison *job) {
       job->more[count].degrees = nine ? 1 + k : 0;
       job->rows[count++].spec = spec;
     }
-    if (status != SN_OK) return sn_cli_misuse("%s", c->ctx.error.message);
+    if (status != SN_OK) return sn_cli_misuse_method(c, specs[m]);
   }
   job->count = count;
   if (all && torques != 1)

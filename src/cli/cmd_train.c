@@ -116,8 +116,7 @@ static int run(cli *c) {
   if (choose && c->ctx.team)
     return sn_cli_misuse("train: several processes need --method NAME: auto measures times, in which they differ");
   if (choose && sn_cli_given(c, "--plot")) return sn_cli_misuse("train: --plot goes with a method, not with auto");
-  if (!from && !choose && sn_method_parse(&c->ctx, method, &spec) != SN_OK)
-    return sn_cli_misuse("%s", c->ctx.error.message);
+  if (!from && !choose && sn_method_parse(&c->ctx, method, &spec) != SN_OK) return sn_cli_misuse_method(c, method);
   if (sn_cli_inputs(c, &inputs) != SN_OK) return sn_cli_fail(c);
   if (from) return run_from(c, path, &inputs);
   inputs.limits.curve = sn_cli_given(c, "--plot");

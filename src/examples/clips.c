@@ -88,6 +88,9 @@ static void name_clip(sn_loading *l, const char *path, const char *clip, const c
     sn_clip_info info = sn_gltf_clip(gltf, index);
     *out = sn_load_text(l, info.name); // "" if the animation has no name
     *seconds = info.end - info.start;
+    if (!clip && !l->options.still_skeleton && sn_gltf_clip_count(gltf) > 1)
+      sn_examples_note(l->ctx, l->out, "%s: clip '%s' of %d is read; `clip` NAME, INDEX or all gives others", path,
+                       info.name, sn_gltf_clip_count(gltf));
   }
   if (!*out) *out = stem(l, path);
 }

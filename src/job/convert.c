@@ -100,8 +100,10 @@ static sn_status convert_frames(conversion *c) {
   bool needs_faces = !sn_is_point_cache(c->to);
   if (needs_faces && !rest && has_faces(c->from)) rest = c->from;
   if (needs_faces && !rest)
-    return sn_fail(c->ctx, SN_BAD_INPUT, "%s: %s frames need triangles; give `rest` FILE", c->to,
-                   is_alembic(c->to) ? "Alembic" : "OBJ");
+    return sn_fail(c->ctx, SN_BAD_INPUT,
+                   "%s: frames as %s need triangles: give `rest` FILE; a mesh is written as .obj, "
+                   ".glb, .gltf or .fbx",
+                   c->to, is_alembic(c->to) ? ".abc" : ".obj");
   SN_TRY(sn_stream_open(c->ctx, c->from, &c->choice, &frames));
   if (rest) SN_TRY(sn_mesh_read(c->ctx, rest, &c->choice, &mesh, NULL));
   if (rest && mesh.vertex_count != frames.vertex_count)

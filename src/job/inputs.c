@@ -151,9 +151,9 @@ sn_status sn_inputs_load(sn_context *ctx, sn_inputs *in, sn_examples *out) {
 sn_status sn_inputs_sculpt(sn_context *ctx, const sn_inputs *in, sn_examples *examples) {
   if (in->poses.count > 0) SN_TRY(sn_examples_sculpt(ctx, &in->load, in->poses.texts, in->poses.count, examples));
   if (examples->frames.frame_count > 0) return SN_OK;
-  return sn_fail(
-    ctx, SN_BAD_INPUT,
-    "example frames are needed: give `frames` FILE; only lbs, dqs and cor with weights=given train without");
+  return sn_fail(ctx, SN_BAD_INPUT,
+                 "example frames are needed: give `frames` FILE; only models of lbs, dqs and cor with weights=given "
+                 "need none");
 }
 
 sn_status sn_inputs_retarget(sn_context *ctx, const sn_inputs *in, const sn_rt_model *model, sn_examples *examples) {

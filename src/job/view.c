@@ -239,6 +239,8 @@ static sn_status describe_set(view *v, json_t *out) {
   sn_report_add(out, "version:s frame_count:i fps:f", SN_VERSION, frames, sn_inputs_rate(v->job->inputs, &e->frames));
   SN_TRY(sn_keys_parse(v->ctx, v->job->inputs->keys, frames, v->job->inputs->seed, &v->keys, &v->others));
   if (v->others.count > 0) json_object_set_new(out, "training", sn_report_integers(v->keys.frames, v->keys.count));
+  if (e->rest.triangle_count == 0)
+    sn_inputs_note(v->job->inputs, "note: the rest mesh has no faces: the page draws nothing");
   SN_TRY(put_mesh(v, e, out));
   SN_TRY(put_look(v, e, out));
   SN_TRY(put_skeleton(v, e, out));

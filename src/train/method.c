@@ -144,7 +144,7 @@ sn_status sn_train(sn_context *ctx, const sn_method_spec *spec, const sn_example
   sn_plan_free(&plan);
   if (skinned.skin_made && !examples->skin_made) sn_skin_free(&skinned.skin);
   report->seconds = sn_seconds() - start;
-  return status == SN_OK ? sn_train_lacks(ctx, examples, keys, report) : status;
+  return status == SN_OK && keys->count > 0 ? sn_train_lacks(ctx, examples, keys, report) : status;
 }
 
 // From the examples' welded vertices to those of the rest file.

@@ -212,7 +212,7 @@ static sn_status regress(sn_corrector *c, sn_plan *plan) {
   if (r.undecided)
     sn_corrector_note(
       c, m->joint_count > 0
-           ? "the training poses are too few or too different to hold some out: the usual ridge is used (1e-3). "
+           ? "the training poses are too few or too different to hold some out: the ridge is the default, 1e-3. "
            : "the training shapes are too few or too different to hold some out: they are learned as they are. ");
   const sn_rate *rate = c->report->rates;
   while (c->report->rate_count > 0 && !rate->is_chosen) rate++;

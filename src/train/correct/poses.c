@@ -75,7 +75,7 @@ sn_status sn_controls_choose(sn_corrector *c) {
   if (status != SN_OK || c->joint_count > 0) return status;
   return sn_fail(
     c->ctx, SN_BAD_INPUT,
-    "no joint rotates relative to its parent in the training poses, so there is no pose space; name a root that "
+    "no joint rotates relative to its parent in the training poses: give more frames or `keys`, name a root that "
     "rotates with joints=NAME, or give `values` FILE");
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The residual of a model at the training poses: the target minus the skinned vertex, moved to the rest pose by the
-// inverse of the vertex's blend.
+// inverse of the vertex's blend (Murtagh 2008, eq. 2.5), or in the pose for order=forward (eq. 2.4).
 #include <math.h>
 #include <string.h>
 

@@ -57,9 +57,9 @@ comm -23 "$work/functions" "$work/known" > "$work/unknown"
 [ ! -s "$work/unknown" ] || fail "the documentation names what is nowhere: $(tr '\n' ' ' < "$work/unknown")"
 [ "$(wc -l < "$work/functions")" -gt 60 ] || fail "only $(wc -l < "$work/functions") functions found in the documentation"
 
-# The walks of layout.md: every function that a row names is defined in a file that the row names. Files without a folder are in that of the
-# file named before, or in the one that the line above the table names. From row to row, a walk calls into a folder that it has not been in,
-# or returns to one that it came through; it never enters a folder that it has left.
+# Tables of functions and files, the walks of layout.md and the equations of docs/methods: every function that a row names is defined in a file
+# that the row names. Files without a folder are in that of the file named before, or in the one that the line above the table names. From row
+# to row, a walk calls into a folder that it has not been in, or returns to one that it came through; it never enters a folder that it has left.
 hops() { # FOLDER...: prints the first folder that is entered again
   local open=() left=' ' here k
   for here in "$@"; do
@@ -74,33 +74,44 @@ hops() { # FOLDER...: prints the first folder that is entered again
   done
 }
 [ "$(hops cli job train rig train job cli)$(hops cli train cli job train)$(hops a b c b c)" = trainc ] || fail "the search for hops"
-walks=0
-folder=
-rows=()
-while IFS= read -r line; do
-  case $line in
-    '| step'*)
-      back=$(hops "${rows[@]}"); rows=()
-      [ -z "$back" ] || fail "layout.md: a walk hops back into $back"
-      continue ;;
-    '| ---'*) continue ;;
-    '| '*) ;;
-    *'all in `'*) folder=$(grep -oE 'all in `[^`]+`' <<< "$line" | cut -d'`' -f2); continue ;;
-    *) continue ;;
-  esac
-  IFS='|' read -r _ _ functions files _ <<< "$line"
-  paths=()
-  for file in $(grep -oE '`[^`]+`' <<< "$files" | tr -d '`'); do
-    case $file in src/*) folder=$(dirname "$file") ;; *) file=$folder/$file ;; esac
-    [ -f "$file" ] && paths+=("$file") || fail "layout.md: a walk names $file, which does not exist"
-  done
-  rows+=("$(dirname "${paths[0]}")")
-  for function in $(grep -oE '`[a-z_0-9]+`' <<< "$functions" | tr -d '`'); do
-    walks=$((walks + 1))
-    grep -qE "^[a-zA-Z_].*\b$function( =|[(])|[.]$function = " "${paths[@]}" /dev/null || fail "layout.md: a walk names $function, which is not in ${paths[*]}"
-  done
-done < <(sed -n '/^## Walks/,/^## Around/p' docs/layout.md; echo '| step')
-[ $walks -gt 40 ] || fail "only $walks functions found in the walks"
+quoted() { grep -oE '`[A-Za-z0-9_./]+`' <<< "$1" | tr -d '`'; }
+homes() { # PAGE: checks its tables; prints how many functions they name
+  local page=$1 named=0 kind= folder= rows=() paths functions files file function line
+  while IFS= read -r line; do
+    case $line in
+      '| step | function | file |'* | *'| function | file |'*)
+        case $line in '| step'*) kind=walk ;; *) kind=table ;; esac
+        line=$(hops "${rows[@]}"); rows=()
+        [ -z "$line" ] || fail "$page: a walk hops back into $line" >&2
+        continue ;;
+      '| ---'*) continue ;;
+      '| '*) [ "$kind" ] || continue ;;
+      *'all in `'*) folder=$(grep -oE 'all in `[^`]+`' <<< "$line" | cut -d'`' -f2); continue ;;
+      *) kind=; continue ;;
+    esac
+    line=${line% |}; line=${line//'\|'/}
+    files=${line##*|} line=${line%|*} functions=${line##*|}
+    paths=()
+    for file in $(quoted "$files"); do
+      case $file in src/* | lab/*) folder=$(dirname "$file") ;; *) file=$folder/$file ;; esac
+      [ -f "$file" ] && paths+=("$file") || fail "$page: a table names $file, which does not exist" >&2
+    done
+    [ $kind = walk ] && rows+=("$(dirname "${paths[0]}")")
+    for function in $(quoted "$functions"); do
+      named=$((named + 1))
+      grep -qE "^[a-zA-Z_].*\b$function( =|[(])|[.]$function = " "${paths[@]}" /dev/null || fail "$page: a table names $function, which is not in ${paths[*]}" >&2
+    done
+  done < <(cat "$page"; echo '| step | function | file |')
+  echo "$named"
+}
+walks=$(homes docs/layout.md 2> "$work/homes")
+equations=0
+for page in docs/methods/*.md; do equations=$((equations + $(homes "$page" 2>> "$work/homes"))); done
+[ ! -s "$work/homes" ] || { cat "$work/homes"; failed=1; }
+printf '| equation | function | file |\n| - | `sn_fail`, `sn_none` | `src/base/context.c`, `none.c` |\n' > "$work/wrong.md"
+[ "$(homes "$work/wrong.md" 2>&1 | grep -c FAILED)" -ge 2 ] || fail "wrong tables are accepted"
+[ "$walks" -gt 40 ] || fail "only $walks functions found in the walks"
+[ "$equations" -gt 50 ] || fail "only $equations functions found in docs/methods"
 
 [ $failed = 0 ] && echo "the documentation agrees"
 exit $failed

@@ -157,7 +157,8 @@ static void put_curve(maker *m, int64_t id, int count, const double *seconds, co
   fbx_named_array(m, "KeyValueFloat", 'f', values, (size_t)count);
   if (flags) {
     fbx_named_array(m, "KeyAttrFlags", 'i', flags, (size_t)count);
-    fbx_named_array(m, "KeyAttrDataFloat", 'f', data, 4 * (size_t)count);
+    fbx_named_array(m, "KeyAttrDataFloat", m->kind == FBX_TEXT ? 'i' : 'f', data,
+                    4 * (size_t)count); // text: their bits
     fbx_named_array(m, "KeyAttrRefCount", 'i', repeats, (size_t)count);
   }
   fbx_end(m);
@@ -290,10 +291,12 @@ static void test_inherited_scales(void **state) {
 
 // ---- curves ----------------------------------------------------------------------------------------------------------------
 
+static maker_kind curve_kind = FBX_BINARY;
+
 // One model whose x (of a translation, rotation or scale) is a curve.
 static maker make_curve(const char *property, int count, const double *seconds, const float *values,
                         const int32_t *flags, const float *data) {
-  maker m = maker_new(FBX_BINARY);
+  maker m = maker_new(curve_kind);
   const model still = {.lcl = {[6] = 1, 1, 1}, .gs = {1, 1, 1}};
   fbx_head(&m);
   fbx_begin(&m, "Objects");
@@ -323,6 +326,7 @@ static double x_at(sn_context *ctx, const sn_gltf *gltf, double t) {
 
 // Between keys: held, the next key's, linear, and cubic with the slopes that the file gives.
 static void test_interpolation(void **state) {
+  curve_kind = *state ? FBX_TEXT : FBX_BINARY;
   sn_context ctx = sn_context_default();
   const double seconds[5] = {0, 0.5, 1, 1.5, 2.5};
   const float values[5] = {1, 5, 2, 4, 8};
@@ -350,6 +354,13 @@ static void test_interpolation(void **state) {
   assert_near(x_at(&ctx, gltf, 0.49), 1, 1e-5); // held to the end
   sn_gltf_free(gltf);
   free(m.bytes);
+  curve_kind = FBX_BINARY;
+}
+
+static void test_text_interpolation(void **state) {
+  *state = &curve_kind;
+  test_interpolation(state);
+  *state = NULL;
 }
 
 // Weighted tangents: a Bezier curve whose handles reach 0.1 and 0.6 of the way.
@@ -625,14 +636,72 @@ static void test_surface(void **state) {
   free(m.bytes);
 }
 
-// ---- refused ---------------------------------------------------------------------------------------------------------------------
+// ---- properties of models and shapes in text ---------------------------------------------------------------------------------
 
 #define HEAD "FBXHeaderExtension: { FBXVersion: 7400\n }\n"
 #define MESH                                                                                                         \
-  "Geometry: 1, \"Geometry::g\", \"Mesh\" { Vertices: *9 { a: 0,0,0,1,0,0,0,1,0 }\n PolygonVertexIndex: *3 { a: "    \
-  "0,1,-3 } }\n"
+  "Geometry: 1, \"Geometry::g\", \"Mesh\" { Vertices: *9 { a: 0,0,0, ; a comment\n1,0,0,0,1,0 }\n"                   \
+  "PolygonVertexIndex: *3 { a: 0,1,-3 } }\n"
 #define BODY "Model: 2, \"Model::body\", \"Mesh\" { Properties70: { } }\n"
 #define LINKS "C: \"OO\",1,2\n C: \"OO\",2,0\n"
+#define SHAPE(id, indices, offsets)                                                                                  \
+  "Geometry: " #id ", \"Geometry::s\", \"Shape\" { Indexes: " indices "\n Vertices: " offsets "\n }\n"
+#define CHANNEL(percents)                                                                                            \
+  "Deformer: 20, \"\", \"BlendShape\" { }\n Deformer: 21, \"\", \"BlendShapeChannel\" { FullWeights: " percents      \
+  "\n }\n"                                                                                                           \
+  "AnimationStack: 10, \"\", \"\" { }\n AnimationLayer: 11, \"\", \"\" { }\n AnimationCurveNode: 13, \"\", \"\" { "  \
+  "}\n"                                                                                                              \
+  "AnimationCurve: 14, \"\", \"\" { KeyTime: *2 { a: 0,46186158000 }\n KeyValueFloat: *2 { a: -100,150 } } }\n"      \
+  "Connections: { " LINKS "C: \"OO\",20,1\n C: \"OO\",21,20\n C: \"OO\",11,10\n C: \"OO\",13,11\n"                   \
+  "C: \"OP\",13,21, \"DeformPercent\"\n C: \"OP\",14,13, \"d|DeformPercent\"\n C: \"OO\",31,21\n"
+
+static void parse_text(sn_context *ctx, const char *text, sn_gltf **out) {
+  assert_ok(ctx, sn_fbx_parse(ctx, "made.fbx", (const uint8_t *)text, strlen(text), out));
+}
+
+// Shapes on both sides of the mesh itself, in any order; Blender's percentages of a shape's vertices.
+static void test_shapes(void **state) {
+  sn_context ctx = sn_context_default();
+  sn_gltf *gltf;
+  const double wanted[][2] = {{-100, 2}, {-50, 1}, {-25, 0.5}, {0, 0}, {25, 1.5}, {75, 5.5}, {150, 13}};
+  float shown[3][3];
+  parse_text(&ctx,
+             HEAD "Objects: { " MESH BODY SHAPE(31, "1", "0,0,1") SHAPE(32, "1", "0,0,8") SHAPE(33, "1", "0,0,3")
+               CHANNEL("-50,100,50") "C: \"OO\",32,21\n C: \"OO\",33,21\n }",
+             &gltf);
+  for (size_t k = 0; k < sizeof wanted / sizeof *wanted; k++) {
+    assert_ok(&ctx, sn_gltf_deform(&ctx, gltf, 0, (wanted[k][0] + 100) / 250, shown));
+    assert_near(shown[1][2], wanted[k][1], 1e-5);
+  }
+  sn_gltf_free(gltf);
+  parse_text(&ctx, HEAD "Objects: { " MESH BODY SHAPE(31, "1,2", "0,0,2,0,0,4") CHANNEL("50,0") "}", &gltf);
+  assert_ok(&ctx, sn_gltf_deform(&ctx, gltf, 0, 0.8, shown));
+  assert_near(shown[1][2], 1, 1e-6);
+  assert_near(shown[2][2], 0, 1e-6);
+  sn_gltf_free(gltf);
+}
+
+// Pre-rotation that is for limits only has no effect.
+static void test_limit_only(void **state) {
+  for (int only = 0; only < 2; only++) {
+    sn_context ctx = sn_context_default();
+    sn_gltf *gltf;
+    char text[2000];
+    float shown[3][3];
+    snprintf(text, sizeof text,
+             HEAD "Objects: { " MESH "Model: 2, \"Model::body\", \"Mesh\" { Properties70: {\n"
+                  "P: \"RotationActive\", \"\", \"\", \"\",1\n P: \"PreRotation\", \"\", \"\", \"\",0,0,90\n"
+                  "P: \"RotationSpaceForLimitOnly\", \"\", \"\", \"\",%d\n } } }\nConnections: { " LINKS "}",
+             only);
+    parse_text(&ctx, text, &gltf);
+    assert_ok(&ctx, sn_gltf_deform(&ctx, gltf, -1, 0, shown));
+    assert_near(shown[1][0], only, 1e-6);
+    assert_near(shown[1][1], 1 - only, 1e-6);
+    sn_gltf_free(gltf);
+  }
+}
+
+// ---- refused ---------------------------------------------------------------------------------------------------------------------
 
 static void test_refused(void **state) {
   static const struct {
@@ -688,6 +757,21 @@ static void test_refused(void **state) {
           "Connections: { C: \"OO\",11,10\n C: \"OO\",13,11\n C: \"OP\",13,2, \"RotationPivot\"\n C: \"OP\",14,13, "
           "\"d|X\"\n }",
      "RotationPivot of body is animated"},
+    {HEAD "Objects: { " MESH BODY SHAPE(31, "1", "0,0,1") SHAPE(32, "1", "0,0,8")
+       CHANNEL("50,50") "C: \"OO\",32,21\n }",
+     "two of its FullWeights are equal"},
+    {HEAD "Objects: { " MESH BODY "Deformer: 5, \"Deformer::sim\", \"VertexCacheDeformer\" { } }\n"
+          "Connections: { " LINKS "C: \"OO\",5,1\n }",
+     "it is moved by the cache sim; export it as .abc"},
+    {HEAD "Objects: { " BODY "AnimationStack: 10, \"\", \"\" { }\n AnimationLayer: 11, \"\", \"\" { }\n "
+          "AnimationCurveNode: 13, \"\", \"\" { }\n"
+          "AnimationCurve: 14, \"\", \"\" { KeyTime: *2 { a: 0,4618615800 }\n KeyValueFloat: *2 { a: 0,1 }\n"
+          "Post-Extrapolation: { Type: R\n Repetition: -1\n } }\n"
+          "AnimationCurve: 15, \"\", \"\" { KeyTime: *2 { a: 0,46186158000 }\n KeyValueFloat: *2 { a: 0,1 } } }\n"
+          "Connections: { C: \"OO\",11,10\n C: \"OO\",13,11\n C: \"OP\",13,2, \"Lcl Translation\"\n"
+          "C: \"OP\",14,13, \"d|X\"\n C: \"OP\",15,13, \"d|Y\"\n }",
+     "goes on beyond its keys"},
+    {"Kaydara FBX Binary  ", "its header is damaged"},
   };
   for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
     sn_context ctx = sn_context_default();
@@ -746,12 +830,21 @@ static void test_no_memory(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_transforms),    cmocka_unit_test(test_inherited_scales),
-    cmocka_unit_test(test_interpolation), cmocka_unit_test(test_weighted_tangents),
-    cmocka_unit_test(test_whole_turns),   cmocka_unit_test(test_skin),
-    cmocka_unit_test(test_own_names),     cmocka_unit_test(test_surface),
-    cmocka_unit_test(test_refused),       cmocka_unit_test(test_moved_material),
-    cmocka_unit_test(test_hostile_sizes), cmocka_unit_test(test_no_memory),
+    cmocka_unit_test(test_transforms),
+    cmocka_unit_test(test_inherited_scales),
+    cmocka_unit_test(test_interpolation),
+    cmocka_unit_test(test_weighted_tangents),
+    cmocka_unit_test(test_whole_turns),
+    cmocka_unit_test(test_skin),
+    cmocka_unit_test(test_own_names),
+    cmocka_unit_test(test_surface),
+    cmocka_unit_test(test_refused),
+    cmocka_unit_test(test_moved_material),
+    cmocka_unit_test(test_hostile_sizes),
+    cmocka_unit_test(test_no_memory),
+    cmocka_unit_test(test_text_interpolation),
+    cmocka_unit_test(test_shapes),
+    cmocka_unit_test(test_limit_only),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -349,6 +349,41 @@ static void test_draco(void **state) {
   }
 }
 
+// Some writers call indices bytes that need more.
+static void test_draco_narrow_indices(void **state) {
+  enum { count = 300 };
+  static float positions[count][3], weights[count][4];
+  static uint16_t joints[count][4];
+  static int triangles[count - 2][3];
+  static uint8_t bytes[room];
+  draco_pack pack = load_pack();
+  if (!pack) skip();
+  for (int i = 0; i < count; i++) {
+    positions[i][0] = (float)i, positions[i][1] = (float)(i % 2), weights[i][0] = 1;
+    for (int c = 0; c < 3 && i < count - 2; c++) triangles[i][c] = i + c;
+  }
+  size_t size = pack(count, positions, joints, weights, count - 2, triangles, true, 0, bytes, sizeof bytes);
+  char json[2000];
+  snprintf(json, sizeof json,
+           "{'asset':{'version':'2.0'},'extensionsUsed':['KHR_draco_mesh_compression'],'nodes':[{'mesh':0}],"
+           "'meshes':[{'primitives':[{'attributes':{'POSITION':0},'indices':1,'extensions':{"
+           "'KHR_draco_mesh_compression':{'bufferView':0,'attributes':{'POSITION':0}}}}]}],"
+           "'accessors':[{'componentType':5126,'count':%d,'type':'VEC3'},"
+           "{'componentType':5121,'count':%d,'type':'SCALAR'}],"
+           "'bufferViews':[{'buffer':0,'byteLength':%zu}],'buffers':[{'byteLength':%zu}]}",
+           count, 3 * (count - 2), size, size);
+  sn_context ctx = sn_context_default();
+  sn_gltf *gltf;
+  sn_mesh mesh;
+  assert_ok(&ctx, parse(&ctx, json, bytes, size, &gltf));
+  assert_ok(&ctx, sn_gltf_mesh(&ctx, gltf, &mesh));
+  assert_int_equal(mesh.triangle_count, count - 2);
+  for (int k = 0; k < count - 2; k++)
+    for (int c = 0; c < 3; c++) assert_near(mesh.positions[mesh.triangles[k][c]][0], k + c, 0);
+  sn_mesh_free(&mesh);
+  sn_gltf_free(gltf);
+}
+
 static void test_draco_damaged(void **state) {
   draco_pack pack = load_pack();
   if (!pack) skip();
@@ -387,9 +422,8 @@ static void test_draco_damaged(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_meshopt),
-    cmocka_unit_test(test_meshopt_damaged),
-    cmocka_unit_test(test_draco),
+    cmocka_unit_test(test_meshopt),       cmocka_unit_test(test_meshopt_damaged),
+    cmocka_unit_test(test_draco),         cmocka_unit_test(test_draco_narrow_indices),
     cmocka_unit_test(test_draco_damaged),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

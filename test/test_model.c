@@ -73,7 +73,7 @@ static void no_vertex_pays_for_many_more_influences_than_it_has(void **state) {
   for (uint64_t g = 0; g < sn_rt_size(&f.rt, SN_SECTION_SKIN_GROUPS) / sizeof *groups; g++) {
     paid += 8.0 * groups[g].block_count * groups[g].influences;
   }
-  assert_below(paid, 1.15 * (double)f.rt.info.influence_count);
+  assert_below(paid, 1.15 * (double)f.rt.info.influence_count); // zeros cost less than the groups that they save
   assert_below(f.rt.info.block_count, 1.1 * 20000 / 8);
   fixture_free(&f);
 }

@@ -95,6 +95,7 @@ static double check_method(const sn_examples *examples, const char *spec) {
   return ratio;
 }
 
+// Half of the bytes of a plain skin and of the solve; of corrections, the pose spaces keep theirs.
 static void every_method_keeps_its_errors(void **state) {
   sn_context ctx = sn_context_default();
   sn_examples arm = generate(&ctx, "arm", 12, 1500);

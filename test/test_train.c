@@ -84,7 +84,7 @@ static void errors_are_ordered(void **state) {
   assert_near(scores_of(&ctx, &examples, "rigid", "every:4").train.ee, 1, 1e-5);
   assert_near(ee[0], 1, 1e-5);
   for (int k = 1; k < 4; k++) assert_below(ee[k], ee[k - 1] + 1e-6);
-  assert_below(ee[2], 0.9);
+  assert_below(ee[2], 0.9); // four joints follow what one cannot
   assert_below(scores_of(&ctx, &examples, "lbs:extra=halfway", "every:4").train.ee, ee[2]);
   sn_examples_free(&examples);
 }

@@ -77,6 +77,10 @@ typedef struct sn_points {
   int count;
 } sn_points;
 
+// Diagonal of the bounding box of a mesh's vertices.
+static inline double sn_mesh_diagonal(const sn_mesh *mesh) {
+  return sn_points_diagonal((const float(*)[3])mesh->positions, mesh->vertex_count);
+}
 static inline sn_points sn_mesh_points(const sn_mesh *mesh) {
   sn_points points = {(const float(*)[3])mesh->positions, mesh->vertex_count};
   return points;
@@ -259,6 +263,10 @@ typedef struct sn_examples {
 void sn_examples_note(sn_context *ctx, sn_examples *examples, const char *format, ...)
   __attribute__((format(printf, 3, 4)));
 
+// The vertex that vertex s of the rest file is.
+static inline int sn_examples_vertex(const sn_examples *examples, int s) {
+  return examples->source ? examples->source[s] : s;
+}
 // Number of vertices of the rest file: larger than rest.vertex_count if it has seams.
 int sn_examples_file_vertices(const sn_examples *examples);
 // Reorders per-vertex data (`size` bytes each) to the order of the rest file, and back (the last of welded vertices is used).

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Mohr and Gleicher 2003: influence sets, then weights and rest positions in turn (sections 3.2 and 3.3).
 #include "lab/baselines/mohr.h"
 
 #include <math.h>

@@ -15,7 +15,7 @@
 
 // E_D = 1/(N F) sum_i sum_f |sum_j w_ij [R_j^f | T_j^f] u~_i - v_i^f|^2. The errors of m must be up to date.
 double sn_published_data_term(const fit_model *m);
-// E_S = sum_j w_j^T L w_j, L symmetric (see docs/rig.md). `smooth` must be built with the strength omega N.
+// E_S = sum_j w_j^T L w_j, L symmetric (see docs/methods/rigging.md). `smooth` must be built with the strength omega N.
 double sn_published_smoothness_term(const fit_model *m, const fit_smooth *smooth, double omega);
 // sum_f |([R_j^f | T_j^f] - [R_k^f | T_k^f]) C~|^2
 double sn_published_joint_value(const fit_model *m, int j, int k, const double c[3]);

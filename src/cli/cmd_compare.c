@@ -59,7 +59,7 @@ static sn_status measure_vertices(comparison *job, const sn_rt_model *model, con
   cli *c = job->c;
   const sn_training *data = &job->job.data;
   int n = job->examples.rest.vertex_count;
-  double diagonal = sn_points_diagonal((const float(*)[3])job->examples.rest.positions, n);
+  double diagonal = sn_mesh_diagonal(&job->examples.rest);
   sn_figures figures;
   const sn_keys *keys = data->others.count > 0 ? &data->others : &data->keys;
   sn_status status =
@@ -114,7 +114,7 @@ static sn_status plot(const comparison *job, const char *path) {
   const sn_examples *examples = &job->examples;
   sn_plot_line lines[most_methods];
   int frames = examples->frames.frame_count;
-  double diagonal = sn_points_diagonal((const float(*)[3])examples->rest.positions, examples->rest.vertex_count);
+  double diagonal = sn_mesh_diagonal(&examples->rest);
   double *x = SN_NEW(&job->c->ctx, &job->c->memory, double, frames);
   if (!x) return job->c->ctx.error.status;
   for (int f = 0; f < frames; f++) x[f] = f;

@@ -86,7 +86,7 @@ sn_status sn_assess_figures(sn_context *ctx, const sn_rt_model *model, const sn_
   SN_TRY(sn_metrics_of(ctx, &errors, &out->error));
   store_frame_rms(&errors, keys, out->frame_rms);
   for (int s = errors.vertex_count - 1; keys->count > 0 && s >= 0; s--) // at a seam, the first file vertex counts
-    out->vertex_rms[truth->source ? truth->source[s] : s] = sqrt(errors.squared[s] / keys->count);
+    out->vertex_rms[sn_examples_vertex(truth, s)] = sqrt(errors.squared[s] / keys->count);
   return SN_OK;
 }
 

@@ -41,7 +41,7 @@ static void add_frame(void *user, int k, const float (*positions)[3], const floa
   frame_error sum = {0, 0, normals ? 0 : NAN};
   if (worker == 0) sn_progress(m->ctx, "measuring", (double)k / m->keys->count); // the caller's thread
   for (int i = 0; i < m->vertex_count; i++) {
-    sn_vec3 d = sn_vec3_sub(sn_vec3_from(positions[i]), sn_vec3_from(truth[e->source ? e->source[i] : i]));
+    sn_vec3 d = sn_vec3_sub(sn_vec3_from(positions[i]), sn_vec3_from(truth[sn_examples_vertex(e, i)]));
     double square = sn_vec3_dot(d, d);
     squared[i] += square, sum.squared += square, bins[sn_percentile_bin(square * m->unit)]++;
     if (!(square <= sum.largest)) sum.largest = square;
@@ -70,7 +70,7 @@ static sn_status start(sn_context *ctx, const sn_examples *truth, const sn_keys 
   m->bins = sn_arena_alloc(ctx, &m->memory, (size_t)m->blocks, sizeof *m->bins);
   m->frames = SN_NEW(ctx, &m->memory, frame_error, keys->count);
   m->normals = sn_arena_alloc(ctx, &m->memory, (size_t)sn_threads(ctx) * n, sizeof *m->normals);
-  double diagonal = sn_points_diagonal((const float(*)[3])truth->rest.positions, truth->rest.vertex_count);
+  double diagonal = sn_mesh_diagonal(&truth->rest);
   m->unit = 1 / (diagonal * diagonal);
   return m->squared && m->bins && m->frames && m->normals ? SN_OK : ctx->error.status;
 }
@@ -169,7 +169,7 @@ static sn_status best_rigid(sn_context *ctx, const sn_errors *errors, double *ou
   double *least = SN_NEW(ctx, &scratch, double, n);
   if (!copies || !least) return ctx->error.status;
   SN_TRY(sn_best_joints(ctx, e, &keys, NULL, least));
-  for (int s = 0; s < errors->vertex_count; s++) copies[e->source ? e->source[s] : s]++;
+  for (int s = 0; s < errors->vertex_count; s++) copies[sn_examples_vertex(e, s)]++;
   *out = 0;
   for (int i = 0; i < n; i++) *out += copies[i] * least[i];
   return SN_OK;
@@ -190,7 +190,7 @@ sn_status sn_metrics_of(sn_context *ctx, const sn_errors *errors, sn_metrics *ou
   *out = (sn_metrics){errors->frame_count, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
   if (errors->frame_count == 0 || errors->vertex_count == 0) return SN_OK;
   const sn_mesh *rest = &errors->examples->rest;
-  double diagonal = sn_points_diagonal((const float(*)[3])rest->positions, rest->vertex_count);
+  double diagonal = sn_mesh_diagonal(rest);
   double total = 0, count = (double)errors->vertex_count * errors->frame_count;
   for (int i = 0; i < errors->vertex_count; i++) total += errors->squared[i];
   double percent = diagonal > 0 ? 100 / diagonal : NAN;

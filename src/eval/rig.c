@@ -14,7 +14,7 @@ sn_status sn_assess_rig(sn_context *ctx, const sn_rt_model *model, const sn_exam
   SN_TRY(sn_assess_roughness(ctx, model, rigged, &out->roughness));
   SN_TRY(sn_rig_joints_inside(ctx, rest, &rigged->skeleton, &out->joints_inside_pct, &out->joint_outside_pct_diag,
                               &out->pieces));
-  double diagonal = sn_points_diagonal((const float(*)[3])rest->positions, rest->vertex_count);
+  double diagonal = sn_mesh_diagonal(rest);
   out->joint_gap_pct_diag = diagonal > 0 ? 100 * sn_joint_gap(&rigged->skeleton, &rigged->poses) / diagonal : 0;
   for (int i = 0; i < skin->vertex_count; i++) out->influences[sn_skin_row_influences(skin, i)]++;
   return SN_OK;

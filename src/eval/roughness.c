@@ -33,7 +33,7 @@ static void rotate_joint(const sn_skeleton *s, int j, sn_poses *poses, bool *bel
 static double squared_change(const rotated *t, const float (*file)[3]) {
   double sum = 0;
   for (int s = 0; s < sn_examples_file_vertices(&t->examples); s++)
-    t->x[t->examples.source ? t->examples.source[s] : s] = sn_vec3_from(file[s]);
+    t->x[sn_examples_vertex(&t->examples, s)] = sn_vec3_from(file[s]);
   for (int i = 0; i < t->topology.vertex_count; i++) {
     double change = sn_topology_bump(&t->topology, t->x, i) - t->bumps[i];
     sum += change * change;

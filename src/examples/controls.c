@@ -30,7 +30,7 @@ static void parse_controls(sn_loading *l, const char *name, const char *text, si
       if (value < 0 || value >= limit)
         return sn_fail_once(l, SN_BAD_INPUT, "%s: vertex %.0f does not exist; the last one is %d", name, value,
                             limit - 1);
-      list[out->control_count++] = out->source ? out->source[(int)value] : (int)value;
+      list[out->control_count++] = sn_examples_vertex(out, (int)value);
       p = behind;
     }
   }

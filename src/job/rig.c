@@ -147,7 +147,7 @@ static sn_status prepare(rigging *r) {
   bool given = options->given != SN_RIG_NOTHING, file = given && r->job->inputs->skeletons.count > 0;
   if (e->rest.triangle_count < 1)
     return sn_fail(r->ctx, SN_BAD_INPUT, "the rest mesh has no triangles: give `rest` a mesh with faces");
-  if (sn_points_diagonal((const float(*)[3])e->rest.positions, e->rest.vertex_count) == 0)
+  if (sn_mesh_diagonal(&e->rest) == 0)
     return sn_fail(r->ctx, SN_BAD_INPUT,
                    "rig: all vertices of the rest mesh are at one place; move a far mesh to the origin");
   if (r->job->inputs->keep_weights && !file)
@@ -373,7 +373,7 @@ static sn_status advise(rigging *r) {
   strays stray = {0};
   SN_TRY(find_strays(r->ctx, &r->job->examples->rest, &stray));
   const sn_mesh *rest = &r->job->examples->rest;
-  double whole = sn_points_diagonal((const float(*)[3])rest->positions, rest->vertex_count);
+  double whole = sn_mesh_diagonal(rest);
   double scale = stray.count > 0 && stray.diagonal > 0 ? whole / stray.diagonal : 1;
   double rms = scale * m->rms_pct_diag, largest = scale * m->max_pct_diag;
   if (rms <= SN_POOR_RMS && largest <= SN_POOR_LARGEST) return SN_OK;

@@ -19,8 +19,6 @@ typedef struct view {
 
 static const double timing_seconds = 0.2;
 
-static const float (*as_points(float (*positions)[3]))[3] { return (const float(*)[3])positions; }
-
 void sn_spec_name(const char *spec, char *out, size_t size) {
   snprintf(out, size, "%s", spec);
   for (char *at = out; (at = strpbrk(at, ":,/\\ ")) != NULL;) *at = '-';
@@ -86,7 +84,8 @@ static sn_status put_inputs(view *v, const sn_rt_model *model, const sn_examples
   sn_examples given = *examples;
   bool still = counts[0] > 0 && examples->frames.frame_count == 0;
   if (still)
-    given.frames = (sn_frames){examples->rest.vertex_count, 1, as_points(examples->rest.positions), .rate = 0};
+    given.frames =
+      (sn_frames){examples->rest.vertex_count, 1, (const float(*)[3])examples->rest.positions, .rate = 0};
   sn_model_input input;
   SN_TRY(sn_model_input_new(v->ctx, model, &given, &scratch, &input));
   void *buffer = sn_arena_alloc(v->ctx, &scratch, sn_model_input_size(model), 1);
@@ -110,7 +109,7 @@ static sn_status put_errors(view *v, const sn_rt_model *model, json_t *out) {
   int frames = examples->frames.frame_count;
   SN_SCRATCH(scratch, v->ctx);
   double *rms = SN_NEW(v->ctx, &scratch, double, frames);
-  double diagonal = sn_points_diagonal(as_points(examples->rest.positions), examples->rest.vertex_count);
+  double diagonal = sn_mesh_diagonal(&examples->rest);
   sn_scores scores;
   if (!rms) return v->ctx->error.status;
   SN_TRY(sn_assess(v->ctx, model, examples, &(sn_scored_frames){&v->keys, &v->others, rms}, &scores));
@@ -169,8 +168,7 @@ static sn_status rest_pose(view *v, const sn_rt_model *model, sn_examples *out) 
 static sn_status put_mesh(view *v, const sn_examples *e, json_t *out) {
   int vertices = sn_examples_file_vertices(e);
   const void *triangles = e->source_triangles ? e->source_triangles : e->rest.triangles;
-  sn_report_add(out, "vertices:i diagonal:f", vertices,
-                sn_points_diagonal(as_points(e->rest.positions), e->rest.vertex_count));
+  sn_report_add(out, "vertices:i diagonal:f", vertices, sn_mesh_diagonal(&e->rest));
   size_t size = (size_t)e->rest.triangle_count * sizeof *e->rest.triangles;
   SN_TRY(put_blob(v, out, "triangles", triangles, size));
   return e->source ? put_blob(v, out, "source", e->source, (size_t)e->source_count * sizeof *e->source) : SN_OK;

@@ -31,8 +31,6 @@ typedef struct cell {
 } cell;
 
 typedef struct planner {
-  sn_context *ctx;
-  sn_arena *memory;
   const sn_skin *skin;
   bool pivot;
   item *items;
@@ -69,15 +67,7 @@ static item make_item(const planner *p, int vertex) {
 // ---- runs -----------------------------------------------------------------------------------------------------------
 
 static sn_block_run *add_run(planner *p, sn_rt_group_kind kind, int influences) {
-  sn_block_plan *plan = p->plan;
-  if (plan->run_count == plan->run_capacity) {
-    int capacity = plan->run_capacity ? 2 * plan->run_capacity : 256;
-    sn_block_run *grown = SN_NEW(p->ctx, p->memory, sn_block_run, capacity);
-    if (!grown) return NULL;
-    if (plan->run_count) memcpy(grown, plan->runs, (size_t)plan->run_count * sizeof *grown);
-    plan->runs = grown, plan->run_capacity = capacity;
-  }
-  sn_block_run *run = plan->runs + plan->run_count++;
+  sn_block_run *run = p->plan->runs + p->plan->run_count++;
   *run = (sn_block_run){.first = p->placed, .kind = kind, .influences = influences};
   return run;
 }
@@ -162,32 +152,32 @@ static void arrange(planner *p, const sn_block_run *run) {
   memcpy(order + paired, p->others, (size_t)others * sizeof *order);
 }
 
-static sn_status place_cells(planner *p, int cell_count, int *loose_count) {
+// Returns how many vertices are left for loose blocks.
+static int place_cells(planner *p, int cell_count) {
+  int loose_count = 0;
   for (int n = 0; n < cell_count; n++) {
     const cell *c = p->cells + n;
     bool loose = shared_cost(c) >= c->loose;
     sn_block_run *run = loose ? NULL : add_run(p, SN_RT_GROUP_SHARED, c->influences);
-    if (!loose && !run) return p->ctx->error.status;
     if (run) memcpy(run->joints, c->joints, sizeof run->joints);
     for (int it = c->head; it >= 0; it = p->items[it].next)
       if (loose)
-        p->loose[(*loose_count)++] = p->items[it].vertex;
+        p->loose[loose_count++] = p->items[it].vertex;
       else
         place(p, run, p->items[it].vertex);
     if (run) arrange(p, run);
   }
-  return SN_OK;
+  return loose_count;
 }
 
 // Loose blocks by number of influences; vertices that do not fill a block move to the next larger number.
-static sn_status place_loose(planner *p, int count) {
+static void place_loose(planner *p, int count) {
   int pending[lanes], pending_count = 0;
   for (int k = 1; k <= SN_RT_MAX_INFLUENCES; k++) {
     int have = pending_count, left;
     for (int n = 0; n < count; n++) have += sn_skin_row_influences(p->skin, p->loose[n]) == k;
     left = k == SN_RT_MAX_INFLUENCES || k == p->skin->influences ? have : have / lanes * lanes;
     sn_block_run *run = left ? add_run(p, SN_RT_GROUP_LOOSE, k) : NULL;
-    if (left && !run) return p->ctx->error.status;
     for (int n = 0; n < pending_count && left; n++, left--) place(p, run, pending[n]);
     if (run) pending_count = 0;
     for (int n = 0; n < count; n++) {
@@ -199,13 +189,12 @@ static sn_status place_loose(planner *p, int count) {
     }
     if (run) arrange(p, run);
   }
-  return SN_OK;
 }
 
-static sn_status plan_chunk(planner *p, int first, int count) {
+static void plan_chunk(planner *p, int first, int count) {
   for (int n = 0; n < count; n++) p->items[n] = make_item(p, first + n);
   qsort(p->items, (size_t)count, sizeof *p->items, compare_items);
-  int cell_count = 0, loose_count = 0;
+  int cell_count = 0;
   for (int begin = 0, end; begin < count; begin = end) {
     const item *it = p->items + begin;
     for (end = begin + 1; end < count; end++) {
@@ -220,8 +209,7 @@ static sn_status plan_chunk(planner *p, int first, int count) {
     for (int n = 0; n < before; n++) cell_count = absorb(p, cell_count, p->cells[n]);
     if (cell_count == before) break;
   }
-  SN_TRY(place_cells(p, cell_count, &loose_count));
-  return place_loose(p, loose_count);
+  place_loose(p, place_cells(p, cell_count));
 }
 
 sn_status sn_block_plan_make(sn_context *ctx, sn_arena *memory, const sn_skin *skin, bool pivot, int grain,
@@ -229,18 +217,20 @@ sn_status sn_block_plan_make(sn_context *ctx, sn_arena *memory, const sn_skin *s
   *out = (sn_block_plan){0};
   int vertices = skin->vertex_count, largest = vertices < grain ? vertices : grain;
   out->chunk_count = (int)(((int64_t)vertices + grain - 1) / grain);
-  planner p = {.ctx = ctx, .memory = memory, .skin = skin, .pivot = pivot, .plan = out};
+  planner p = {.skin = skin, .pivot = pivot, .plan = out};
   SN_SCRATCH(scratch, ctx);
   out->order = SN_NEW(ctx, memory, int, vertices);
   out->chunk_start = SN_NEW(ctx, memory, int, out->chunk_count + 1);
+  out->runs = SN_NEW(ctx, memory, sn_block_run, vertices); // each has a vertex
   p.items = SN_NEW(ctx, &scratch, item, largest);
   p.cells = SN_NEW(ctx, &scratch, cell, largest);
   p.loose = SN_NEW(ctx, &scratch, int, largest);
   p.others = SN_NEW(ctx, &scratch, int, largest);
-  if (!out->order || !out->chunk_start || !p.items || !p.cells || !p.loose || !p.others) return ctx->error.status;
+  if (!out->order || !out->chunk_start || !out->runs || !p.items || !p.cells || !p.loose || !p.others)
+    return ctx->error.status;
   for (int c = 0; c < out->chunk_count; c++) {
     int first = c * grain, count = vertices - first < grain ? vertices - first : grain;
-    SN_TRY(plan_chunk(&p, first, count));
+    plan_chunk(&p, first, count);
     out->chunk_start[c + 1] = out->run_count;
   }
   return SN_OK;

@@ -17,7 +17,7 @@ typedef struct sn_block_run {
 
 typedef struct sn_block_plan {
   int *order; // every vertex once, chunk after chunk
-  int run_count, run_capacity;
+  int run_count;
   sn_block_run *runs;
   int chunk_count, *chunk_start; // runs of chunk c: chunk_start[c] .. chunk_start[c + 1]
 } sn_block_plan;

@@ -28,7 +28,7 @@ static sn_status find_controls(sn_context *ctx, sn_arena *memory, sn_model_input
     return sn_fail(ctx, SN_BAD_INPUT, "the model has %u %s, the frames have %d",
                    alone ? info->control_count : info->vertex_count, alone ? "control points" : "vertices", vertices);
   for (uint32_t c = 0; c < info->control_count; c++)
-    out->control_of[c] = alone ? (int)c : examples->source ? examples->source[points[c]] : (int)points[c];
+    out->control_of[c] = alone ? (int)c : sn_examples_vertex(examples, (int)points[c]);
   return SN_OK;
 }
 

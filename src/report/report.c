@@ -99,8 +99,7 @@ json_t *sn_report_examples(const sn_examples *e) {
   sn_report_add(
     out, "vertices:i triangles:i frames:i joints:i clips:i test_frames:i? file_vertices:i? notes:o? diagonal:f",
     e->rest.vertex_count, e->rest.triangle_count, e->frames.frame_count, e->skeleton.joint_count, e->clip_count,
-    e->test_frame_count, e->source ? e->source_count : 0, notes,
-    sn_points_diagonal((const float(*)[3])e->rest.positions, e->rest.vertex_count));
+    e->test_frame_count, e->source ? e->source_count : 0, notes, sn_mesh_diagonal(&e->rest));
   return out;
 }
 

@@ -95,17 +95,15 @@ int sn_examples_file_vertices(const sn_examples *examples) {
 }
 
 void sn_examples_to_file(const sn_examples *examples, const void *vertices, size_t size, void *out) {
-  for (int s = 0; s < sn_examples_file_vertices(examples); s++) {
-    size_t i = (size_t)(examples->source ? examples->source[s] : s);
-    memcpy((char *)out + (size_t)s * size, (const char *)vertices + i * size, size);
-  }
+  for (int s = 0; s < sn_examples_file_vertices(examples); s++)
+    memcpy((char *)out + (size_t)s * size, (const char *)vertices + (size_t)sn_examples_vertex(examples, s) * size,
+           size);
 }
 
 void sn_examples_from_file(const sn_examples *examples, const void *vertices, size_t size, void *out) {
-  for (int s = 0; s < sn_examples_file_vertices(examples); s++) {
-    size_t i = (size_t)(examples->source ? examples->source[s] : s);
-    memcpy((char *)out + i * size, (const char *)vertices + (size_t)s * size, size);
-  }
+  for (int s = 0; s < sn_examples_file_vertices(examples); s++)
+    memcpy((char *)out + (size_t)sn_examples_vertex(examples, s) * size, (const char *)vertices + (size_t)s * size,
+           size);
 }
 
 sn_status sn_examples_file_mesh(sn_context *ctx, const sn_examples *examples, sn_mesh *out) {

@@ -74,7 +74,7 @@ double *sn_mirror_vertices(sn_context *ctx, sn_arena *memory, const sn_mesh *res
 }
 
 static sn_status find_plane(sn_context *ctx, sn_arena *memory, const sn_mesh *rest, mirror *m) {
-  double allowed = vertex_tolerance * sn_points_diagonal((const float(*)[3])rest->positions, rest->vertex_count);
+  double allowed = vertex_tolerance * sn_mesh_diagonal(rest);
   sn_mirror planes[2];
   sn_mirror_planes(rest, m->plane.axis, planes);
   double *distances;
@@ -96,7 +96,7 @@ static sn_status find_plane(sn_context *ctx, sn_arena *memory, const sn_mesh *re
 
 static sn_status match_joints(sn_context *ctx, const sn_examples *e, mirror *m) {
   const sn_skeleton *s = &e->skeleton;
-  double allowed = joint_tolerance * sn_points_diagonal((const float(*)[3])e->rest.positions, e->rest.vertex_count);
+  double allowed = joint_tolerance * sn_mesh_diagonal(&e->rest);
   for (int j = 0; j < s->joint_count; j++) {
     char name[512];
     m->joints[j] = other_side(s->names[j], name, sizeof name) ? sn_skeleton_find(s, name) : j;

@@ -9,8 +9,6 @@
 // File normals at the same position closer than this are one smoothing group: exporters round them to bytes.
 static const double same_group = 1 - 1e-3; // cosine of 2.6 degrees
 
-static int vertex_of(const sn_examples *e, int s) { return e->source ? e->source[s] : s; }
-
 // The unit vector perpendicular to r in the direction of `edge`; false if it is undefined.
 static bool direction(sn_vec3 r, sn_vec3 edge, sn_vec3 *out) {
   sn_vec3 flat = sn_vec3_mad(edge, r, -sn_vec3_dot(edge, r));
@@ -27,7 +25,8 @@ sn_vec3 sn_normal_coordinates(sn_vec3 normal, sn_vec3 r, sn_vec3 edge) {
 
 // The edge from file vertex s to the vertex that fixes its direction t.
 static sn_vec3 edge_of(const sn_examples *e, const float (*positions)[3], int s) {
-  return sn_vec3_sub(sn_vec3_from(positions[e->shading.toward[s]]), sn_vec3_from(positions[vertex_of(e, s)]));
+  return sn_vec3_sub(sn_vec3_from(positions[e->shading.toward[s]]),
+                     sn_vec3_from(positions[sn_examples_vertex(e, s)]));
 }
 
 // ---- groups ----------------------------------------------------------------------------------------------------------
@@ -46,7 +45,8 @@ static void find_neighbours(const sn_examples *e, int *toward) {
   for (int t = 0; t < e->rest.triangle_count; t++)
     for (int c = 0; c < 3; c++) {
       int s = e->source_triangles[t][c], next = e->source_triangles[t][(c + 1) % 3];
-      if (toward[s] < 0 && vertex_of(e, s) != vertex_of(e, next)) toward[s] = vertex_of(e, next);
+      if (toward[s] < 0 && sn_examples_vertex(e, s) != sn_examples_vertex(e, next))
+        toward[s] = sn_examples_vertex(e, next);
     }
 }
 
@@ -70,7 +70,7 @@ sn_status sn_examples_shade(sn_context *ctx, sn_examples *e, const float (*norma
   if (!first || !next || !computed || !class_of || !toward || (normals && !own)) return ctx->error.status;
   for (int i = 0; i < e->rest.vertex_count; i++) first[i] = -1;
   for (int s = 0; s < count; s++) {
-    int *head = &first[vertex_of(e, s)];
+    int *head = &first[sn_examples_vertex(e, s)];
     class_of[s] = find_group(normals, next, *head, s);
     if (class_of[s] == s) next[s] = *head, *head = s;
   }

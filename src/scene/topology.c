@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Edges, 1-rings, triangle lists, components and boundary of a triangle soup.
+#include "base/scope.h"
 #include "sinew/scene.h"
 
 #include <string.h>
@@ -66,23 +67,13 @@ static void list_faces(const sn_topology *t, const sn_mesh *mesh) {
     }
 }
 
-static void find_components(sn_topology *topology, int *stack) {
-  int n = topology->vertex_count;
-  for (int i = 0; i < n; i++) topology->component[i] = -1;
-  for (int seed = 0; seed < n; seed++) {
-    if (topology->component[seed] >= 0) continue;
-    int label = topology->component_count++, top = 0;
-    topology->component[seed] = label;
-    stack[top++] = seed;
-    while (top > 0) {
-      int i = stack[--top];
-      for (int k = topology->ring_start[i]; k < topology->ring_start[i + 1]; k++) {
-        int next = topology->ring[k];
-        if (topology->component[next] >= 0) continue;
-        topology->component[next] = label;
-        stack[top++] = next;
-      }
-    }
+// Components are numbered by their smallest vertices.
+static void find_components(sn_topology *t, int *set) {
+  for (int i = 0; i < t->vertex_count; i++) set[i] = i;
+  for (int e = 0; e < t->edge_count; e++) sn_set_join(set, t->edges[e][0], t->edges[e][1]);
+  for (int i = 0; i < t->vertex_count; i++) {
+    int first = sn_set_first(set, i);
+    t->component[i] = first == i ? t->component_count++ : t->component[first];
   }
 }
 
@@ -98,16 +89,17 @@ sn_status sn_topology_build(sn_context *ctx, const sn_mesh *mesh, sn_topology *o
   out->face_start = SN_NEW(ctx, &out->memory, int, n + 1);
   out->faces = SN_NEW(ctx, &out->memory, int, corners);
   out->component = SN_NEW(ctx, &out->memory, int, n);
-  int *stack = SN_NEW(ctx, &out->memory, int, n);
+  SN_SCRATCH(scratch, ctx);
+  int *set = SN_NEW(ctx, &scratch, int, n);
   if (!out->edges || !out->edge_faces || !out->ring_start || !out->ring || !out->face_start || !out->faces ||
-      !out->component || !stack) {
+      !out->component || !set) {
     sn_topology_free(out);
     return ctx->error.status;
   }
   list_neighbours(out, mesh);
   build_edges(out);
   list_faces(out, mesh);
-  find_components(out, stack);
+  find_components(out, set);
   return SN_OK;
 }
 

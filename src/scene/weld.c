@@ -35,7 +35,7 @@ int *sn_mesh_weld(sn_context *ctx, const sn_mesh *mesh, const sn_skin *weights, 
   while (slots < 2 * n) slots *= 2;
   SN_SCRATCH(scratch, ctx);
   int *result = SN_NEW(ctx, memory, int, n), *table = SN_NEW(ctx, &scratch, int, slots); // vertex + 1, 0 free
-  double limit = 1e-6 * sn_points_diagonal((const float(*)[3])mesh->positions, mesh->vertex_count);
+  double limit = 1e-6 * sn_mesh_diagonal(mesh);
   int count = 0;
   for (int i = 0; result && table && i < mesh->vertex_count; i++) {
     size_t slot = hash_position(mesh->positions[i]) & (slots - 1);

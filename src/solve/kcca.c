@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Kernel canonical correlation analysis: bases, projection, regression.
+// Kernel canonical correlation analysis (Kim 2010, appendix): F_c is Q forward^T, its kappa columns those of `most`.
 #include "solve/kcca.h"
 
 #include <cblas.h>

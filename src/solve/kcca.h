@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Kernel canonical correlation analysis with regularisation (Kim 2010, appendix).
+// Kernel canonical correlation analysis with regularisation (Kim 2010, appendix; f is its f_c, g maps E to the reduced q_r).
 //
 //   maximise  f^T K X g   subject to   f^T (K^2 + ridge K) f = 1,   g^T (X^T X + floor I) g = 1
 //

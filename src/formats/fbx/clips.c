@@ -26,7 +26,7 @@ typedef struct clip_job {
   fbx_scene *s;
   fbx_tree *tree;
   fbx_track *tracks; // per model
-  double start;      // the first key
+  double start, end; // the first and the last key
   size_t key_count, count;
   double *times; // of the samples
   double *poses; // of one model: `model_width` numbers per sample
@@ -46,6 +46,7 @@ static void load_curves(clip_job *job, const fbx_object *node, int count, fbx_cu
       if (!sn_fbx_says(link->property, names[k])) continue;
       curves[k] = sn_fbx_load_curve(job->s, link->child);
       if (curves[k].count > 0) job->start = fmin(job->start, curves[k].keys[0].time);
+      if (curves[k].count > 0) job->end = fmax(job->end, curves[k].keys[curves[k].count - 1].time);
       job->key_count += (size_t)curves[k].count;
     }
   }
@@ -103,7 +104,7 @@ static void load_stack(clip_job *job, const fbx_object *stack) {
   size_t size = (size_t)s->model_count * sizeof *job->tracks;
   int number = 0;
   sn_fbx_spend(job->tree, size, 1); // charges the running time to the budget
-  job->start = INFINITY, job->key_count = 0;
+  job->start = INFINITY, job->end = -INFINITY, job->key_count = 0;
   memset(job->tracks, 0, size);
   for (int o = 0; o < s->object_count; o++) s->objects[o].percent = NULL;
   for (const fbx_link *link = NULL; (link = sn_fbx_below(stack, link, "AnimationLayer"));) {
@@ -122,15 +123,14 @@ static void load_stack(clip_job *job, const fbx_object *stack) {
 
 // ---- sampling --------------------------------------------------------------------------------------------------------
 
-// Weights of a channel's targets: weight 1 at a target's percentage, linear interpolation between two.
+// Weights of a channel's targets: linear between two percentages, and beyond the first and last.
 static void put_weights(const struct fbx_channel *channel, double percent, double *out) {
-  int k = 0, count = channel->count;
   const double *full = channel->full;
-  for (int t = 0; t < count; t++) out[t] = 0;
-  while (k + 1 < count && percent > full[k]) k++;
-  double low = k > 0 ? full[k - 1] : 0, span = full[k] - low, along = span != 0 ? (percent - low) / span : 1;
-  out[k] = along;
-  if (k > 0) out[k - 1] = 1 - along;
+  int k = 1;
+  while (k < channel->count && percent > full[k]) k++;
+  double along = (percent - full[k - 1]) / (full[k] - full[k - 1]);
+  for (int t = 0; t <= channel->count; t++)
+    if (t != channel->base) *out++ = t == k ? along : t == k - 1 ? 1 - along : 0;
 }
 
 void sn_fbx_holder_weights(const fbx_holder *holder, const fbx_moment *moment, double *out) {
@@ -152,7 +152,13 @@ static void put_pose(const fbx_scene *s, const fbx_model *model, const fbx_momen
 }
 
 // Adds the key times of a curve and, at discontinuities, times next to the keys by more than a float's rounding.
-static size_t add_times(const fbx_curve *curve, double *times, size_t count) {
+static size_t add_times(clip_job *job, const fbx_curve *curve, double *times, size_t count) {
+  if (curve && curve->count > 1 &&
+      ((curve->before && curve->keys[0].time > job->start) ||
+       (curve->after && curve->keys[curve->count - 1].time < job->end)))
+    sn_fail_once(job->tree, SN_UNSUPPORTED,
+                 "an animation curve goes on beyond its keys (extrapolation), which Sinew cannot read; bake the "
+                 "animation and export again");
   for (int k = 0; curve && k < curve->count; k++) {
     double time = curve->keys[k].time, after = k + 1 < curve->count ? curve->keys[k + 1].time : time;
     double aside = curve->keys[k].kind == FBX_NEXT       ? time + fmax(1e-6, 2e-6 * fabs(time))
@@ -164,14 +170,14 @@ static size_t add_times(const fbx_curve *curve, double *times, size_t count) {
   return count;
 }
 
-static size_t key_times(const clip_job *job, double *times) {
+static size_t key_times(clip_job *job, double *times) {
   const fbx_scene *s = job->s;
   size_t count = 0;
   for (int m = 0; m < s->model_count; m++)
-    for (int k = 0; k < 9; k++) count = add_times(&job->tracks[m].curves[k], times, count);
+    for (int k = 0; k < 9; k++) count = add_times(job, &job->tracks[m].curves[k], times, count);
   for (int h = 0; h < s->holder_count; h++)
     for (int c = 0; c < s->holders[h].channel_count; c++)
-      count = add_times(s->holders[h].channels[c].object->percent, times, count);
+      count = add_times(job, s->holders[h].channels[c].object->percent, times, count);
   if (count == 0) times[count++] = job->start;
   sn_sort_doubles(times, count);
   return count;

@@ -16,6 +16,15 @@ static void unpack_weights(double stored, double *right, double *left) {
   *right = fmin((bits & 0xffff) * 1e-4, 1), *left = fmin((bits >> 16) * 1e-4, 1);
 }
 
+// Text files hold the bits of these floats as integers; what is below the bits of any normal float is a number.
+static double float_of_bits(double stored) {
+  bool bits = fabs(stored) >= 1 << 23 && fabs(stored) <= UINT32_MAX && floor(stored) == stored;
+  uint32_t whole = bits ? (uint32_t)(int64_t)stored : 0;
+  float single;
+  memcpy(&single, &whole, sizeof single);
+  return bits ? (double)single : stored;
+}
+
 enum { constant = 2, linear = 4, next_value = 0x100, tcb = 0x200, weighted_right = 1 << 24, weighted_left = 1 << 25 };
 
 static void set_attributes(fbx_key *key, int64_t flags, const double *data) {
@@ -49,6 +58,8 @@ static void apply_attributes(fbx_tree *tree, const fbx_node *node, fbx_curve *c)
   fbx_numbers flags = sn_fbx_numbers(tree, node, "KeyAttrFlags");
   fbx_numbers data = sn_fbx_numbers(tree, node, "KeyAttrDataFloat");
   fbx_numbers repeats = sn_fbx_numbers(tree, node, "KeyAttrRefCount");
+  const fbx_value *list = sn_fbx_value(sn_fbx_child(node, "KeyAttrDataFloat"), 0);
+  for (size_t k = 0; k < data.count && list->item == 't'; k++) data.values[k] = float_of_bits(data.values[k]);
   if (repeats.count < flags.count) sn_fail_once(tree, SN_BAD_FILE, "KeyAttrRefCount is too short");
   int key = 0;
   for (size_t k = 0; k < flags.count && tree->status == SN_OK; k++) {
@@ -61,6 +72,12 @@ static void apply_attributes(fbx_tree *tree, const fbx_node *node, fbx_curve *c)
   }
 }
 
+// Whether the curve goes on beyond its keys, by other than a constant.
+static bool goes_on(const fbx_node *node, const char *side) {
+  const fbx_value *type = sn_fbx_value(sn_fbx_child(sn_fbx_child(node, side), "Type"), 0);
+  return type && type->integer != 'C' && !sn_fbx_says(type, "C");
+}
+
 static void load_keys(fbx_tree *tree, const fbx_node *node, fbx_curve *out) {
   fbx_numbers times = sn_fbx_numbers(tree, node, "KeyTime"), values = sn_fbx_numbers(tree, node, "KeyValueFloat");
   if (times.count != values.count || times.count > INT32_MAX)
@@ -68,6 +85,7 @@ static void load_keys(fbx_tree *tree, const fbx_node *node, fbx_curve *out) {
   out->keys = sn_fbx_room(tree, times.count, sizeof *out->keys);
   if (!out->keys) return;
   out->count = (int)times.count;
+  out->before = goes_on(node, "Pre-Extrapolation"), out->after = goes_on(node, "Post-Extrapolation");
   for (int k = 0; k < out->count && tree->status == SN_OK; k++) {
     fbx_key *key = &out->keys[k];
     *key = (fbx_key){.time = times.values[k] / second, .value = values.values[k], .kind = FBX_LINEAR};

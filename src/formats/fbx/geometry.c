@@ -6,6 +6,7 @@
 
 #include <limits.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 // ---- points and polygons ---------------------------------------------------------------------------------------------
@@ -47,16 +48,25 @@ static void load_polygons(fbx_tree *tree, fbx_mesh *mesh) {
 
 // ---- blend shapes ----------------------------------------------------------------------------------------------------
 
-static void add_target(fbx_scene *s, const fbx_mesh *mesh, const fbx_object *shape, json_t *targets) {
+// A shape at its percentage; shape NULL: the mesh itself, at 0.
+typedef struct shape_stop {
+  double percent;
+  const fbx_object *shape;
+} shape_stop;
+
+// `full`: FullWeights of a channel with one shape, or NULL. Blender stores the percentages of the shape's vertices there.
+static void add_target(fbx_scene *s, const fbx_mesh *mesh, const fbx_object *shape, const fbx_numbers *full,
+                       json_t *targets) {
   fbx_tree *tree = &s->tree;
   fbx_numbers indices = sn_fbx_numbers(tree, shape->node, "Indexes");
   fbx_numbers offsets = sn_fbx_numbers(tree, shape->node, "Vertices");
   if (offsets.count != 3 * indices.count)
     sn_fail_once(tree, SN_BAD_FILE, "%zu vertices have %zu numbers", indices.count, offsets.count);
+  bool vertices = full && indices.count > 1 && full->count == indices.count;
   float(*deltas)[3] = sn_fbx_room(tree, (size_t)mesh->vertex_count, sizeof *deltas);
   for (size_t k = 0; k < indices.count && tree->status == SN_OK; k++) {
     const double *o = offsets.values + 3 * k, vertex = indices.values[k];
-    sn_vec3 offset = sn_vec3_make(o[0], o[1], o[2]);
+    sn_vec3 offset = sn_vec3_scale(sn_vec3_make(o[0], o[1], o[2]), vertices ? full->values[k] / 100 : 1);
     if (vertex >= 0 && vertex < mesh->vertex_count && sn_vec3_length(offset) <= 3e38) {
       sn_vec3_store(sn_mat3_apply(sn_affine_linear(mesh->place), offset), deltas[(int)vertex]);
     } else {
@@ -77,31 +87,39 @@ static double default_percent(const fbx_object *channel) {
   return sn_fbx_property_number(channel, "DeformPercent", isfinite(own) ? own : 0);
 }
 
-// A channel with its shapes. FullWeights must ascend; without them they are spaced evenly up to 100 percent.
+static int compare_stops(const void *a, const void *b) {
+  double x = ((const shape_stop *)a)->percent, y = ((const shape_stop *)b)->percent;
+  return (x > y) - (x < y);
+}
+
+// A channel with its shapes, by their FullWeights; without these they are spaced evenly up to 100 percent.
 static void add_channel(fbx_scene *s, const fbx_mesh *mesh, fbx_object *object, fbx_holder *holder,
                         json_t *lists[2]) {
-  fbx_numbers full = sn_fbx_numbers(&s->tree, object->node, "FullWeights");
-  int count = sn_fbx_count_below(object, "Geometry");
-  if (count == 0) return;
-  for (const fbx_link *link = NULL; (link = sn_fbx_below(object, link, "Geometry")) && s->tree.status == SN_OK;) {
-    add_target(s, mesh, link->child, lists[0]);
+  fbx_tree *tree = &s->tree;
+  fbx_numbers full = sn_fbx_numbers(tree, object->node, "FullWeights");
+  size_t count = (size_t)sn_fbx_count_below(object, "Geometry"), k = 1;
+  shape_stop *stops = sn_fbx_take(tree, count + 1, sizeof *stops);
+  double *percents = sn_fbx_take(tree, count + 1, sizeof *percents);
+  if (count == 0 || !percents) return;
+  for (const fbx_link *link = NULL; (link = sn_fbx_below(object, link, "Geometry")); k++)
+    stops[k] = (shape_stop){full.count < count ? 100.0 * (double)k / (double)count : full.values[k - 1], link->child};
+  if (count == 1 && full.count > 1) stops[1].percent = 100;
+  qsort(stops, count + 1, sizeof *stops, compare_stops);
+  struct fbx_channel out = {object, holder->target_count, (int)count, 0, default_percent(object), percents};
+  for (k = 0; k <= count && tree->status == SN_OK; k++) {
+    const fbx_object *shape = stops[k].shape;
+    percents[k] = stops[k].percent;
+    if (!shape) out.base = (int)k;
+    if (!isfinite(percents[k]) || (k > 0 && !(percents[k] > percents[k - 1])))
+      sn_fail_once(tree, SN_BAD_FILE, "blend shape %.200s: two of its FullWeights are equal, or one is 0",
+                   object->name);
+    if (!shape || tree->status != SN_OK) continue;
+    add_target(s, mesh, shape, count == 1 ? &full : NULL, lists[0]);
     sn_gltf_push(&s->b, lists[1],
-                 sn_fbx_json_text(s, count > 1 ? link->child->name : object->name)); // the name that artists see
+                 sn_fbx_json_text(s, count > 1 ? shape->name : object->name)); // the name that artists see
   }
-  if (full.count < (size_t)count) {
-    full.values = sn_fbx_take(&s->tree, (size_t)count, sizeof *full.values);
-    for (int k = 0; full.values && k < count; k++) full.values[k] = 100.0 * (k + 1) / count;
-  }
-  for (int k = 0; k < count && s->tree.status == SN_OK; k++) {
-    if (!isfinite(full.values[k]) || full.values[k] == 0 || (k > 0 && !(full.values[k] > full.values[k - 1])))
-      sn_fail_once(&s->tree, SN_BAD_FILE, "blend shape %.200s: its FullWeights do not rise", object->name);
-  }
-  holder->channels[holder->channel_count++] = (struct fbx_channel){.object = object,
-                                                                   .first_target = holder->target_count,
-                                                                   .percent = default_percent(object),
-                                                                   .full = full.values,
-                                                                   .count = count};
-  holder->target_count += count;
+  holder->channels[holder->channel_count++] = out;
+  holder->target_count += (int)count;
 }
 
 static void add_shapes(fbx_scene *s, const fbx_mesh *mesh, json_t *out, fbx_holder *holder) {

@@ -47,7 +47,8 @@ static void load_transform(fbx_scene *s, fbx_model *m) {
     m->lcl[3 * k] = part.x, m->lcl[3 * k + 1] = part.y, m->lcl[3 * k + 2] = part.z;
   }
   m->before = m->after = sn_quat_identity();
-  if (sn_fbx_property_number(o, "RotationActive", 0) != 0) { // otherwise these three have no effect
+  if (sn_fbx_property_number(o, "RotationActive", 0) != 0 &&
+      sn_fbx_property_number(o, "RotationSpaceForLimitOnly", 0) == 0) { // otherwise these three have no effect
     m->before = rotation_property(o, "PreRotation");
     m->after = sn_quat_conjugate(rotation_property(o, "PostRotation"));
     m->order = (int)fmax(0, fmin(sn_fbx_property_number(o, "RotationOrder", 0), 6));

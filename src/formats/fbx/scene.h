@@ -54,9 +54,9 @@ typedef struct fbx_holder {
   int node, channel_count, target_count;
   struct fbx_channel {
     fbx_object *object;
-    int first_target, count;
+    int first_target, count, base;
     double percent;     // in the default pose
-    const double *full; // percentages at which its targets have weight 1
+    const double *full; // ascending percentages at which its targets have weight 1, and at `base` 0, the mesh itself
   } * channels;
 } fbx_holder;
 
@@ -82,6 +82,7 @@ enum { FBX_CONSTANT, FBX_NEXT, FBX_LINEAR, FBX_CUBIC }; // FBX_NEXT: the next ke
 typedef struct fbx_curve {
   int count;
   fbx_key *keys;
+  bool before, after; // goes on beyond its keys, by other than its last value
 } fbx_curve;
 
 // A clip's values of a model's nine numbers: curves, or constants.

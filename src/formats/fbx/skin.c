@@ -94,7 +94,7 @@ static void add_clusters(skin_job *job) {
   while ((deformer = sn_fbx_below(job->mesh->geometry, deformer, "Deformer"))) {
     const fbx_object *object = deformer->child;
     room += (size_t)sn_fbx_count_below(object, "Deformer");
-    if (strcmp(object->type, "VertexCacheDeformer") == 0 && sn_fbx_property_number(object, "Active", 0) != 0 &&
+    if (strcmp(object->type, "VertexCacheDeformer") == 0 && sn_fbx_property_number(object, "Active", 1) != 0 &&
         job->tree->status == SN_OK)
       sn_fail_once(job->tree, SN_UNSUPPORTED, "it is moved by the cache %.200s; export it as .abc", object->name);
   }

@@ -126,6 +126,8 @@ fbx_tree sn_fbx_tree_parse(sn_context *ctx, const uint8_t *bytes, size_t size) {
     sn_fbx_text_parse(&out);
   } else {
     out.version = (uint32_t)sn_little(bytes + 23, 4);
+    if (bytes[22] != 0)
+      sn_fail_once(&out, SN_UNSUPPORTED, "its numbers are big-endian; export it again with a program of today");
     read_nodes(&out, &out.root, header_size, size, 0);
   }
   return out;
@@ -201,11 +203,14 @@ static void decode(fbx_tree *tree, const fbx_value *array, double *out) {
   sn_cursor c = {bytes, bytes ? bytes + array->count * size : NULL, false};
   for (size_t k = 0; k < array->count && tree->status == SN_OK; k++) {
     fbx_value number;
-    while (text && p < end && *p && strchr(" \t\r\n,", *p)) p++;
+    while (text && p < end && *p && strchr(" \t\r\n,;", *p)) {
+      const char *stop = *p == ';' ? memchr(p, '\n', (size_t)(end - p)) : p + 1; // a comment ends with its line
+      p = stop ? stop : end;
+    }
     if (!text) {
       read_scalar(&c, (char)toupper(array->item), &number);
     } else if (!(p = sn_fbx_parse_number(p, end, &number))) {
-      sn_fail_once(tree, SN_BAD_FILE, "number %zu of %u is missing", k + 1, array->count);
+      sn_fail_once(tree, SN_BAD_FILE, "number %zu of %u is missing or no number", k + 1, array->count);
     }
     out[k] = number.real;
   }

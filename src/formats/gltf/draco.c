@@ -39,11 +39,11 @@ static bool lacks_data(const draco_job *job, int accessor) {
   return accessor >= 0 && !job->gltf->accessors[accessor].bytes && !job->taken[accessor];
 }
 
-// Reserves memory for an accessor's elements; NULL after a failure.
+// Reserves memory for an accessor's elements; NULL after a failure. Indices become 32 bits wide: some files declare too few.
 static const filled *reserve(draco_job *job, int accessor, bool indices) {
   const gltf_accessor *a = &job->gltf->accessors[accessor];
   size_t element = (size_t)a->width * sn_gltf_component_size(a->component), stride = (element + 3) / 4 * 4;
-  if (indices) stride = element;
+  if (indices) stride = 4;
   if (!sn_gltf_spend(job->gltf, (size_t)a->count, stride)) return NULL;
   size_t size = (size_t)a->count * stride;
   filled *out = &job->list[job->filled_count++];
@@ -91,8 +91,7 @@ static void add_primitive(draco_job *job, gltf_object *o, const json_t *packed) 
   sn_draco_piece piece = {.bytes = gltf->views[view].bytes,
                           .size = gltf->views[view].size,
                           .point_count = (uint32_t)gltf->accessors[positions].count,
-                          .corner_count = (uint32_t)gltf->accessors[indices].count,
-                          .index_component = gltf->accessors[indices].component};
+                          .corner_count = (uint32_t)gltf->accessors[indices].count};
   int before = job->filled_count;
   add_attributes(job, &piece, o, json_object_get(packed, "attributes"));
   if (job->r->status == SN_OK && lacks_data(job, indices)) {
@@ -165,6 +164,7 @@ static bool describe_view(json_t *root, const filled *f, int buffer) {
   json_t *view = json_pack("{s:i, s:I, s:I, s:i}", "buffer", buffer, "byteOffset", (json_int_t)f->offset,
                            "byteLength", (json_int_t)f->size, "target", f->indices ? GLTF_INDICES : GLTF_VERTICES);
   if (view && !f->indices) json_object_set_new(view, "byteStride", json_integer((json_int_t)f->stride));
+  if (f->indices) json_object_set_new(accessor, "componentType", json_integer(GLTF_UINT));
   json_object_del(accessor, "byteOffset");
   return json_array_append_new(views, view) == 0 &&
          json_object_set_new(accessor, "bufferView", json_integer((json_int_t)json_array_size(views) - 1)) == 0;

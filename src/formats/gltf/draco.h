@@ -25,7 +25,6 @@ typedef struct sn_draco_piece {
   int attribute_count;
   sn_draco_attribute *attributes;
   bool wants_indices; // false: the document has plain indices
-  int index_component;
   size_t indices_at;
   uint8_t *out;
 } sn_draco_piece;

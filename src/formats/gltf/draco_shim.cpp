@@ -30,22 +30,16 @@ bool copy_attribute(const draco::PointAttribute &from, uint32_t count, const sn_
   return to.component == 5126 && copy_values<float>(from, count, to, out);
 }
 
-template <typename T> bool copy_corners(const draco::Mesh &mesh, uint8_t *out) {
+bool copy_indices(const draco::Mesh &mesh, uint8_t *out) {
   for (uint32_t f = 0; f < mesh.num_faces(); f++) {
     const draco::Mesh::Face &face = mesh.face(draco::FaceIndex(f));
     for (size_t c = 0; c < 3; c++) {
-      T index = static_cast<T>(face[c].value());
-      if (index != face[c].value() || face[c].value() >= mesh.num_points()) return false;
-      std::memcpy(out + (3 * size_t(f) + c) * sizeof(T), &index, sizeof(T));
+      uint32_t index = face[c].value();
+      if (index >= mesh.num_points()) return false;
+      std::memcpy(out + 4 * (3 * size_t(f) + c), &index, 4);
     }
   }
   return true;
-}
-
-bool copy_indices(const draco::Mesh &mesh, int component, uint8_t *out) {
-  if (component == 5121) return copy_corners<uint8_t>(mesh, out);
-  if (component == 5123) return copy_corners<uint16_t>(mesh, out);
-  return component == 5125 && copy_corners<uint32_t>(mesh, out);
 }
 
 const char *decode(const sn_draco_piece &piece) {
@@ -55,18 +49,20 @@ const char *decode(const sn_draco_piece &piece) {
   auto result = decoder.DecodeMeshFromBuffer(&buffer);
   if (!result.ok() || !result.value()) return "its Draco data are damaged";
   const draco::Mesh &mesh = *result.value();
-  if (mesh.num_points() != piece.point_count) return "its Draco data have another number of vertices than its accessors";
+  if (mesh.num_points() != piece.point_count)
+    return "its Draco data have another number of vertices than its accessors";
   if (uint64_t(mesh.num_faces()) * 3 != piece.corner_count) {
     return "its Draco data have another number of triangles than its indices";
   }
-  if (piece.wants_indices && !copy_indices(mesh, piece.index_component, piece.out + piece.indices_at)) {
+  if (piece.wants_indices && !copy_indices(mesh, piece.out + piece.indices_at)) {
     return "its Draco data have indices that are out of range";
   }
   for (int k = 0; k < piece.attribute_count; k++) {
     const sn_draco_attribute &to = piece.attributes[k];
     const draco::PointAttribute *from = mesh.GetAttributeByUniqueId(to.id);
     if (!from) return "an attribute is missing from its Draco data";
-    if (from->num_components() != to.width) return "an attribute of its Draco data has another width than its accessor";
+    if (from->num_components() != to.width)
+      return "an attribute of its Draco data has another width than its accessor";
     if (!copy_attribute(*from, piece.point_count, to, piece.out + to.at))
       return "an attribute of its Draco data does not fit its accessor";
   }

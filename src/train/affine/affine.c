@@ -11,7 +11,7 @@
 // Constants of the method. Sensitivity: docs/measurements.md#control-points.
 static const double published_stiffness = 100, usual_stiffness = 10; // weight of a control point in the Poisson step
 static const double published_beta = 40, usual_beta = 16;            // kernel width; 40: published, appendix
-static const double published_rho = 0.01, usual_rho = 1e-4; // smoothness of weights; 0.01: published, section 3.1
+static const double published_rho = 0.01, usual_rho = 1e-4; // smoothness of weights; 0.01: published, section 4
 
 // Stores a matrix as strips of eight rows, column by column (the layout of the runtime's controls.c).
 static void store_strips(const double *matrix, size_t rows, size_t columns, float *out) {

@@ -9,7 +9,7 @@
 
 // ---- bones (bones.c) ------------------------------------------------------------------------------------------------
 
-// Proxy bones, their transformations in the training frames, and the weights (section 3.1).
+// Proxy bones b, T_b in the training frames (section 3.1), and the weights w, smoothed (section 4).
 typedef struct sn_control_bones {
   int bones, frames;  // training frames, in the order of the keys
   sn_affine *motions; // frames * bones, from the rest pose to the pose
@@ -56,7 +56,7 @@ typedef struct sn_control_data {
 // The kernel width beta in squared file units.
 double sn_control_width(const sn_control_data *data);
 
-// The predictor M: [bone][outputs][frames + 1]. Columns are xi - 1 of the frames' kernels, then the constant.
+// The predictor M (section 3.3): [bone][outputs][frames + 1]. Columns are xi_c - 1 of the frames' kernels, then the constant.
 sn_status sn_control_predictor(sn_context *ctx, const sn_control_data *data, double *out);
 
 // ---- translations (poisson.c) ---------------------------------------------------------------------------------------

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Proxy bones: hierarchical clustering, then weights and bone transformations in alternation (Kim 2010, sections 3.1 and 4).
+// Proxy bones: hierarchical clustering, then weights and bone transformations in alternation (Kim 2010, 3.1 and 4).
 //
 // A bone's transformation in frame f is p -> X (p - centre) + place, stored as a 4 x 3 block (three rows of X^T, then
 // the place). Every vertex also contributes a second point along its normal: the positions of a flat patch do not

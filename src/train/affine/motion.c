@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Encodes bone transformations as numbers for linear prediction: quaternion and stretch (Kim 2010, section 3.2).
+// Encodes F = Q W of a bone as numbers d: the quaternion q and the upper six entries w of W (Kim 2010, section 3.2).
 #include "train/affine/affine.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// From control points to the outputs of the bones: the two-layer regression of Kim 2010 (sections 3.2 and 3.3),
+// From control points c to the numbers d of the bones: the two-layer regression of Kim 2010 (3.2, 3.3, appendix),
 // collapsed to one matrix M per bone.
 #include "train/affine/affine.h"
 
@@ -19,7 +19,7 @@ typedef struct bone_space {
   double gram[SN_CONTROL_OUTPUTS * SN_CONTROL_OUTPUTS]; // X^T X, row stride `outputs`
   double *y;                                            // rank * outputs: Q^T X
   sn_kcca kcca;
-  double h[SN_KCCA_OUTPUTS][SN_CONTROL_OUTPUTS]; // one row per reduced output: H^T = [H_q; H_w]^T
+  double h[SN_KCCA_OUTPUTS][SN_CONTROL_OUTPUTS]; // one row per reduced output: H_d^T, H_d = [H_q; H_w]
 } bone_space;
 
 // Ridges and floors, relative to a mean: only against rounding. The paper has none.
@@ -73,7 +73,8 @@ static void centre_numbers(const sn_kcca_basis *basis, const double *numbers, in
   sn_kcca_project(basis, s->x, outputs, s->y);
 }
 
-// Kernel CCA of the control points with the first m outputs (3.2): the rotation q as published, otherwise all outputs.
+// Kernel CCA of the control points c with the first m outputs (3.2): c_r and q_r. As published these are the rotation q,
+// otherwise all outputs.
 static void correlate(const sn_kcca_basis *basis, const sn_affine_options *options, int outputs, int m,
                       bone_space *s) {
   double values = 0, variance = 0;
@@ -83,7 +84,7 @@ static void correlate(const sn_kcca_basis *basis, const sn_affine_options *optio
   sn_kcca_solve(basis, &x, rounding * values, options->kappa, &s->kcca);
 }
 
-// H_q and H_w (3.2): ridge regression of all outputs on the reduced ones, Q_r = X G, with the floor of the CCA as its
+// H_q (3.2) and H_w (3.3): ridge regression of q and w on q_r, the rows of Q_r = X G, with the floor of the CCA as its
 // ridge. As G^T (X^T X + floor I) G = I, it is simply Q_r^T X.
 static void regress_h(int outputs, int m, bone_space *s) {
   memset(s->h, 0, sizeof s->h);
@@ -92,8 +93,8 @@ static void regress_h(int outputs, int m, bone_space *s) {
       for (int o = 0; o < outputs; o++) s->h[p][o] += s->kcca.g[p][l] * s->gram[l * outputs + o];
 }
 
-// M = [H_q; H_w] B_c F_c^T (3.2), outputs rows of frames + 1 columns: d = mean + M (xi - mean of the kernel). B_c regresses the
-// reduced outputs on the reduced inputs with the ridge of the CCA: minimising |B C_r - Q_r|^2 + ridge |B F_c^T|_K^2 gives
+// M = H_d B_c F_c^T (3.3; F_c is printed without ^T), outputs rows of frames + 1 columns: d = mean + M (xi - mean of the kernel).
+// B_c (3.2) regresses q_r on c_r with the ridge of the CCA: minimising |B C_r - Q_r|^2 + ridge |B F_c^T|_K^2 gives
 // diag(correlations). Plain least squares would undo the ridge if there are as many components as frames.
 static void store_m(const sn_kcca_basis *basis, int outputs, const bone_space *s, double *map) {
   int frames = basis->frames;

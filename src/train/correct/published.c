@@ -145,7 +145,7 @@ static sn_status cardinal_bases(sn_context *ctx, sn_arena *memory, const sn_resi
   return SN_OK;
 }
 
-// One basis per term: kernel weights of every vertex, c = mix^T f (Murtagh 2008, eq. 2.5).
+// One basis per term: the kernel weights w_k of every vertex, w = Phi^-1 d (Murtagh 2008, eq. 2.3).
 static sn_status weight_bases(sn_context *ctx, sn_arena *memory, const sn_residuals *m, const sn_rbf *rbf,
                               sn_pose_field *field, sn_corrections *out) {
   size_t n = (size_t)m->vertex_count;

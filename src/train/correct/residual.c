@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The residual of a model at the training poses: the target minus the skinned vertex, moved to the rest pose by the
-// inverse of the vertex's blend.
+// inverse of the vertex's blend (Murtagh 2008, eq. 2.5), or in the pose for order=forward (eq. 2.4).
 #include <math.h>
 #include <string.h>
 
@@ -35,8 +35,7 @@ static sn_status read_runs(sn_corrector *c, sn_runs *out) {
   if (!out->first || !out->rows) return c->ctx->error.status;
   int used = 0;
   for (sn_rt_block b = {0}; sn_rt_next_block(&c->model, &b);) {
-    for (int l = 0; l < SN_RT_LANES; l++)
-      out->rows[used++] = c->examples->source ? c->examples->source[b.vertex[l]] : (int)b.vertex[l];
+    for (int l = 0; l < SN_RT_LANES; l++) out->rows[used++] = sn_examples_vertex(c->examples, (int)b.vertex[l]);
     for (size_t g = b.group + 1; g <= groups; g++) out->first[g] = used;
   }
   return SN_OK;

@@ -19,8 +19,6 @@ typedef struct tracer {
   void *values, *scratch;
 } tracer;
 
-static int example_vertex(const tracer *t, int i) { return t->examples->source ? t->examples->source[i] : i; }
-
 static void evaluate(const tracer *t, int f) {
   sn_rt_input in = sn_model_input_at(&t->input, f, t->values);
   sn_rt_output out = {.positions = t->positions[0]};
@@ -30,7 +28,7 @@ static void evaluate(const tracer *t, int f) {
 // The residual of vertex i without corrections, in the pose and in the rest pose.
 static sn_vec3 residual(const tracer *t, int i, const float target[3], sn_vec3 *before) {
   sn_affine blend = sn_blend_of(t->model, t->scratch, &t->skin, (const float(*)[3])t->centres, i);
-  sn_vec3 rest = sn_vec3_from(t->examples->rest.positions[example_vertex(t, i)]);
+  sn_vec3 rest = sn_vec3_from(t->examples->rest.positions[sn_examples_vertex(t->examples, i)]);
   sn_vec3 d = sn_vec3_sub(sn_vec3_from(target), sn_affine_apply(blend, rest));
   if (before) *before = sn_blend_solve(sn_affine_linear(blend), d);
   return d;
@@ -43,7 +41,8 @@ static int worst_vertex(const tracer *t) {
   for (int f = 0; f < t->examples->frames.frame_count; f++) {
     evaluate(t, f);
     for (int i = 0; i < (int)t->model->info.vertex_count; i++) {
-      double d = sn_vec3_length(residual(t, i, sn_frame(&t->examples->frames, f)[example_vertex(t, i)], NULL));
+      double d =
+        sn_vec3_length(residual(t, i, sn_frame(&t->examples->frames, f)[sn_examples_vertex(t->examples, i)], NULL));
       if (d > largest) largest = d, worst = i;
     }
   }
@@ -74,7 +73,8 @@ static sn_status fill_trace(tracer *t, sn_correct_trace *out) {
   double largest = 0;
   for (int f = 0; f < frames; f++) {
     evaluate(t, f);
-    residual(t, out->vertex, sn_frame(&t->examples->frames, f)[example_vertex(t, out->vertex)], &truth[f]);
+    residual(t, out->vertex, sn_frame(&t->examples->frames, f)[sn_examples_vertex(t->examples, out->vertex)],
+             &truth[f]);
     residual(t, out->vertex, t->positions[out->vertex], &given[f]);
     out->angle[f] = rotation_angle(t, f, rest, vector);
     for (int axis = 0; axis < 3; axis++)

@@ -82,8 +82,9 @@ double sn_rotreg_mean(const double *values, size_t count) {
   return count ? sum / (double)count : 0;
 }
 
+// Mean squared residuals become weights; a part of their mean keeps terms with hardly any residual from outweighing all.
 static void invert(double *values, size_t count, double diagonal) {
-  double floor = sn_rotreg_rounding * sn_rotreg_mean(values, count) + 1e-24 * diagonal * diagonal + 1e-300;
+  double floor = sn_bone_ridge * sn_rotreg_mean(values, count) + 1e-24 * diagonal * diagonal + 1e-300;
   for (size_t k = 0; k < count; k++) values[k] = 1 / (values[k] + floor);
 }
 

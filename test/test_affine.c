@@ -122,6 +122,136 @@ static void test_poisson(void **state) {
   sn_examples_free(&e);
 }
 
+// The weight of bone b on vertex i.
+static double weight_of(const sn_skin *skin, int i, int b) {
+  double sum = 0;
+  for (int k = 0; k < skin->influences; k++)
+    if (skin->joints[i * skin->influences + k] == b) sum += (double)skin->weights[i * skin->influences + k];
+  return sum;
+}
+
+// sum_b w_bi (F_b (v_i - c_b) + x_b)
+static sn_vec3 blended(const sn_control_bones *bones, const sn_examples *e, const sn_mat3 *f, const sn_vec3 *x,
+                       int i) {
+  sn_vec3 sum = {0, 0, 0}, v = sn_vec3_from(e->rest.positions[i]);
+  for (int b = 0; b < bones->bones; b++) {
+    sn_vec3 at = sn_vec3_add(sn_mat3_apply(f[b], sn_vec3_sub(v, bones->centres[b])), x[b]);
+    sum = sn_vec3_mad(sum, at, weight_of(&bones->skin, i, b));
+  }
+  return sum;
+}
+
+// Adds w times the residual of an edge to the slope of the bones that it depends on; the squares of its coefficients to *held.
+static void add_edge_slope(const sn_control_bones *bones, const sn_examples *e, const sn_mat3 *f, const sn_vec3 *x,
+                           const int ends[2], sn_vec3 *slope, double *held) {
+  sn_vec3 edge = sn_vec3_sub(sn_vec3_from(e->rest.positions[ends[0]]), sn_vec3_from(e->rest.positions[ends[1]]));
+  sn_vec3 residual = sn_vec3_sub(blended(bones, e, f, x, ends[1]), blended(bones, e, f, x, ends[0]));
+  for (int b = 0; b < bones->bones; b++) {
+    double mean = 0.5 * (weight_of(&bones->skin, ends[0], b) + weight_of(&bones->skin, ends[1], b));
+    residual = sn_vec3_mad(residual, sn_mat3_apply(f[b], edge), mean);
+  }
+  for (int b = 0; b < bones->bones; b++) {
+    double w = weight_of(&bones->skin, ends[0], b) - weight_of(&bones->skin, ends[1], b);
+    slope[b] = sn_vec3_mad(slope[b], residual, w), *held += w * w / bones->bones;
+  }
+}
+
+// 3.3 at any F and control points: the places P [F; c] minimise the sum over edges of |sum_b wbar_b F_b e - (y_i - y_j)|^2 and, with
+// their weight, over control points of |y_c - c|^2, both written out here. Every bone's part of the slope is zero.
+static void test_poisson_minimises_its_sum(void **state) {
+  enum { count = 9, most = 300 };
+  static bool seen[most][most];
+  sn_context ctx = sn_context_default();
+  sn_examples e = generate(&ctx, "cylinder", 17, most);
+  sn_control_bones bones = small_bones(&ctx, &e, count);
+  sn_random rng = sn_random_new(41);
+  sn_mat3 f[count];
+  sn_vec3 x[count] = {{0, 0, 0}}, controls[2], slope[count] = {{0, 0, 0}};
+  assert_int_equal(e.control_count, 2);
+  assert_true(e.rest.vertex_count <= most && bones.bones <= count);
+  double p[count * (3 * count + 2)], held = 0, largest = 0;
+  const sn_control_data data = {.bones = &bones, .examples = &e, .vertices = e.controls, .control_count = 2};
+  assert_ok(&ctx, sn_control_poisson(&ctx, &data, 100, p));
+  for (int b = 0; b < bones.bones; b++)
+    for (int n = 0; n < 9; n++) f[b].m[n / 3][n % 3] = (n % 4 == 0) + 0.3 * sn_random_normal(&rng);
+  for (int c = 0; c < 2; c++) controls[c] = random_vec3(&rng);
+  for (int b = 0; b < bones.bones; b++) {
+    const double *row = p + b * (3 * bones.bones + 2);
+    for (int n = 0; n < 3 * bones.bones; n++) x[b] = sn_vec3_mad(x[b], sn_mat3_column(f[n / 3], n % 3), row[n]);
+    for (int c = 0; c < 2; c++) x[b] = sn_vec3_mad(x[b], controls[c], row[3 * bones.bones + c]);
+  }
+  for (int n = 0; n < 3 * e.rest.triangle_count; n++) {
+    int a = e.rest.triangles[n / 3][n % 3], b = e.rest.triangles[n / 3][(n % 3 + 1) % 3];
+    const int ends[2] = {a < b ? a : b, a < b ? b : a};
+    if (seen[ends[0]][ends[1]]) continue;
+    seen[ends[0]][ends[1]] = true;
+    add_edge_slope(&bones, &e, f, x, ends, slope, &held);
+  }
+  for (int b = 0; b < bones.bones; b++) largest = fmax(largest, sn_vec3_length(slope[b]));
+  assert_true(largest > 1e-3); // edges alone pull: control points hold them
+  for (int c = 0; c < 2; c++)
+    for (int b = 0; b < bones.bones; b++) {
+      sn_vec3 off = sn_vec3_sub(controls[c], blended(&bones, &e, f, x, e.controls[c]));
+      slope[b] = sn_vec3_mad(slope[b], off, 100 * held * weight_of(&bones.skin, e.controls[c], b));
+    }
+  for (int b = 0; b < bones.bones; b++) assert_below(sn_vec3_length(slope[b]), 1e-5 * largest);
+  sn_control_bones_free(&bones), sn_examples_free(&e);
+}
+
+// The two layers (3.2, 3.3, appendix) where they can be written down: q of one bone moves along one direction, q^j = q0 + s_j a. Then q
+// follows k(c, c^j) = exp(-|c - c^j|^2 / beta), with coefficients that sum to zero, through all s_j, and w is the regression on that s.
+static void test_predictor_of_one_direction(void **state) {
+  enum { frames = 4, outputs = 10 };
+  static const double s[frames] = {-1, 0.25, 0.5, 2}, a[4] = {0.1, -0.2, 0.3, 0.05};
+  sn_context ctx = sn_context_default();
+  sn_random rng = sn_random_new(43);
+  double numbers[frames * outputs], controls[frames * 3], out[outputs * (frames + 1)], mean = 0, square = 0;
+  double m[25] = {0}, right[5] = {0}, beta = 2;
+  int pivot[5];
+  for (int f = 0; f < frames; f++) mean += s[f] / frames;
+  for (int f = 0; f < frames; f++) {
+    square += (s[f] - mean) * (s[f] - mean);
+    for (int n = 0; n < outputs; n++) numbers[f * outputs + n] = n < 4 ? 0.5 + s[f] * a[n] : sn_random_normal(&rng);
+    for (int n = 0; n < 3; n++) controls[3 * f + n] = sn_random_normal(&rng);
+  }
+  for (int f = 0; f < frames; f++) {
+    for (int k = 0; k < frames; k++) {
+      double d = 0;
+      for (int n = 0; n < 3; n++) d += pow(controls[3 * f + n] - controls[3 * k + n], 2);
+      m[5 * f + k] = exp(-d / beta);
+    }
+    m[5 * f + 4] = m[20 + f] = 1, right[f] = s[f] - mean;
+  }
+  assert_int_equal(LAPACKE_dgesv(LAPACK_ROW_MAJOR, 5, 1, m, 5, pivot, right, 1), 0);
+  const sn_affine_options options = {
+    .published = true, .beta = beta, .kappa = 2, .stretch = SN_BONES_AFFINE, .places = SN_PLACES_BARE};
+  const sn_control_bones bones = {.bones = 1, .frames = frames};
+  const sn_control_data data = {.bones = &bones,
+                                .options = &options,
+                                .outputs = outputs,
+                                .numbers = numbers,
+                                .control_count = 1,
+                                .controls = controls};
+  assert_int_equal(sn_control_outputs(&options), outputs);
+  assert_ok(&ctx, sn_control_predictor(&ctx, &data, out));
+  for (int trial = 0; trial < 20; trial++) {
+    double c[3], moved = right[4], k[frames];
+    for (int n = 0; n < 3; n++) c[n] = sn_random_normal(&rng);
+    for (int f = 0; f < frames; f++) {
+      double d = 0;
+      for (int n = 0; n < 3; n++) d += pow(c[n] - controls[3 * f + n], 2);
+      k[f] = exp(-d / beta), moved += right[f] * k[f];
+    }
+    for (int n = 0; n < outputs; n++) {
+      double wanted = 0, slope = 0, found = out[n * (frames + 1) + frames];
+      for (int f = 0; f < frames; f++) wanted += numbers[f * outputs + n] / frames;
+      for (int f = 0; f < frames; f++) slope += numbers[f * outputs + n] * (s[f] - mean) / square;
+      for (int f = 0; f < frames; f++) found += out[n * (frames + 1) + f] * (k[f] - 1);
+      assert_near(found, wanted + slope * moved, 1e-4);
+    }
+  }
+}
+
 static double smallest_stretch(sn_mat3 f) {
   sn_mat3 u, v;
   sn_vec3 s;
@@ -717,6 +847,8 @@ int main(void) {
     cmocka_unit_test(test_published_and_linear),
     cmocka_unit_test(test_signs),
     cmocka_unit_test(test_poisson),
+    cmocka_unit_test(test_poisson_minimises_its_sum),
+    cmocka_unit_test(test_predictor_of_one_direction),
     cmocka_unit_test(test_runtime_formula),
     cmocka_unit_test(test_training_frames),
     cmocka_unit_test(test_cylinder),

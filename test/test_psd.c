@@ -3,6 +3,8 @@
 #include "train/correct/corrector.h"
 #include "train_fixture.h"
 
+#include <lapacke.h>
+
 #include "psd_fixture.h"
 #include "runtime/format.h"
 #include "sinew/examples.h"
@@ -179,6 +181,128 @@ static void instruction_sets_agree(void **state) {
     }
     release(&t);
   }
+  sn_examples_free(&examples);
+}
+
+// ---- the formulas, written out ---------------------------------------------------------------------------------------------
+
+enum { formula_poses = 5, formula_most = formula_poses + 3 };
+
+// Murtagh 2008 (2.3) to (2.6) and 2.3.2 on the beam of two ends, whose pose space is two angles: rest pose and four poses.
+typedef struct formula {
+  const char *spec;
+  double (*phi)(double distance);
+  bool forward, plane; // (2.4) instead of (2.5); 1, a, b under the kernels
+  int distance;        // 0: euclid, 1: normalised, 2: mahalanobis
+} formula;
+
+static double gauss_phi(double d) { return exp(-d * d / (2 * 0.5 * 0.5)); }
+static double plate_phi(double d) { return d > 0 ? d * d * log(d) : 0; }
+static double spline_phi(double d) {
+  double t = d / 0.6;
+  return t < 1 ? (4 - 6 * t * t + 3 * t * t * t) / 6 : t < 2 ? (2 - t) * (2 - t) * (2 - t) / 6 : 0;
+}
+
+static void angles_of(int frame, double out[2]) {
+  out[0] = frame / two_ends_steps * SN_PI / 9, out[1] = frame % two_ends_steps * SN_PI / 9;
+}
+
+// The square root of (x - y)^T S (x - y), S the inverse covariance of the poses, its diagonal alone, or 1.
+static double formula_distance(const formula *f, const int *frames, const double x[2], const double y[2]) {
+  double mean[2] = {0}, c[3] = {0}, a[2], d[2] = {x[0] - y[0], x[1] - y[1]};
+  if (f->distance == 0) return hypot(d[0], d[1]);
+  for (int k = 0; k < formula_poses; k++)
+    angles_of(frames[k], a), mean[0] += a[0] / formula_poses, mean[1] += a[1] / formula_poses;
+  for (int k = 0; k < formula_poses; k++) {
+    angles_of(frames[k], a), a[0] -= mean[0], a[1] -= mean[1];
+    c[0] += a[0] * a[0] / formula_poses, c[1] += a[0] * a[1] / formula_poses, c[2] += a[1] * a[1] / formula_poses;
+  }
+  if (f->distance == 1) return sqrt(d[0] * d[0] / c[0] + d[1] * d[1] / c[2]);
+  return sqrt((c[2] * d[0] * d[0] - 2 * c[1] * d[0] * d[1] + c[0] * d[1] * d[1]) / (c[0] * c[2] - c[1] * c[1]));
+}
+
+// phi_k(x) of every pose, then 1, a, b; with Shepard's method the weights over their sum.
+static void formula_row(const formula *f, const int *frames, int frame, double *row) {
+  double x[2], y[2], sum = 0;
+  angles_of(frame, x);
+  for (int k = 0; k < formula_poses; k++) {
+    angles_of(frames[k], y);
+    double d = formula_distance(f, frames, x, y);
+    sum += row[k] = f->phi ? f->phi(d) : pow(fmax(d, 1e-6), -3);
+  }
+  for (int k = 0; !f->phi && k < formula_poses; k++) row[k] /= sum;
+  row[formula_poses] = 1, row[formula_poses + 1] = x[0], row[formula_poses + 2] = x[1];
+}
+
+// sum_j w_j M_j of vertex i
+static sn_affine formula_blend(const sn_examples *e, int i, int frame) {
+  sn_affine sum = {0};
+  for (int k = 0; k < 2; k++)
+    for (int n = 0; n < 12; n++)
+      sum.m[n / 4][n % 4] +=
+        (double)e->skin.weights[2 * i + k] * sn_pose(&e->poses, frame)[e->skin.joints[2 * i + k]].m[n / 4][n % 4];
+  return sum;
+}
+
+// The displacement of vertex i at a pose: what linear blending leaves (2.4), or that before the blend (2.5).
+static sn_vec3 formula_delta(const formula *f, const sn_examples *e, int i, int frame) {
+  sn_affine blend = formula_blend(e, i, frame);
+  sn_vec3 rest = sn_vec3_from(e->rest.positions[i]), at = sn_vec3_from(sn_frame(&e->frames, frame)[i]);
+  if (f->forward) return sn_vec3_sub(at, sn_affine_apply(blend, rest));
+  double a[9], b[3] = {at.x - blend.m[0][3], at.y - blend.m[1][3], at.z - blend.m[2][3]};
+  int pivot[3];
+  for (int n = 0; n < 9; n++) a[n] = blend.m[n / 3][n % 3];
+  assert_int_equal(LAPACKE_dgesv(LAPACK_ROW_MAJOR, 3, 1, a, 3, pivot, b, 1), 0);
+  return sn_vec3_sub(sn_vec3_make(b[0], b[1], b[2]), rest);
+}
+
+static void check_formula(sn_context *ctx, const sn_examples *e, const formula *f) {
+  static const int frames[formula_poses] = {0, 7, 13, 16, 24};
+  int size = f->plane ? formula_most : formula_poses, pivot[formula_most];
+  trained t = train(ctx, e, f->spec, "7,13,16,24");
+  for (int i = 0; i < e->rest.vertex_count; i += 7) {
+    double a[formula_most * formula_most] = {0}, w[formula_most * 3] = {0}, row[formula_most];
+    for (int k = 0; k < formula_poses; k++) {
+      sn_vec3 delta = formula_delta(f, e, i, frames[k]);
+      w[3 * k] = delta.x, w[3 * k + 1] = delta.y, w[3 * k + 2] = delta.z;
+      formula_row(f, frames, frames[k], row);
+      for (int n = 0; n < size; n++) a[k * size + n] = row[n];
+      for (int n = formula_poses; n < size; n++) a[n * size + k] = row[n];
+    }
+    assert_int_equal(LAPACKE_dgesv(LAPACK_ROW_MAJOR, size, 3, a, size, pivot, w, 3), 0);
+    for (int frame = 0; frame < two_ends_steps * two_ends_steps; frame++) {
+      sn_vec3 d = {0, 0, 0}, rest = sn_vec3_from(e->rest.positions[i]);
+      formula_row(f, frames, frame, row);
+      for (int n = 0; n < size; n++)
+        d = sn_vec3_add(d, sn_vec3_scale(sn_vec3_make(w[3 * n], w[3 * n + 1], w[3 * n + 2]), row[n]));
+      sn_affine blend = formula_blend(e, i, frame);
+      sn_vec3 wanted =
+        f->forward ? sn_vec3_add(sn_affine_apply(blend, rest), d) : sn_affine_apply(blend, sn_vec3_add(rest, d));
+      shape s = evaluate(&t.model, sn_pose(&e->poses, frame), NULL);
+      double off = sn_vec3_distance(sn_vec3_from(s.positions[i]), wanted);
+      if (!(off < 1e-5)) fail_msg("%s: vertex %d, frame %d: off by %g", f->spec, i, frame, off);
+      free_shape(&s);
+    }
+  }
+  release(&t);
+}
+
+#define PUBLISHED_FORM "psd:space=whole,weights=given,threshold=0,"
+
+static void corrections_are_the_formulas(void **state) {
+  static const formula formulas[] = {
+    {PUBLISHED_FORM "sigma=0.5", gauss_phi, false, false, 0},
+    {PUBLISHED_FORM "sigma=0.5,cardinal=0,order=forward", gauss_phi, true, false, 0},
+    {PUBLISHED_FORM "kernel=bspline,sigma=0.6,cardinal=0", spline_phi, false, false, 0},
+    {PUBLISHED_FORM "kernel=thinplate", plate_phi, false, true, 0},
+    {PUBLISHED_FORM "kernel=shepard,sigma=3", NULL, false, false, 0},
+    {PUBLISHED_FORM "sigma=0.5,distance=normalised", gauss_phi, false, false, 1},
+    {PUBLISHED_FORM "sigma=0.5,distance=mahalanobis", gauss_phi, false, false, 2},
+  };
+  sn_context ctx = sn_context_default();
+  sn_examples examples;
+  assert_ok(&ctx, two_ends(&ctx, 80, &examples));
+  for (size_t n = 0; n < sizeof formulas / sizeof *formulas; n++) check_formula(&ctx, &examples, &formulas[n]);
   sn_examples_free(&examples);
 }
 
@@ -571,6 +695,7 @@ int main(void) {
     cmocka_unit_test(cardinal_form_is_the_per_vertex_form),
     cmocka_unit_test(eigenskin_with_all_components_is_psd_where_one_joint_moves),
     cmocka_unit_test(instruction_sets_agree),
+    cmocka_unit_test(corrections_are_the_formulas),
     cmocka_unit_test(corrections_vanish_far_from_every_pose),
     cmocka_unit_test(single_pose),
     cmocka_unit_test(duplicate_poses_are_merged_and_told),

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Rotational regression: predictors and the full form.
+#include <lapacke.h>
+
 #include "tube_fixture.h"
 #include "train/rotreg/reduced.h"
 
@@ -200,6 +202,79 @@ static void test_half_angle_bend(void **state) {
 
 // ---- the full form ----------------------------------------------------------------------------------------------------------
 
+// Section 3: D maps both edges of the rest triangle to those of the posed one, and its unit normal to the other.
+static void test_gradient_maps_the_triangle(void **state) {
+  sn_random rng = sn_random_new(31);
+  for (int trial = 0; trial < 50; trial++) {
+    float points[2][3][3];
+    sn_vec3 sides[2][3];
+    for (int n = 0; n < 6; n++) sn_vec3_store(random_vec3(&rng), points[n / 3][n % 3]);
+    for (int k = 0; k < 2; k++) {
+      for (int j = 0; j < 2; j++)
+        sides[k][j] = sn_vec3_sub(sn_vec3_from(points[k][j + 1]), sn_vec3_from(points[k][0]));
+      sides[k][2] = sn_vec3_normalize(sn_vec3_cross(sides[k][0], sides[k][1]), sn_vec3_make(0, 0, 0));
+    }
+    int corners[1][3] = {{0, 1, 2}};
+    const sn_mesh rest = {.vertex_count = 3, .triangle_count = 1, .positions = points[0], .triangles = corners};
+    sn_mat3 d;
+    assert_true(sn_rotreg_gradient(&rest, (const float(*)[3])points[1], 0, &d));
+    for (int j = 0; j < 3; j++)
+      assert_below(sn_vec3_distance(sn_mat3_apply(d, sides[0][j]), sides[1][j]), 1e-9 * (1 + sn_mat3_norm(d)));
+  }
+}
+
+// Equation 2 on a pyramid: |D_k v^_kj - v_kj|^2 over both edges of every triangle, the vertices of F (1 << i in `fixed`)
+// substituted, by a dense least-squares solve. With one vertex in F it is equation 1.
+static void check_poisson(unsigned fixed) {
+  enum { n = 5, triangles = 6 };
+  static int corners[triangles][3] = {{0, 1, 4}, {1, 2, 4}, {2, 3, 4}, {3, 0, 4}, {0, 2, 1}, {0, 3, 2}};
+  sn_context ctx = sn_context_default();
+  sn_random rng = sn_random_new(37);
+  float rest[n][3], out[n][3];
+  sn_vec3 blend[n];
+  sn_mat3 gradients[triangles];
+  double edges[triangles][2], hold[n], a[2 * triangles * n] = {0}, b[2 * triangles * 3] = {0}, work[4 * n];
+  for (int i = 0; i < n; i++) {
+    sn_vec3_store(random_vec3(&rng), rest[i]);
+    blend[i] = random_vec3(&rng), hold[i] = fixed >> i & 1 ? 1e9 : 0;
+  }
+  for (int k = 0; k < triangles; k++) {
+    for (int c = 0; c < 9; c++) gradients[k].m[c / 3][c % 3] = sn_random_normal(&rng);
+    for (int j = 1; j < 3; j++) {
+      int row = 2 * k + j - 1, ends[2] = {corners[k][j], corners[k][0]};
+      edges[k][j - 1] = 1;
+      if (fixed >> ends[0] & fixed >> ends[1] & 1) continue;
+      sn_vec3 v = sn_vec3_sub(sn_vec3_from(rest[ends[0]]), sn_vec3_from(rest[ends[1]]));
+      sn_vec3 right = sn_mat3_apply(gradients[k], v);
+      for (int end = 0; end < 2; end++) {
+        if (!(fixed >> ends[end] & 1))
+          a[row * n + ends[end]] = end ? -1 : 1;
+        else
+          right = sn_vec3_add(right, sn_vec3_scale(blend[ends[end]], end ? 1 : -1));
+      }
+      b[3 * row] = right.x, b[3 * row + 1] = right.y, b[3 * row + 2] = right.z;
+    }
+  }
+  double singular[n];
+  int rank;
+  assert_int_equal(LAPACKE_dgelsd(LAPACK_ROW_MAJOR, 2 * triangles, n, 3, a, n, b, 3, singular, 1e-12, &rank), 0);
+  assert_int_equal(rank, n - __builtin_popcount(fixed));
+  const sn_mesh mesh = {.vertex_count = n, .triangle_count = triangles, .positions = rest, .triangles = corners};
+  sn_rotreg_poisson poisson;
+  assert_ok(&ctx, sn_rotreg_poisson_factor(&ctx, &mesh, (const double(*)[2])edges, hold, &poisson));
+  sn_rotreg_poisson_solve(&poisson, gradients, blend, work, out);
+  for (int i = 0; i < n; i++) {
+    sn_vec3 wanted = fixed >> i & 1 ? blend[i] : sn_vec3_make(b[3 * i], b[3 * i + 1], b[3 * i + 2]);
+    assert_below(sn_vec3_distance(sn_vec3_from(out[i]), wanted), 1e-5);
+  }
+  sn_rotreg_poisson_free(&poisson);
+}
+
+static void test_poisson_against_dense_least_squares(void **state) {
+  check_poisson(1U << 2);
+  check_poisson(1U << 0 | 1U << 1 | 1U << 4);
+}
+
 static void test_rigid_body_is_exact(void **state) {
   sn_context ctx = sn_context_default();
   const double amounts[] = {0, 0.4, 0.9, 1.3, 1.8, 2.2, -0.7};
@@ -240,11 +315,18 @@ static void test_twist_from_three_poses(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_factor_recovers_u_and_w), cmocka_unit_test(test_factor_of_a_joint_that_never_moves),
-    cmocka_unit_test(test_branches_at_half_a_turn), cmocka_unit_test(test_predictor_on_known_triangles),
-    cmocka_unit_test(test_published_predictors),    cmocka_unit_test(test_published_form),
-    cmocka_unit_test(test_half_angle_bend),         cmocka_unit_test(test_rigid_body_is_exact),
-    cmocka_unit_test(test_full_has_no_model),       cmocka_unit_test(test_twist_from_three_poses),
+    cmocka_unit_test(test_factor_recovers_u_and_w),
+    cmocka_unit_test(test_factor_of_a_joint_that_never_moves),
+    cmocka_unit_test(test_branches_at_half_a_turn),
+    cmocka_unit_test(test_predictor_on_known_triangles),
+    cmocka_unit_test(test_published_predictors),
+    cmocka_unit_test(test_published_form),
+    cmocka_unit_test(test_half_angle_bend),
+    cmocka_unit_test(test_rigid_body_is_exact),
+    cmocka_unit_test(test_gradient_maps_the_triangle),
+    cmocka_unit_test(test_poisson_against_dense_least_squares),
+    cmocka_unit_test(test_full_has_no_model),
+    cmocka_unit_test(test_twist_from_three_poses),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

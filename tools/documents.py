@@ -445,10 +445,16 @@ def kim_table(rows):
 # ---- Kim, Park and Jung, figures 5 and 6 -------------------------------------------------------------------------------------
 
 DEGREES = ("linear", "quadratic", "cubic")
-# Means of the cells, f_s by f_r, and the effects of f_r and f_s.
-CELLS = {"arm": ((0.00291259, 0.00293518, 0.00290336), (0.0028879, 0.00291126, 0.00287895), (0.00292662, 0.00295322, 0.00291479)),
-         "leg": ((0.00483203, 0.00478021, 0.00481102), (0.00453176, 0.0044848, 0.00450976), (0.00490894, 0.00485697, 0.00488836))}
-EFFECTS = {"arm": ("F = 0.342, p = .711", "F = 0.426, p = .653"), "leg": ("F = 0.546, p = .579", "F = 33.845, p < .001: quadratic < linear, cubic")}
+# Cells, f_s by f_r: mean and deviation; then the effects of f_r and f_s and their interaction. The first deviation is printed as 0.00298195,
+# which no printed total and no printed F agrees with.
+CELLS = {"arm": (((0.00291259, 0.002228195), (0.00293518, 0.002274083), (0.00290336, 0.002221413)),
+                 ((0.0028879, 0.002259423), (0.00291126, 0.002310925), (0.00287895, 0.002252499)),
+                 ((0.00292662, 0.002232847), (0.00295322, 0.002276725), (0.00291479, 0.002226049))),
+         "leg": (((0.00483203, 0.003402375), (0.00478021, 0.003405308), (0.00481102, 0.003389172)),
+                 ((0.00453176, 0.003535153), (0.0044848, 0.00353487), (0.00450976, 0.003524109)),
+                 ((0.00490894, 0.003367239), (0.00485697, 0.003370255), (0.00488836, 0.003354456)))}
+EFFECTS = {"arm": ("F = 0.342, p = .711", "F = 0.426, p = .653", "F = 0.001, p = 1"),
+           "leg": ("F = 0.546, p = .579", "F = 33.845, p < .001: quadratic < linear, cubic", "F = 0.001, p = 1")}
 # Name: method, frames, training frames.
 TORQUE_RUNS = {"its own examples": ("torque:published=1", "30", "all"), "frames between": ("torque:published=1", "60", "every:2"),
                "Sinew's torque, frames between": ("torque", "60", "every:2")}
@@ -476,13 +482,13 @@ def torques(folder):
 
 
 def effect_text(row, which):
-    effect, groups = row["effects"][which], row["post_hoc"][which]["groups"]
+    effect, groups = row["effects"][which], row["post_hoc"].get(which, {"groups": []})["groups"]
     order = ": " + " < ".join(", ".join(group) for group in groups) if effect["p"] < 0.05 and len(groups) > 1 else ""
     return f"F = {effect['f']:.3g}, p = {effect['p']:.2g}{order}"
 
 
-def cell_mean(row, f_r, f_s):
-    return next(cell["mean"] for cell in row["cells"] if cell["levels"] == [f_r, f_s])
+def cell(row, f_r, f_s):
+    return next(c for c in row["cells"] if c["levels"] == [f_r, f_s])
 
 
 def torque_level(row):
@@ -491,21 +497,36 @@ def torque_level(row):
     return mean, sum(cell["sd"] for cell in row["cells"]) / 9 / mean
 
 
+def cell_groups():
+    """The cells of the document's table and its totals, as f_s, f_r: title, indices."""
+    for s, f_s in enumerate(DEGREES):
+        yield from ((f"{f_s}, {f_r}", [(s, r)]) for r, f_r in enumerate(DEGREES))
+        yield f"{f_s}, total", [(s, r) for r in range(3)]
+    yield from ((f"total, {f_r}", [(s, r) for s in range(3)]) for r, f_r in enumerate(DEGREES))
+
+
+def pooled(cells):
+    """Mean and deviation of cells of many values each, all equally many."""
+    mean = sum(m for m, _ in cells) / len(cells)
+    return mean, math.sqrt(sum(sd * sd + (m - mean) ** 2 for m, sd in cells) / len(cells))
+
+
 def torques_table(rows):
     titles = list(TORQUE_RUNS)
     yield "| | the document | " + " | ".join(titles) + " |"
     yield "| --- |" + " --- |" * (1 + len(titles))
     for name in TORQUE_SETS:
-        for k, (factor, which) in enumerate((("f_r", "first"), ("f_s", "second"))):
+        for k, (factor, which) in enumerate((("f_r", "first"), ("f_s", "second"), ("interaction", "interaction"))):
             yield f"| {name}, {factor} | {EFFECTS[name][k] if name in EFFECTS else '-'} | " + " | ".join(effect_text(r, which) for r in rows if r["set"] == name) + " |"
     yield ""
-    yield "| cell mean: set, f_s, f_r | the document | " + " | ".join(titles[:2]) + " |"
+    yield "| mean (deviation) in thousandths: set, f_s, f_r | the document | " + " | ".join(titles[:2]) + " |"
     yield "| --- | ---: | ---: | ---: |"
-    for name, means in CELLS.items():
-        for s, f_s in enumerate(DEGREES):
-            for r, f_r in enumerate(DEGREES):
-                ours = [cell_mean(row, f_r, f_s) * (LENGTHS[name] / row["length"]) ** 2 for row in rows if row["set"] == name][:2]
-                yield f"| {name}, {f_s}, {f_r} | {means[s][r]:.6f} | " + " | ".join(f"{mean:.4g}" for mean in ours) + " |"
+    for name, cells in CELLS.items():
+        both = [[[(c["mean"], c["sd"]) for f_r in DEGREES for c in [cell(row, f_r, f_s)]] for f_s in DEGREES] for row in rows if row["set"] == name][:2]
+        unit = [1, *((LENGTHS[name] / row["length"]) ** 2 for row in rows if row["set"] == name)]
+        for title, of in cell_groups():
+            found = (pooled([table[s][r] for s, r in of]) for table in (cells, *both))
+            yield f"| {name}, {title} | " + " | ".join(f"{1e3 * mean * u:.5g} ({1e3 * sd * u:.4g})" for (mean, sd), u in zip(found, unit)) + " |"
     yield ""
     yield "| level | the document, as squared distances | the same, as distances | its own examples, squared distances |"
     yield "| --- | ---: | ---: | ---: |"
@@ -521,10 +542,10 @@ def torques_picture(rows):
         sums = [sum(mean(f_r, f_s) for f_r in DEGREES) for f_s in DEGREES]
         return [100 * (1 - total / sums[0]) for total in sums[1:]]
 
-    series = {"leg, the document": gain(lambda f_r, f_s: CELLS["leg"][DEGREES.index(f_s)][DEGREES.index(f_r)])}
+    series = {"leg, the document": gain(lambda f_r, f_s: CELLS["leg"][DEGREES.index(f_s)][DEGREES.index(f_r)][0])}
     for row in rows:
         if row["run"] == "its own examples" and row["set"] != "arm":
-            series[row["set"]] = gain(lambda f_r, f_s, row=row: cell_mean(row, f_r, f_s))
+            series[row["set"]] = gain(lambda f_r, f_s, row=row: cell(row, f_r, f_s)["mean"])
     return chart.bars("Figure 6: how much smaller the error is than with a linear f_s", "% of the mean squared distance", ["quadratic f_s", "cubic f_s"], series)
 
 

@@ -14,6 +14,10 @@ def _ticks(low, high):
     return [k * step for k in range(math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9) + 1)]
 
 
+def _number(value):
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+
+
 def _frame(title, y_label, low, high, names, body):
     """Axes, a legend and what is drawn between them. `body` gets the function from a value to its height."""
     ticks = _ticks(low, high)
@@ -25,7 +29,7 @@ def _frame(title, y_label, low, high, names, body):
            f'<text transform="translate(16 {HEIGHT / 2}) rotate(-90)" text-anchor="middle">{html.escape(y_label)}</text>']
     for value in ticks:
         out.append(f'<path d="M{LEFT} {y_at(value):.1f} H{WIDTH - RIGHT}" stroke="#ddd"/>'
-                   f'<text x="{LEFT - 6}" y="{y_at(value) + 4:.1f}" text-anchor="end">{value:.3g}</text>')
+                   f'<text x="{LEFT - 6}" y="{y_at(value) + 4:.1f}" text-anchor="end">{_number(value)}</text>')
     for k, name in enumerate(names):
         y = TOP + 18 * k
         out.append(f'<rect x="{WIDTH - RIGHT + 12}" y="{y}" width="12" height="12" fill="{COLOURS[k % len(COLOURS)]}"/>'
@@ -71,7 +75,7 @@ def lines(title, x_label, y_label, series, dots=None):
         yield f'<text x="{(LEFT + WIDTH - RIGHT) / 2}" y="{HEIGHT - 14}" text-anchor="middle">{html.escape(x_label)}</text>'
         for x in _ticks(x_low, x_high):
             if x_low <= x <= x_high:
-                yield f'<text x="{x_at(x):.1f}" y="{HEIGHT - BOTTOM + 16}" text-anchor="middle">{x:.3g}</text>'
+                yield f'<text x="{x_at(x):.1f}" y="{HEIGHT - BOTTOM + 16}" text-anchor="middle">{_number(x)}</text>'
         for k, (name, values) in enumerate(series.items()):
             path = "L".join(f"{x_at(x):.1f} {y_at(y):.1f}" for x, y in values if math.isfinite(y))
             yield f'<path d="M{path}" fill="none" stroke="{COLOURS[k % len(COLOURS)]}" stroke-width="2"/>'

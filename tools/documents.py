@@ -102,17 +102,69 @@ def left_out_table(rows):
         yield f"| {row['set']} | " + " | ".join(f"{m['train']:.3f} | {m['test']:.3f} | {m['max']:.2f}" for m in row["models"].values()) + " |"
 
 
-# Figures 11, 13 and 14: the numbers that the program of `make figures` writes beside its pictures.
+# Figures 6, 7, 11, 13 and 14: the numbers that the program of `make figures` writes beside its pictures.
 
 FIGURES_13 = {"figure-13-bar": "bar", "figure-13-elbow": "elbow, 180° twist", "figure-13-bent": "bent, 180° twist", "figure-13-own": "elbow, 100° twist"}
 
 
 @functools.cache
 def study():
+    """The tables that the program of `make figures` writes: name to rows."""
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([str(Path(os.environ.get("BUILD", ROOT / "build")) / "figures"), folder], check=True, stdout=subprocess.DEVNULL)
-        shutil.copy(f"{folder}/figure-6-u.svg", ROOT / "docs/figures/figure-6-u.svg")
-        return list(csv.DictReader(open(f"{folder}/figures-13-14.csv", encoding="utf-8")))
+        return {path.stem: list(csv.DictReader(open(path, encoding="utf-8"))) for path in Path(folder).glob("*.csv")}
+
+
+def figure_6(folder):
+    """What the triangles say: u of the joint's rotation, and the angles to the true rotations."""
+    columns = {"u": "u", "regression": "regression error in degrees", "lbs": "lbs error in degrees"}
+    values = {name: [float(row[column]) for row in study()["figure-6-triangles"]] for name, column in columns.items()}
+    widths = {"u": 0.1, "regression": 2, "lbs": 2}
+    bins = {name: [100 * sum(min(int(x / width), 14) == k for x in values[name]) / len(values[name]) for k in range(15)] for name, width in widths.items()}
+    part = lambda name, low, high: 100 * sum(low <= x < high for x in values[name]) / len(values[name])
+    return [{"name": name, "bins": bins[name], "mean": sum(values[name]) / len(values[name]), "low": part(name, 0, 0.1 if name == "u" else 2),
+             "middle": part(name, 0.1, 0.9)} for name in columns]
+
+
+def figure_6_table(rows):
+    u, *angles = rows
+    yield "| u of the joint's rotation | % of the triangles |"
+    yield "| --- | ---: |"
+    for title, share in (("below 0.1", u["low"]), ("between", u["middle"]), ("0.9 and more", 100 - u["low"] - u["middle"])):
+        yield f"| {title} | {share:.0f} |"
+    yield ""
+    yield "| angle to the true rotation, mean of three poses that were not trained on | mean, degrees | within two degrees, % of the triangles |"
+    yield "| --- | ---: | ---: |"
+    for row, title in zip(angles, ("rotational regression", "linear blend skinning")):
+        yield f"| {title} | {row['mean']:.1f} | {row['low']:.0f} |"
+
+
+def figure_6_u_picture(rows):
+    places = [f"{k / 10:g}" + ("+" if k == 14 else "") for k in range(15)]
+    return chart.bars("Figure 6: the part u of its joint's rotation that a triangle takes", "% of the triangles", places, {"triangles": rows[0]["bins"]})
+
+
+def figure_6_picture(rows):
+    places = [f"{2 * k}" + ("+" if k == 14 else "") for k in range(15)]
+    return chart.bars("Figure 6: angle to the true rotation, degrees, mean of three poses that were not trained on", "% of the triangles", places,
+                      {"rotational regression": rows[1]["bins"], "linear blend skinning": rows[2]["bins"]})
+
+
+def figure_7(folder):
+    rows = study()["figure-7"]
+    return [{"name": name, "rms": [float(row[name]) for row in rows]} for name in list(rows[0])[1:]]
+
+
+def figure_7_table(rows):
+    worst = max(range(len(rows[0]["rms"])), key=lambda f: rows[0]["rms"][f])
+    yield f"| rms error, % of the diagonal | all frames | frame {worst} |"
+    yield "| --- | ---: | ---: |"
+    for row in rows:
+        yield f"| {row['name']} | {math.sqrt(sum(x * x for x in row['rms']) / len(row['rms'])):.2f} | {row['rms'][worst]:.2f} |"
+
+
+def figure_7_picture(rows):
+    return chart.lines("Figure 7: drift of the reconstructed mesh", "frame", "rms error, % of the diagonal", {row["name"]: list(enumerate(row["rms"])) for row in rows})
 
 
 # Sets and training frames: those of table 1 where a set stands for one of its examples.
@@ -159,9 +211,9 @@ def figure_14_table(rows):
         yield f"| `{r['method']}` | {float(r['test ee']):.3f} | {float(r['rms of the frame shown']):.2f} |"
 
 
-STUDY = {"figure-11": (figure_11, figure_11_table),
-         "figure-13": (lambda folder: [r for r in study() if r["figure"] in FIGURES_13], figure_13_table),
-         "figure-14": (lambda folder: [r for r in study() if r["figure"] == "figure-14"], figure_14_table)}
+STUDY = {"figure-6": (figure_6, figure_6_table), "figure-7": (figure_7, figure_7_table), "figure-11": (figure_11, figure_11_table),
+         "figure-13": (lambda folder: [r for r in study()["figures-13-14"] if r["figure"] in FIGURES_13], figure_13_table),
+         "figure-14": (lambda folder: [r for r in study()["figures-13-14"] if r["figure"] == "figure-14"], figure_14_table)}
 
 # ---- Murtagh 2008, table 5.1 -------------------------------------------------------------------------------------------------
 
@@ -220,9 +272,11 @@ def curves_table(rows):
         yield f"| {row['name']} | {largest[0]:.3f} | {largest[1]:.3f} | {apart:.3f} |"
 
 
-def curves_picture(rows):
-    series = {"true, on SSD": rows[0]["true"], **{row["name"]: row["points"] for row in rows}, "true, on dual quaternions": rows[2]["true"]}
-    return chart.lines("Figures 5.4 to 5.6: correction of the vertex that is displaced most, in the rest pose", "angle of the wrist, radians", "metres", series)
+def curves_picture(row):
+    """True and interpolated; circles are the training poses, as in the thesis."""
+    dots = [p for f, p in enumerate(row["true"]) if f % int(CURVES[row["name"]][1].split(":")[1]) == 0]
+    return chart.lines(f"{row['name']}: correction of the vertex that is displaced most, in the rest pose", "angle of the wrist, radians", "metres",
+                       {"true": row["true"], "interpolated": row["points"]}, {"interpolated": dots})
 
 
 # Section 2.3.3: abstract controls. Kernels on the values of a face, half of its frames, and on a scanned one: its shapes and mixtures of five.
@@ -610,8 +664,10 @@ def le_table(rows):
 
 
 # Pictures that are drawn from the numbers: file, numbers, function.
-PICTURES = {"figure-11.svg": ("figure-11", figure_11_picture), "figure-6-torque.svg": ("torques", torques_picture), "kim-6.svg": ("kim", kim_pulled_picture), "kim-10.svg": ("kim", kim_speed_picture),
-            "murtagh-5-4.svg": ("curves", curves_picture)}
+PICTURES = {"figure-6-u.svg": ("figure-6", figure_6_u_picture), "figure-6.svg": ("figure-6", figure_6_picture), "figure-7.svg": ("figure-7", figure_7_picture),
+            "figure-11.svg": ("figure-11", figure_11_picture), "figure-6-torque.svg": ("torques", torques_picture), "kim-6.svg": ("kim", kim_pulled_picture),
+            "kim-10.svg": ("kim", kim_speed_picture),
+            **{f"murtagh-5-{k + 4}.svg": ("curves", lambda rows, k=k: curves_picture(rows[k])) for k in range(3)}}
 
 
 def draw_pictures():

@@ -64,35 +64,6 @@ static sn_mat3 rotation_of(const sn_mesh *rest, const float (*posed)[3], int t) 
 
 // ---- figure 6 -------------------------------------------------------------------------------------------------------------
 
-enum { bins = 15 };
-
-static void write_histogram(study *s, const char *name, const char *title, const char *unit,
-                            const char *const *series, int series_count, const double *const *values, int count,
-                            double width) {
-  double share[2 * bins] = {0};
-  char labels[bins][16], file[64];
-  const char *places[bins];
-  for (int k = 0; k < series_count; k++)
-    for (int n = 0; n < count; n++) {
-      int bin = (int)(values[k][n] / width);
-      share[k * bins + (bin < bins ? bin : bins - 1)] += 100.0 / count;
-    }
-  snprintf(file, sizeof file, "%s.csv", name);
-  sn_writer w = study_open(s, file);
-  sn_writef(&w, "from (%s)", unit);
-  for (int k = 0; k < series_count; k++) sn_writef(&w, ",\"%s, %% of the triangles\"", series[k]);
-  for (int b = 0; b < bins; b++) {
-    snprintf(labels[b], sizeof labels[b], "%.3g%s", b * width, b == bins - 1 ? "+" : "");
-    places[b] = labels[b];
-    sn_writef(&w, "\n%.3g", b * width);
-    for (int k = 0; k < series_count; k++) sn_writef(&w, ",%.3f", share[k * bins + b]);
-  }
-  sn_writef(&w, "\n");
-  study_close(s, &w);
-  snprintf(file, sizeof file, "%s.svg", name);
-  svg_write_bars(s, file, &(svg_bars){title, "% of the triangles", series, places, series_count, bins, share});
-}
-
 // Angles between predicted and true rotations in degrees, mean over three test frames.
 static void rotation_errors(arm *a, const int frames[3], double *regression, double *skinning) {
   const sn_mesh *rest = &a->set.rest;
@@ -128,11 +99,6 @@ static void figure_6(arm *a) {
               skinning[t]);
   }
   study_close(s, &w);
-  write_histogram(s, "figure-6-u", "Figure 6: the share u of its joint's factor that a triangle takes", "u",
-                  (const char *const[]){"first joint"}, 1, (const double *const[]){u}, count, 0.1);
-  write_histogram(s, "figure-6-errors", "Figure 6: angle to the true rotation, mean of three test poses", "degrees",
-                  (const char *const[]){"rotational regression", "lbs"}, 2,
-                  (const double *const[]){regression, skinning}, count, 2);
   svg_panel panels[] = {{"rest pose, u from 0 (blue) to 1 (red)", (const float(*)[3])a->set.rest.positions, u, NULL},
                         {"frame 25", sn_frame(&a->set.frames, 25), u, NULL}};
   svg_write_panels(s, "figure-6-meshes.svg", "Figure 6: angle scale factor u", &a->set.rest, panels, 2);

@@ -36,18 +36,6 @@ void study_close(study *s, sn_writer *w);
 // The error of every frame: a column per row, as CSV and as a chart.
 void study_write_frames(study *s, const char *name, const char *title, const study_row *rows, int count, int frames);
 
-sn_writer svg_open(study *s, const char *name, int width, int height, const char *title);
-void svg_text(sn_writer *w, double x, double y, const char *anchor, const char *text);
-void svg_close(study *s, sn_writer *w);
-
-// Bar chart of several series over the same categories: values[series * place_count + place].
-typedef struct svg_bars {
-  const char *title, *unit, *const *series, *const *places;
-  int series_count, place_count;
-  const double *values;
-} svg_bars;
-void svg_write_bars(study *s, const char *name, const svg_bars *bars);
-
 // Meshes side by side, seen along -z, all at the scale of the first. `value` colours triangles from 0 (blue) to 1
 // (red), NULL: grey. `dots` marks vertices.
 typedef struct svg_panel {

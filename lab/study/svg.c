@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Bar charts and meshes as SVG.
+// Meshes as SVG.
 #include <math.h>
 #include <stdlib.h>
 
 #include "lab/study/study.h"
 
-// The colours of the line charts of `compare --plot`.
-static const char *const colours[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000"};
-enum { colour_count = 7 };
-
-sn_writer svg_open(study *s, const char *name, int width, int height, const char *title) {
+static sn_writer svg_open(study *s, const char *name, int width, int height, const char *title) {
   sn_writer w = study_open(s, name);
   sn_writef(&w,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" font-family=\"sans-serif\" "
@@ -19,64 +15,14 @@ sn_writer svg_open(study *s, const char *name, int width, int height, const char
   return w;
 }
 
-void svg_text(sn_writer *w, double x, double y, const char *anchor, const char *text) {
+static void svg_text(sn_writer *w, double x, double y, const char *anchor, const char *text) {
   sn_writef(w, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">%s</text>\n", x, y, anchor, text);
 }
 
-void svg_close(study *s, sn_writer *w) {
+static void svg_close(study *s, sn_writer *w) {
   sn_writef(w, "</svg>\n");
   study_close(s, w);
 }
-
-// ---- bars -------------------------------------------------------------------------------------------------------------
-
-enum { bars_width = 860, bars_height = 400, bars_left = 60, bars_right = 180, bars_top = 40, bars_bottom = 60 };
-
-static double largest_of(const svg_bars *b) {
-  double largest = 0;
-  for (int n = 0; n < b->series_count * b->place_count; n++) largest = fmax(largest, b->values[n]);
-  return largest > 0 ? largest : 1;
-}
-
-static double bar_y(double value, double top) {
-  return bars_height - bars_bottom - value / top * (bars_height - bars_top - bars_bottom);
-}
-
-static void write_bar(sn_writer *w, const svg_bars *b, int series, int place, double top) {
-  int n = series * b->place_count + place;
-  double wide = (double)(bars_width - bars_left - bars_right) / b->place_count;
-  double each = 0.8 * wide / b->series_count, x = bars_left + wide * (place + 0.1) + each * series;
-  double y = bar_y(b->values[n], top);
-  sn_writef(w, "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" fill=\"%s\"/>\n", x, y,
-            fmax(each - 1, 0.5), bars_height - bars_bottom - y, colours[series % colour_count]);
-}
-
-void svg_write_bars(study *s, const char *name, const svg_bars *b) {
-  sn_writer w = svg_open(s, name, bars_width, bars_height, b->title);
-  double top = 1.05 * largest_of(b), wide = (double)(bars_width - bars_left - bars_right) / b->place_count;
-  for (int k = 0; k <= 4; k++) {
-    double y = bar_y(top * k / 4, top);
-    sn_writef(&w,
-              "<path d=\"M%d %.1f H%d\" stroke=\"#ddd\"/><text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%.3g</text>\n",
-              bars_left, y, bars_width - bars_right, bars_left - 6, y + 4, top * k / 4);
-  }
-  sn_writef(&w, "<text transform=\"translate(16 %d) rotate(-90)\" text-anchor=\"middle\">%s</text>\n",
-            bars_height / 2, b->unit);
-  for (int p = 0; p < b->place_count; p++) {
-    if (b->places[p])
-      svg_text(&w, bars_left + wide * (p + 0.5), bars_height - bars_bottom + 16, "middle", b->places[p]);
-    for (int k = 0; k < b->series_count; k++) write_bar(&w, b, k, p, top);
-  }
-  for (int k = 0; k < b->series_count; k++) {
-    double y = bars_top + 18.0 * k;
-    sn_writef(&w, "<rect x=\"%d\" y=\"%.1f\" width=\"12\" height=\"12\" fill=\"%s\"/>\n",
-              bars_width - bars_right + 12, y, colours[k % colour_count]);
-    svg_text(&w, bars_width - bars_right + 30, y + 10, "start", b->series[k]);
-  }
-  svg_close(s, &w);
-}
-
-// ---- meshes -------------------------------------------------------------------------------------------------------------
 
 enum { panel_width = 300, panel_height = 240, panel_columns = 3 };
 

@@ -8,7 +8,7 @@
 
 static void say_scores(const cli *c, const char *name, const sn_metrics *m) {
   if (m->frame_count == 0) {
-    sn_cli_say(c, "  %-8s no frames: --keys or --test-frames give some\n", name);
+    sn_cli_say(c, "  %-8s none: --keys every:4 tests on the frames between, --test-frames on another clip\n", name);
     return;
   }
   sn_cli_say(
@@ -20,7 +20,9 @@ static void say_scores(const cli *c, const char *name, const sn_metrics *m) {
 // Prints the cross-validated error and what was chosen by it.
 static void say_cross_validation(const cli *c, const sn_train_report *report) {
   if (report->cross_validated > 0)
-    sn_cli_say(c, "  cross-validated enveloping error %s\n", sn_cli_figure(report->cross_validated, 4).text);
+    sn_cli_say(c,
+               "  cross-validated enveloping error %s (0: perfect, 1: rigid parts): the best guess for new motion\n",
+               sn_cli_figure(report->cross_validated, 4).text);
   if (report->learned[0]) sn_cli_say(c, "  %s\n", report->learned);
   int lacks = report->lack_count < 3 ? report->lack_count : 3;
   for (int k = 0; k < lacks; k++) sn_cli_say(c, "  %s\n", report->lacks[k].advice);

@@ -9,15 +9,17 @@
 struct cli_progress {
   bool terminal, shown;
   double start, last;
-  char task[64];
+  char task[64];     // up to a colon: what follows it says which part of the task
   double task_start; // time left is that of the current task
 };
 
 static bool show(void *user, const char *task, double done) {
   cli_progress *progress = user;
   double t = sn_seconds(), pause = progress->terminal ? 0.1 : 10;
-  if (strncmp(task, progress->task, sizeof progress->task - 1) != 0) {
-    snprintf(progress->task, sizeof progress->task, "%s", task);
+  char whole[sizeof progress->task];
+  snprintf(whole, sizeof whole, "%.*s", (int)strcspn(task, ":"), task);
+  if (strcmp(whole, progress->task) != 0) {
+    memcpy(progress->task, whole, sizeof whole);
     progress->task_start = t;
   }
   if (t - progress->start < 2 || t - progress->last < pause) return true;

@@ -52,7 +52,17 @@ typedef struct chooser {
   sn_folds folds;
   sn_errors errors[most_candidates]; // validation errors of every candidate on the folds so far
   sn_choice_table *out;
+  sn_progress_fn progress; // the caller's
+  void *progress_user;
+  char task[96]; // what the caller is told while a candidate is tried, and how much of all trials is done
+  double done;
 } chooser;
+
+static bool show_trial(void *user, const char *task, double done) {
+  const chooser *c = user;
+  (void)task, (void)done;
+  return c->progress(c->progress_user, c->task, c->done);
+}
 
 static void free_errors(chooser *c) {
   for (int n = 0; n < most_candidates; n++) sn_errors_free(&c->errors[n]);
@@ -156,10 +166,22 @@ static sn_status try_all(chooser *c) {
     for (int n = 0; n < c->out->count; n++) {
       const sn_candidate *candidate = &c->out->candidates[n];
       bool behind = candidate->folds < f || candidate->held_out.rms_pct_diag > most;
+      snprintf(c->task, sizeof c->task, "auto: fold %d of %d, %s", f + 1, c->folds.fold_count, candidate->spec.text);
+      c->done = (f + (double)n / c->out->count) / c->folds.fold_count;
       if (!candidate->refused[0] && !behind) SN_TRY(try_candidate(c, f, n));
     }
   }
   return SN_OK;
+}
+
+// Tries all candidates with the progress of all trials, not of each.
+static sn_status try_all_shown(chooser *c) {
+  sn_context *ctx = c->ctx;
+  c->progress = ctx->progress, c->progress_user = ctx->progress_user;
+  if (c->progress) ctx->progress = show_trial, ctx->progress_user = c;
+  sn_status status = try_all(c);
+  ctx->progress = c->progress, ctx->progress_user = c->progress_user;
+  return status;
 }
 
 // The smallest model within `as_good` of the least error; with limits->error the smallest below it. NULL: none. Considers
@@ -233,7 +255,7 @@ sn_status sn_train_chosen(sn_context *ctx, const sn_examples *examples, const sn
   SN_TRY(list_candidates(&c));
   SN_TRY(sn_folds_of_moved(ctx, &table->memory, examples, keys, &c.folds));
   table->is_fit = c.folds.fold_count == 1;
-  SN_TRY(try_all(&c));
+  SN_TRY(try_all_shown(&c));
   return train_best(&c, out, report);
 }
 

@@ -60,7 +60,12 @@ static sn_status morph_targets(evaluation *e, sn_displacements *fields, float **
   SN_TRY(sn_model_shape_names(e->ctx, &e->memory, e->model, names));
   int frames = e->input.poses.frame_count;
   bool many = frames > 0 && fields->count > frames && !*names;
-  return many ? targets_of_frames(e, (size_t)frames, fields, weights) : SN_OK;
+  if (!many) return SN_OK;
+  sn_inputs_note(e->job->inputs,
+                 "note: %s: %d displacement fields are too many: each of the %d frames becomes a morph target. "
+                 "Training with --method psd:shapes=32 or helpers gives a smaller file",
+                 e->job->path, fields->count, frames);
+  return targets_of_frames(e, (size_t)frames, fields, weights);
 }
 
 // One glTF clip per clip of the input, with its name; a single clip if control points drive the model.

@@ -169,13 +169,15 @@ static void describe_units(description *o, const sn_gltf *gltf) {
 }
 
 static void describe_morphs(description *o, const sn_gltf *gltf) {
+  enum { most_named = 60 };
   int count = sn_gltf_morph_count(gltf);
   json_t *names = json_array();
   if (count > 0) fprintf(o->text, "  %d morph target%s:", count, plural(count));
   for (int k = 0; k < count; k++) {
-    fprintf(o->text, "%s%s", k ? ", " : " ", sn_gltf_morph_name(gltf, k));
+    if (k < most_named) fprintf(o->text, "%s%s", k ? ", " : " ", sn_gltf_morph_name(gltf, k));
     json_array_append_new(names, sn_report_text(sn_gltf_morph_name(gltf, k)));
   }
+  if (count > most_named) fprintf(o->text, ", and %d more (--json)", count - most_named);
   if (count > 0) fprintf(o->text, "\n");
   json_object_set_new(o->report, "morphs", names);
 }

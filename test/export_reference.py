@@ -8,7 +8,7 @@ import helpers
 
 table, poses = (json.load(open(path)) for path in sys.argv[2:])
 for pose in poses:
-    for translation, rotation, scale in helpers.evaluate(table, pose):
-        print(*translation, *rotation, scale)
+    for translation, rotation, scale, added in helpers.evaluate(table, pose):
+        print(*translation, *rotation, scale, *(x for column in added for x in column))
     for weight in helpers.shape_weights(table, pose):
         print(weight)

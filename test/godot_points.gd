@@ -50,9 +50,18 @@ func measure():
 	var mesh = find(scene, "MeshInstance")
 	var file = File.new()
 	file.open(arguments[1], File.WRITE)
-	player.play(player.get_animation_list()[0])
+	var values = File.new() # NAME.txt in the project: of every frame
+	var names = []
+	if values.open("res://" + arguments[0].get_basename() + ".txt", File.READ) == OK:
+		names = values.get_csv_line()
+	if player:
+		player.play(player.get_animation_list()[0])
 	for f in range(int(arguments[2])):
-		player.seek(f / float(arguments[3]), true)
+		if player:
+			player.seek(f / float(arguments[3]), true)
+		var row = values.get_csv_line() if names else []
+		for k in range(1, names.size()): # as a track of an AnimationPlayer would
+			scene.set_indexed("values:" + names[k], float(row[k]))
 		scene.drive()
 		var points = []
 		skinned(mesh, skeleton, points)

@@ -6,7 +6,7 @@
 . "$SINEW_SOURCE/test/export_fixture.sh"
 test=$SINEW_SOURCE/test
 
-for name in arm turned tall named; do
+for name in arm turned tall named face head; do
   check "$SINEW" export $name.sinew --skeleton $name.glb --to three --quiet -o $name-three.glb
   check node "$test/three_points.mjs" $name-three.glb $name.pc2 > said
   same said "three $name"
@@ -27,6 +27,14 @@ check node "$test/export_reference.mjs" table.json ./reference "$test/export_ref
 for reference in examples/helpers/helpers.h examples/helpers/helpers.py web/skin/helpers.js; do
   check test "$(wc -l < "$SINEW_SOURCE/$reference")" -le 100
 done
+
+check "$SINEW" export face.sinew --skeleton face.glb --to json --quiet --json report.json -o face.json
+holds 'r[0].helpers > 20 && r[0].drivers === 6 && r[0].materials' report.json
+if /usr/bin/python3 -c 'import jsonschema' 2> /dev/null; then
+  check /usr/bin/python3 -m jsonschema -i face.json "$SINEW_SOURCE/docs/reference/driver-table.schema.json"
+fi
+check node "$test/export_reference.mjs" face.json ./reference "$test/export_reference.py" "$SINEW_SOURCE/examples/helpers"
+expect 1 'choose another tool' "$SINEW" export face.sinew --skeleton face.glb --to babylon -o no.glb
 
 # Corrections as morph targets with driven weights: in three.js as in the runtime, from its own materials or without; the references agree.
 check "$SINEW" export psd.sinew --skeleton named.glb --to three --quiet --json report.json -o psd-three.glb

@@ -9,7 +9,8 @@ mkdir project
 printf 'config_version=4\n' > project/project.godot
 cp "$SINEW_SOURCE/test/godot_points.gd" project
 godot() { exec timeout 120 godot3-server --path project "$@" > log 2>&1; }
-names=(arm tall named psd)
+names=(arm tall named psd face head)
+for name in face head; do cp face.csv project/$name.txt; done # Godot would import a .csv
 for name in "${names[@]}"; do check "$SINEW" export $name.sinew --skeleton $name.glb --to godot --quiet -o project/$name.tscn; done
 # The editor imports what it finds; with --quit it would not wait for that. A file of checksums comes last.
 import() {

@@ -3,7 +3,7 @@
 // Prints {"max", "rms", "frames", "vertices", "diagonal"} as JSON; distances are over the diagonal of the PC2's first frame,
 // at MOST frames (all by default), evenly chosen, the last among them.
 // With a model it wears that skin, by the package sinew-skin in the folder PACKAGE.
-// The order of vertices is that of nodes and primitives in the file.
+// The order of vertices is that of nodes and primitives in the file. Values are those of FRAMES.csv, if that is there.
 import fs from "fs";
 import path from "path";
 import { fileURLToPath, pathToFileURL } from "url";
@@ -114,6 +114,13 @@ async function wear(scene, model, folder) {
   scene.parts = skin.parts.map(({ mesh }) => ({ object: mesh }));
 }
 
+// Named values of every frame; of a file that is not there none.
+function table(file) {
+  if (!fs.existsSync(file)) return null;
+  const [names, ...rows] = fs.readFileSync(file, "utf8").trim().split("\n").map((line) => line.split(",").slice(1));
+  return rows.map((row) => Object.fromEntries(row.map((x, k) => [names[k], Number(x)])));
+}
+
 export async function compare(file, pc2, { fps = 30, clip = 0, most = Infinity, model, folder } = {}) {
   const scene = await open(file), truth = cache(pc2), animation = scene.gltf.animations[clip];
   if (model) await wear(scene, model, folder);
@@ -127,11 +134,12 @@ export async function compare(file, pc2, { fps = 30, clip = 0, most = Infinity, 
     const action = mixer.clipAction(animation);
     action.setLoop(THREE.LoopOnce, 1), action.clampWhenFinished = true, action.play();
   }
-  const helpers = scene.gltf.userData.sinew && driveHelpers(scene.gltf);
+  const helpers = scene.gltf.userData.sinew && driveHelpers(scene.gltf), values = table(pc2.replace(/pc2$/, "csv"));
   let max = 0, sum = 0, vertices = 0;
   const count = Math.min(most, truth.frames), list = Array.from({ length: count }, (_, k) => Math.round((k * (truth.frames - 1)) / Math.max(count - 1, 1)));
   for (const f of list) {
     mixer.setTime(start + f / fps);
+    if (values) Object.assign(helpers.values, values[f]);
     helpers?.update();
     vertices = 0;
     for (const p of points(scene)) {

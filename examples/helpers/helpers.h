@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // The helper joints of a driver table (docs/reference/driver-table.md) in plain C. Quaternions are x, y, z, w.
-#ifndef HELPERS_H
-#define HELPERS_H
+#pragma once
 
 #include <math.h>
+#include <string.h>
 
 typedef struct helper_driver {
   float before[4], after[4], rest[3];
@@ -14,15 +14,21 @@ typedef struct helper_function {
   float mix[9][7];
 } helper_function;
 
+typedef struct helper_product { // of values
+  int driver_count, drivers[2];
+  float mix[9];
+} helper_product;
+
 typedef struct helper {
   float translation[3], rotation[4], low[7], high[7];
-  int function_count;
+  int function_count, product_count;
   const helper_function *functions;
+  const helper_product *products;
 } helper;
 
-// A node in its parent's.
+// A node in its parent's: its matrix is that of the first three, plus the columns `added`.
 typedef struct helper_place {
-  float translation[3], rotation[4], scale;
+  float translation[3], rotation[4], scale, added[4][3];
 } helper_place;
 
 static inline void helper_times(const float a[4], const float b[4], float out[4]) {
@@ -52,8 +58,7 @@ typedef struct helper_group {
   float width;
 } helper_group;
 
-// `terms` of all drivers of the table. The weight of a shape (morph target) is the sum of the terms of its groups
-// times its mix; large terms cancel, hence in double precision.
+// The weight of a shape (morph target) is the sum of the terms of its groups times its mix; large terms cancel: doubles.
 static inline void helper_group_terms(const helper_group *g, const float (*terms)[9], double *out) {
   const float *p = terms[g->drivers[0]], *q = terms[g->drivers[g->driver_count - 1]];
   for (int k = 0; k < g->count; k++) {
@@ -65,22 +70,31 @@ static inline void helper_group_terms(const helper_group *g, const float (*terms
   }
 }
 
-// `terms` of all drivers of the table.
+static inline void helper_rotate(const float q[4], const float v[3], float out[4]) {
+  const float back[4] = {-q[0], -q[1], -q[2], q[3]}, pure[4] = {v[0], v[1], v[2], 0};
+  float inner[4];
+  helper_times(q, pure, inner);
+  helper_times(inner, back, out);
+}
+
+// `terms` of all drivers of the table; the first of a value is where it is between low and high, from 0 to 1.
 static inline helper_place helper_evaluate(const helper *h, const float (*terms)[9]) {
-  float sum[7] = {0}, moved[4], inner[4];
+  float sum[7] = {0}, s[9] = {0}, moved[4];
   for (int f = 0; f < h->function_count; f++)
     for (int k = 0; k < 9; k++)
       for (int c = 0; c < 7; c++) sum[c] += terms[h->functions[f].driver][k] * h->functions[f].mix[k][c];
   for (int c = 0; c < 7; c++) sum[c] = fminf(fmaxf(sum[c], h->low[c]), h->high[c]);
   float length = sqrtf(1 + (sum[3] * sum[3] + sum[4] * sum[4] + sum[5] * sum[5]) / 4);
   float turn[4] = {sum[3] / 2 / length, sum[4] / 2 / length, sum[5] / 2 / length, 1 / length};
-  const float shift[4] = {sum[0], sum[1], sum[2], 0}, *q = h->rotation, back[4] = {-q[0], -q[1], -q[2], q[3]};
   helper_place out = {.scale = 1 + sum[6]};
-  helper_times(q, shift, inner);
-  helper_times(inner, back, moved);
-  helper_times(q, turn, out.rotation);
+  helper_rotate(h->rotation, sum, moved);
+  helper_times(h->rotation, turn, out.rotation);
   for (int c = 0; c < 3; c++) out.translation[c] = h->translation[c] + moved[c];
+  for (const helper_product *p = h->products; p < h->products + h->product_count; p++)
+    for (int c = 0; c < 9; c++)
+      s[c] += p->mix[c] * (p->driver_count ? terms[p->drivers[0]][0] : 1) *
+              (p->driver_count > 1 ? terms[p->drivers[1]][0] : 1);
+  const float m[4][3] = {{s[6], s[5], -s[4]}, {-s[5], s[7], s[3]}, {s[4], -s[3], s[8]}, {s[0], s[1], s[2]}};
+  for (int c = 0; c < 4; c++) helper_rotate(h->rotation, m[c], moved), memcpy(out.added[c], moved, sizeof m[c]);
   return out;
 }
-
-#endif

@@ -9,7 +9,10 @@ def times(a, b):
 
 
 def terms_of(driver, q):
-    """Nine terms of a driver whose joint has the local rotation q: of its rotation vector minus that of the rest pose."""
+    """Nine terms of a driver whose joint has the local rotation q: of its rotation vector minus that of the rest pose. Of a value: where
+    it is between low and high, from 0 to 1."""
+    if "value" in driver:
+        return [(min(max(q, driver["low"]), driver["high"]) - driver["low"]) / (driver["high"] - driver["low"])]
     r = times(times(driver["before"], q), driver["after"])
     sine = math.sqrt(r[0] * r[0] + r[1] * r[1] + r[2] * r[2])
     factor = (2 * math.atan2(sine, abs(r[3])) / sine if sine > 1e-6 else 2) * (-1 if r[3] < 0 else 1)
@@ -17,9 +20,21 @@ def terms_of(driver, q):
     return x, y, z, x * x, x * y, x * z, y * y, y * z, z * z
 
 
-def motions(table, rotations):
-    """(translation, rotation, scale) of every helper relative to its rest; one local rotation per driver."""
-    terms = [terms_of(driver, q) for driver, q in zip(table["drivers"], rotations)]
+def added_by(helper, terms):
+    """What products of values add to a helper's matrix, relative to its rest: four columns."""
+    total = [0.0] * 9
+    for product in helper["products"]:
+        factor = math.prod(terms[d][0] for d in product["drivers"])
+        for c, x in enumerate(product["mix"]):
+            total[c] += factor * x
+    r, s = total[3:6], total[6:]
+    return [[s[0], r[2], -r[1]], [-r[2], s[1], r[0]], [r[1], -r[0], s[2]], total[:3]]
+
+
+def motions(table, inputs):
+    """(translation, rotation, scale, added) of every helper relative to its rest; one local rotation or value per driver. `added`, four
+    columns or None: the matrix is that of the others plus these."""
+    terms = [terms_of(driver, q) for driver, q in zip(table["drivers"], inputs)]
     for helper in table["helpers"]:
         total = [0.0] * 7
         for function in helper["functions"]:
@@ -28,20 +43,22 @@ def motions(table, rotations):
                     total[c] += term * row[c]
         t = [min(max(x, low), high) for x, low, high in zip(total, helper["low"], helper["high"])]
         length = math.sqrt(1 + (t[3] * t[3] + t[4] * t[4] + t[5] * t[5]) / 4)
-        yield t[:3], [t[3] / 2 / length, t[4] / 2 / length, t[5] / 2 / length, 1 / length], 1 + t[6]
+        turn = [t[3] / 2 / length, t[4] / 2 / length, t[5] / 2 / length, 1 / length]
+        yield t[:3], turn, 1 + t[6], added_by(helper, terms) if "products" in helper else None
 
 
-def evaluate(table, rotations):
-    """(translation, rotation, scale) of every helper's node in its parent's."""
-    for helper, (t, q, scale) in zip(table["helpers"], motions(table, rotations)):
+def evaluate(table, inputs):
+    """(translation, rotation, scale, added) of every helper's node in its parent's."""
+    for helper, (t, q, scale, added) in zip(table["helpers"], motions(table, inputs)):
         rest = helper["rotation"]
-        moved = times(times(rest, [*t, 0]), [-rest[0], -rest[1], -rest[2], rest[3]])
-        yield [a + b for a, b in zip(helper["translation"], moved)], times(rest, q), scale
+        back = [-rest[0], -rest[1], -rest[2], rest[3]]
+        moved, *columns = (times(times(rest, [*v, 0]), back)[:3] for v in [t, *(added or [])])
+        yield [a + b for a, b in zip(helper["translation"], moved)], times(rest, q), scale, columns
 
 
-def shape_weights(table, rotations):
+def shape_weights(table, inputs):
     """The weight of every shape (morph target); one local rotation per driver."""
-    vectors = [terms_of(driver, q) for driver, q in zip(table["drivers"], rotations)]
+    vectors = [terms_of(driver, q) for driver, q in zip(table["drivers"], inputs)]
     terms = []
     for group in table.get("terms", []):
         p, q = vectors[group["drivers"][0]], vectors[group["drivers"][-1]]

@@ -3,8 +3,9 @@
 import json
 import os
 import bpy
+import numpy
 from bpy.app.handlers import depsgraph_update_post, frame_change_post, persistent
-from mathutils import Quaternion
+from mathutils import Matrix, Quaternion
 
 TABLE = json.loads(TABLE_TEXT)
 UPRIGHT = Quaternion((1, 0, 0), -1.5707963267948966)  # Blender's bones without a parent: from z up to y up
@@ -16,17 +17,34 @@ def local_rotation(bone):
     return q.x, q.y, q.z, q.w
 
 
+def place(bone, new):
+    """Location, rotation and scale of a bone."""
+    old = [*bone.location, *bone.rotation_quaternion, *bone.scale]
+    if max(abs(a - b) for a, b in zip(new, old)) > 1e-6:  # else every update would cause the next one
+        bone.rotation_mode = "QUATERNION"
+        bone.location, bone.rotation_quaternion, bone.scale = new[:3], new[3:7], new[7:]
+
+
+def place_pair(outer, inner, matrix):
+    """A matrix as the rotations and scales of two bones: one has no shear."""
+    u, scale, v = numpy.linalg.svd(matrix[:, :3])
+    signs = [numpy.sign(numpy.linalg.det(part)) for part in (u, v)]  # -1: a reflection, which the scale gets
+    first, second = (Matrix((sign * part).tolist()).to_quaternion() for sign, part in zip(signs, (u, v)))
+    place(outer, [*matrix[:, 3], *first, *(signs[0] * signs[1] * scale)])
+    place(inner, [0, 0, 0, *second, 1, 1, 1])
+
+
 def drive(armature, graph):
-    bones = armature.evaluated_get(graph).pose.bones
-    rotations = [local_rotation(bones[driver["joint"]]) for driver in TABLE["drivers"]]
-    for helper, (t, q, scale) in zip(TABLE["helpers"], motions(TABLE, rotations)):
-        bone = armature.pose.bones[helper["name"]]
-        new = [*t, q[3], *q[:3], scale, scale, scale]
-        old = [*bone.location, *bone.rotation_quaternion, *bone.scale]
-        if max(abs(a - b) for a, b in zip(new, old)) > 1e-6:  # else every update would cause the next one
-            bone.rotation_mode = "QUATERNION"
-            bone.location, bone.rotation_quaternion, bone.scale = new[:3], new[3:7], new[7:]
-    weights = list(shape_weights(TABLE, rotations))
+    shown = armature.evaluated_get(graph)
+    inputs = [shown.get(d["value"], 0) if "value" in d else local_rotation(shown.pose.bones[d["joint"]]) for d in TABLE["drivers"]]
+    for helper, (t, q, scale, added) in zip(TABLE["helpers"], motions(TABLE, inputs)):
+        bone, q = armature.pose.bones[helper["name"]], [q[3], *q[:3]]
+        if added:
+            matrix = numpy.c_[scale * numpy.array(Quaternion(q).to_matrix()), t] + numpy.array(added).T
+            place_pair(bone, armature.pose.bones[helper["name"] + "_inner"], matrix)
+        else:
+            place(bone, [*t, *q, scale, scale, scale])
+    weights = list(shape_weights(TABLE, inputs))
     for keys in shape_keys(armature) if weights else ():
         for shape, weight in zip(TABLE["shapes"], weights):
             if abs(keys[shape["name"]].value - weight) > 1e-6:
@@ -54,12 +72,16 @@ def load():
     folder = os.path.dirname(os.path.abspath(__file__))
     bpy.ops.import_scene.gltf(filepath=os.path.join(folder, NAME + ".glb"), bone_heuristic="BLENDER")
     helpers = {helper["name"] for helper in TABLE["helpers"]}
-    names = helpers | {driver["joint"] for driver in TABLE["drivers"]}
+    names = helpers | {driver["joint"] for driver in TABLE["drivers"] if "joint" in driver}
     for armature in bpy.context.selected_objects:
         if armature.type == "ARMATURE" and names <= set(armature.pose.bones.keys()):
             armature["sinew_helpers"] = NAME
-            for name in helpers:
-                armature.data.bones[name].hide = True
+            for bone in armature.data.bones:
+                bone.hide = bone.hide or bone.name in helpers or bone.name[: -len("_inner")] in helpers
+            for driver in TABLE["drivers"]:
+                if "value" in driver:  # a custom property: set it, animate it, drive it
+                    armature[driver["value"]] = min(max(0.0, driver["low"]), driver["high"])
+                    armature.id_properties_ui(driver["value"]).update(min=driver["low"], max=driver["high"])
             for keys in shape_keys(armature) if "shapes" in TABLE else ():
                 for shape in TABLE["shapes"]:
                     keys[shape["name"]].slider_min, keys[shape["name"]].slider_max = -10, 10

@@ -84,15 +84,19 @@ static sn_status write_character(sn_context *ctx, const sn_rt_model *model, cons
   sn_status status = sn_model_mesh(ctx, model, &mesh);
   if (status == SN_OK) status = sn_model_skin(ctx, model, &skin);
   if (status == SN_OK) status = sn_model_displacements(ctx, model, &shapes);
+  const sn_table *t = a->table;
+  for (size_t n = 0; t->nested && n < (size_t)skin.vertex_count * (size_t)skin.influences; n++)
+    if (skin.joints[n] >= t->joint_count) skin.joints[n] += (uint16_t)t->helper_count;
   if (status == SN_OK) {
     sn_gltf_out out = {.base = base,
+                       .posed = t->joint_count == 0, // the bones take the place of its targets
                        .morph_count = shapes.count,
                        .morph_deltas = (const float(*)[3])shapes.deltas,
-                       .morph_names = a->table->shape_names,
+                       .morph_names = t->shape_names,
                        .mesh = &mesh,
-                       .skeleton = &a->table->skeleton,
+                       .skeleton = &t->skeleton,
                        .skin = &skin,
-                       .new_joints = a->table->helper_count,
+                       .new_joints = t->skeleton.joint_count - t->joint_count,
                        .finish = add_to_document,
                        .user = a};
     status = sn_gltf_write(ctx, path, &out);
@@ -201,6 +205,12 @@ static sn_status check(sn_context *ctx, const sn_export_job *job, const struct t
     return sn_fail(ctx, SN_UNSUPPORTED,
                    "%s: other tools blend linearly, by the joints alone: train without blend and extra",
                    job->model_name);
+  if (strcmp((*tool)->name, "babylon") == 0 && info->value_count > 0)
+    return sn_fail(
+      ctx, SN_UNSUPPORTED,
+      "%s: values drive its helpers with shear, and graphs in a .glb set no matrices: choose another tool, or "
+      "write clips with `eval`",
+      job->model_name);
   return SN_OK;
 }
 
@@ -211,9 +221,11 @@ static sn_status write_all(sn_context *ctx, const sn_export_job *job, const stru
   const char *character = job->path;
   bool json = strcmp(tool->name, "json") == 0;
   sn_status status = is_same_mesh(ctx, job->model, base, &out->has_materials);
-  if (status == SN_OK) status = sn_table_read(ctx, job->model, base, json || out->has_materials, &table);
+  sn_table_use use = {base, json || out->has_materials, strcmp(tool->name, "blender") == 0};
+  if (status == SN_OK) status = sn_table_read(ctx, job->model, &use, &table);
   if (status != SN_OK) return status;
   out->helpers = table.helper_count, out->shapes = table.shape_count, out->drivers = table.driver_count;
+  out->values = (int)job->model->info.value_count;
   out->limited = sn_rt_data(job->model, SN_SECTION_CORRECT_LIMITS) != NULL;
   beside(job->path, ".glb", out->names[0], stem);
   if (strcmp(tool->extension, ".glb") != 0 && !json) character = out->also[0] = out->names[0];

@@ -9,8 +9,11 @@
 #include "runtime/format.h"
 #include "sinew/model.h"
 
-// Functions take the rotation vector of before * q * after, minus `rest`; q is the local rotation of the joint's node.
+// Functions take the rotation vector of before * q * after, minus `rest`; q is the local rotation of the joint's node. Of a named
+// value they take its distance from low, over the length of its range.
 typedef struct sn_table_driver {
+  const char *value; // NULL: a joint
+  float range[2];    // of the value
   int joint, parent; // parent: the joint above it, -1 for none
   sn_quat before, after;
   float rest[3];
@@ -22,9 +25,16 @@ typedef struct sn_table_function {
   float mix[SN_RT_QUADRATIC][SN_RT_HELPER_CHANNELS];
 } sn_table_function;
 
-// The helper's node, a child of its parent joint's node, is rest * (transform of the channels); `rest` has no scale.
+// A product of values times translation (3), rotation vector (3) and scale along the axes (3).
+typedef struct sn_table_product {
+  int driver_count, drivers[2];
+  float mix[SN_RT_LINEAR_CHANNELS];
+} sn_table_product;
+
+// The helper's node, a child of its parent joint's node (-1: of none), is rest * (transform of the channels + sum of the products);
+// `rest` has no scale.
 typedef struct sn_table_helper {
-  int parent, first_function, function_count;
+  int parent, first_function, function_count, first_product, product_count;
   sn_vec3 translation;
   sn_quat rotation;
   float low[SN_RT_HELPER_CHANNELS], high[SN_RT_HELPER_CHANNELS];
@@ -40,20 +50,28 @@ typedef struct sn_table_terms {
 enum { SN_TABLE_SHAPES = 32 }; // maximum displacement fields as morph targets; each weight is a sum of terms
 
 typedef struct sn_table {
-  int joint_count, driver_count, function_count, helper_count, group_count, shape_count;
-  sn_table_driver *drivers;
+  int joint_count, driver_count, function_count, product_count, helper_count, group_count, shape_count;
+  sn_table_driver *drivers; // the model's values first
   sn_table_function *functions;
+  sn_table_product *products;
   sn_table_helper *helpers;
   sn_table_terms *groups;
   const char **shape_names;
   double *mix; // shape_count * term_count
   int term_count;
-  sn_skeleton skeleton; // the joints with the skeleton file's transforms, then the helpers
+  sn_skeleton
+    skeleton; // the joints with the skeleton file's transforms, then the helpers, then a child of each if `nested`
+  bool nested;
   sn_arena memory;
 } sn_table;
 
-// `base`: the document of the skeleton; `kept`: uses its nodes, else new ones in the hierarchy of the joints.
-sn_status sn_table_read(sn_context *ctx, const sn_rt_model *model, const sn_gltf *base, bool kept, sn_table *out);
+// What the table is for. `base`: the document of the skeleton; `kept`: uses its nodes, else new ones in the joints' hierarchy;
+// `nested`: nodes of the tool have no shear, so helpers with products get two.
+typedef struct sn_table_use {
+  const sn_gltf *base;
+  bool kept, nested;
+} sn_table_use;
+sn_status sn_table_read(sn_context *ctx, const sn_rt_model *model, const sn_table_use *use, sn_table *out);
 void sn_table_free(sn_table *table);
 // The driver of joint.reference's entry `reference`, whose pose vector is `rest` in the rest pose; -1 on failure.
 typedef struct sn_table_nodes sn_table_nodes;
@@ -76,10 +94,10 @@ typedef struct sn_export_job {
 } sn_export_job;
 
 typedef struct sn_export_result {
-  int helpers, shapes, drivers;
-  bool limited;        // the model limits displacements; the morph targets do not
-  bool has_materials;  // the character is the skeleton's file with the new skin
-  const char *also[2]; // further output files; NULL: none
+  int helpers, shapes, drivers, values; // values: of the drivers
+  bool limited;                         // the model limits displacements; the morph targets do not
+  bool has_materials;                   // the character is the skeleton's file with the new skin
+  const char *also[2];                  // further output files; NULL: none
   char names[2][4096];
 } sn_export_result;
 

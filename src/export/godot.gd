@@ -1,6 +1,7 @@
 # Drives the helper joints and blend shapes of the character below this node, after its animations. For Godot 3.
 extends Spatial
 
+export var values = {} # what the table calls values: values.smile = 0.5, or animated as values:smile
 var skeleton: Skeleton
 var drivers = []
 var helpers = []
@@ -45,6 +46,10 @@ func _ready():
 	skeleton = find_skeleton(self)
 	find_meshes(self)
 	for driver in table.drivers:
+		if driver.has("value"):
+			drivers.append(driver)
+			values[driver.value] = values.get(driver.value, clamp(0, driver.low, driver.high))
+			continue
 		var a = driver.before
 		var b = driver.after
 		drivers.append({"bone": bone_of(driver.joint), "before": Quat(a[0], a[1], a[2], a[3]), "after": Quat(b[0], b[1], b[2], b[3]),
@@ -63,11 +68,28 @@ func local_of(bone):
 	return skeleton.get_bone_rest(bone) * skeleton.get_bone_custom_pose(bone) * skeleton.get_bone_pose(bone)
 
 func terms_of(driver):
+	if driver.has("value"):
+		return [(clamp(values[driver.value], driver.low, driver.high) - driver.low) / (driver.high - driver.low)]
 	var r = driver.before * Quat(local_of(driver.bone).basis.orthonormalized()) * driver.after
 	var v = Vector3(r.x, r.y, r.z) * (-1.0 if r.w < 0 else 1.0)
 	var sine = v.length()
 	var p = v * (2 * atan2(sine, abs(r.w)) / sine if sine > 1e-6 else 2.0) - driver.rest
 	return [p.x, p.y, p.z, p.x * p.x, p.x * p.y, p.x * p.z, p.y * p.y, p.y * p.z, p.z * p.z]
+
+# A transform plus products of values times translation, rotation vector and scale.
+func plus(local, products, terms):
+	var s = [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]
+	for product in products:
+		var factor = 1.0
+		for d in product.drivers:
+			factor *= terms[d][0]
+		for c in range(9):
+			s[c] += factor * product.mix[c]
+	local.basis.x += Vector3(s[6], s[5], -s[4])
+	local.basis.y += Vector3(-s[5], s[7], s[3])
+	local.basis.z += Vector3(s[4], -s[3], s[8])
+	local.origin += Vector3(s[0], s[1], s[2])
+	return local
 
 func drive():
 	if not complete:
@@ -87,7 +109,10 @@ func drive():
 		for c in range(7):
 			sum[c] = clamp(sum[c], helper.low[c], helper.high[c])
 		var basis = Basis(Quat(sum[3] / 2, sum[4] / 2, sum[5] / 2, 1).normalized()).scaled(Vector3.ONE * (1 + sum[6]))
-		var local = helpers[n].rest * Transform(basis, Vector3(sum[0], sum[1], sum[2]))
+		var local = Transform(basis, Vector3(sum[0], sum[1], sum[2]))
+		if helper.has("products"):
+			local = plus(local, helper.products, terms)
+		local = helpers[n].rest * local
 		skeleton.set_bone_pose(helpers[n].bone, skeleton.get_bone_rest(helpers[n].bone).affine_inverse() * local)
 	if meshes.size() > 0:
 		drive_shapes(terms)

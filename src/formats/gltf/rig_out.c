@@ -210,7 +210,7 @@ bool sn_gltf_find_joints(const sn_gltf *base, char *const *names, int count, con
 bool sn_gltf_kept_rig(gltf_builder *b, const sn_gltf_out *what, gltf_rig *rig) {
   const sn_skeleton *skeleton = what->skeleton;
   int n = skeleton->joint_count, kept = n - what->new_joints;
-  if (what->affine) return false;
+  if (what->affine || kept == 0) return false;
   allocate_rig(b, what, rig);
   int *joint_of_node = SN_TAKE(b, &b->memory, int, what->base->node_count);
   if (!joint_of_node || !sn_gltf_find_joints(what->base, skeleton->names, kept, rig, joint_of_node)) return false;

@@ -306,6 +306,46 @@ static void corrections_are_the_formulas(void **state) {
   sn_examples_free(&examples);
 }
 
+// Murtagh 2008, 2.3.3: with k eigendisplacements a joint's poses get the best approximation of rank k of their displacements: the
+// first k terms of the singular value decomposition.
+static void eigenskin_is_the_truncated_decomposition(void **state) {
+  enum { most = 80, poses = 4, kept = 2 };
+  static const int frames[poses] = {5, 10, 15, 20};
+  static const formula inverse = {.forward = false};
+  sn_context ctx = sn_context_default();
+  sn_examples examples;
+  assert_ok(&ctx, two_ends(&ctx, most, &examples));
+  int n = examples.rest.vertex_count;
+  assert_true(n <= most);
+  double d[poses * 3 * most], singular[poses], u[poses * poses], vt[poses * 3 * most], rest[poses];
+  for (int p = 0; p < poses; p++)
+    for (int i = 0; i < n; i++) {
+      sn_vec3 delta = formula_delta(&inverse, &examples, i, frames[p]);
+      double *to = d + 3 * (p * n + i);
+      to[0] = delta.x, to[1] = delta.y, to[2] = delta.z;
+    }
+  assert_int_equal(
+    LAPACKE_dgesvd(LAPACK_ROW_MAJOR, 'S', 'S', poses, 3 * n, d, 3 * n, singular, u, poses, vt, 3 * n, rest), 0);
+  assert_true(singular[kept] > 1e-3 * singular[0]); // what is left out shows
+  trained t =
+    train(&ctx, &examples, "eigenskin:space=whole,weights=given,threshold=0,components=2", "1,2,3,4,5,10,15,20");
+  for (int p = 0; p < poses; p++) {
+    shape s = evaluate(&t.model, sn_pose(&examples.poses, frames[p]), NULL);
+    for (int i = 0; i < n; i++) {
+      double at[3];
+      for (int c = 0; c < 3; c++) {
+        at[c] = (double)examples.rest.positions[i][c];
+        for (int r = 0; r < kept; r++) at[c] += u[p * poses + r] * singular[r] * vt[r * 3 * n + 3 * i + c];
+      }
+      sn_vec3 wanted = sn_affine_apply(formula_blend(&examples, i, frames[p]), sn_vec3_make(at[0], at[1], at[2]));
+      assert_below(sn_vec3_distance(sn_vec3_from(s.positions[i]), wanted), 1e-5);
+    }
+    free_shape(&s);
+  }
+  release(&t);
+  sn_examples_free(&examples);
+}
+
 // ---- behaviour away from the poses -------------------------------------------------------------------------------------------
 
 static void corrections_vanish_far_from_every_pose(void **state) {
@@ -696,6 +736,7 @@ int main(void) {
     cmocka_unit_test(eigenskin_with_all_components_is_psd_where_one_joint_moves),
     cmocka_unit_test(instruction_sets_agree),
     cmocka_unit_test(corrections_are_the_formulas),
+    cmocka_unit_test(eigenskin_is_the_truncated_decomposition),
     cmocka_unit_test(corrections_vanish_far_from_every_pose),
     cmocka_unit_test(single_pose),
     cmocka_unit_test(duplicate_poses_are_merged_and_told),

@@ -221,6 +221,7 @@ STUDY = {"figure-6": (figure_6, figure_6_table), "figure-7": (figure_7, figure_7
 MURTAGH = {
     "Box, 3 poses": (2646, 235, 287, 267, 337, ["bar"], "every:20"),
     "CandyWrapper, 4 poses": (7992, 103, 114, 121, 138, ["elbow", "--bend", "0", "--twist", "180", "--frames", "40"], "0,13,26,39"),
+    "Wave, 1 pose": (7992, 107, 119, 126, 138, ["elbow", "--bend", "90", "--twist", "0", "--frames", "40"], "39"),
     "WristRotate, 3 poses": (7992, 106, 116, 125, 141, ["wrist"], "every:20"),
     "WristRotate, 5 poses": (7992, 81, 116, 91, 116, ["wrist"], "every:10"),
     "WristRotate, 9 poses": (7992, 72, 116, 78, 116, ["wrist"], "every:5"),

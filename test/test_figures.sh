@@ -11,7 +11,7 @@ fail() {
 BUILD=$SINEW_BUILD bash "$SINEW_SOURCE/tools/figures.sh" "$folder/out" small
 cd "$folder/out"
 grep -q '^</svg>' figure-6-meshes.svg || fail "figure-6-meshes.svg is not whole"
-for name in figure-7 figure-13-bar figure-13-elbow figure-14; do
+for name in figure-7 figure-13-bar figure-13-elbow figure-14 murtagh-5-1 murtagh-5-7; do
   [ -s "$name.csv" ] || fail "$name.csv is missing"
   grep -q '^</svg>' "$name.svg" || fail "$name.svg is not whole"
 done
@@ -26,6 +26,10 @@ ee() { awk -F, -v f="$1" -v m="\"$2\"" '$1 == f && $2 == m { print $4 }' figures
 below() { awk -v a="$1" -v b="$2" 'BEGIN { exit !(a < b) }'; }
 for set in figure-13-bar figure-13-elbow; do
   below "$(ee $set rotreg:published=1)" "$(ee $set psd:space=whole)" || fail "$set: psd beats rotreg"
+done
+# On dual quaternions they can.
+for set in murtagh-5-1 murtagh-5-7; do
+  below "$(ee $set psd:space=whole,blend=dualquat)" "$(ee $set psd:space=whole)" || fail "$set: psd on linear blending beats that on dual quaternions"
 done
 # The torque document's tables: nine cells, which `stats anova` reads and finds the same.
 [ "$(grep -c . torque-leg.csv)" -eq 10 ] || fail "not nine cells: $(cat torque-leg.csv)"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Figure 13: a bar and an elbow that twist by 180 degrees, trained on three poses. Figure 14: bending and twisting at
-// once, for which half-way joints do not suffice.
+// once, for which half-way joints do not suffice. Figures 5.1, 5.2 and 5.7 of Murtagh: bar, elbow and wrist on both skins, with and
+// without corrections.
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,6 +21,7 @@ static const sn_gen_angles half_turn = {.bend = 0, .twist = 180}, bent_half_turn
 static const char *const twisted[] = {
   "lbs", "psd:space=whole", "eigenskin:space=whole", "lbs:extra=halfway", "rotreg:published=1", "rotreg", NULL};
 static const char *const bent[] = {"lbs", "lbs:extra=halfway", "mohr", "rotreg:published=1", "rotreg", NULL};
+static const char *const skinned[] = {"lbs", "dqs", "psd:space=whole", "psd:space=whole,blend=dualquat", NULL};
 
 // clang-format off
 static const trial trials[] = {
@@ -27,6 +29,10 @@ static const trial trials[] = {
   {"figure-13-elbow", "Figure 13: an elbow twisted by 180 degrees, three poses", "elbow", "every:20", &half_turn, 41, 30, twisted},
   {"figure-13-bent", "The same elbow, bent by 115 degrees at once", "elbow", "every:20", &bent_half_turn, 41, 30, twisted},
   {"figure-13-own", "The elbow's own motion: 115 and 100 degrees", "elbow", "every:20", NULL, 41, 30, twisted},
+  {"murtagh-5-1", "Figure 5.1: a bar twisted by 180 degrees, three poses", "bar", "every:20", NULL, 41, 30, skinned},
+  {"murtagh-5-2", "Figure 5.2: an elbow twisted by 180 degrees, four poses", "elbow", "0,13,26,39", &half_turn, 40, 33, skinned},
+  {"murtagh-5-7", "Figure 5.7: a wrist rotated by 180 degrees, three poses", "wrist", "every:20", NULL, 41, 33, skinned},
+  {"murtagh-5-7-nine", "Figure 5.7: the same, nine poses", "wrist", "every:5", NULL, 41, 33, skinned},
   {"figure-14", "Figure 14: an arm that bends and twists, muscles swell; four poses", "arm", "0,16,33,49", NULL, 50, 41, bent},
 };
 // clang-format on

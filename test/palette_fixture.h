@@ -7,7 +7,7 @@
 #include "train/rotreg/reduced.h"
 
 // On every path that this machine has; x: the columns of the key gradients, then of the joints' matrices.
-static inline void check_palettes(const sn_rt_model *rt, const sn_rt_input *input, const sn_rotreg_reduced *r,
+static inline void check_palettes(const sn_rt_model *rt, const sn_rt_input *input, const sn_rotreg_training *r,
                                   const double (*x)[3]) {
   int bones = r->bones.bone_count, joints = r->rotations.joint_count, columns = 3 * bones + 4 * joints;
   for (int path = SN_RT_PATH_SCALAR; path < SN_RT_PATH_COUNT; path++) {

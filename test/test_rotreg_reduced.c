@@ -123,11 +123,11 @@ static void test_runtime_against_formulas(void **state) {
   sn_examples e;
   make_tube(&ctx, (tube){13, 10, false}, twist, amounts, 5, &e);
   assert_ok(&ctx, sn_skin_make(&ctx, &e)); // as sn_train does
-  sn_arena memory = sn_arena_new(&ctx);
   sn_keys keys = keys_of(&ctx, "all", 5, NULL);
-  sn_rotreg_reduced_options options = {.bones = 13, .influences = 4, .fit = sn_rotreg_fit_options_default()};
-  sn_rotreg_reduced r;
-  assert_ok(&ctx, sn_rotreg_reduced_train(&ctx, &memory, &e, &keys, &options, &r));
+  sn_rotreg_options options = sn_rotreg_options_default();
+  options.bones = 13;
+  sn_rotreg_training r = {.ctx = &ctx, .examples = &e, .keys = &keys, .options = &options};
+  assert_ok(&ctx, sn_rotreg_reduced_train(&r));
   sn_model model;
   sn_rt_model rt;
   train_model(&ctx, "rotreg:bones=13", &e, "all", &model, &rt);
@@ -151,7 +151,7 @@ static void test_runtime_against_formulas(void **state) {
     sn_rt_input input = {.joints = (const float(*)[12])joints};
     check_palettes(&rt, &input, &r, (const double(*)[3])x);
   }
-  sn_skin_free(&r.bones.skin), sn_skin_free(&r.skin), sn_keys_free(&keys), sn_arena_free(&memory);
+  sn_rotreg_training_free(&r), sn_keys_free(&keys);
   sn_model_free(&model), sn_examples_free(&e);
 }
 
@@ -162,11 +162,11 @@ typedef struct dense {
   double *a, *b; // column-major; three right-hand sides
 } dense;
 
-static void dense_vertex(const sn_rotreg_reduction *r, int i, double weight, const double (*q)[3], double *row,
+static void dense_vertex(const sn_rotreg_training *r, int i, double weight, const double (*q)[3], double *row,
                          double *right) {
   sn_vec3 p = sn_vec3_from(r->examples->rest.positions[i]);
   const double point[4] = {p.x, p.y, p.z, 1};
-  const sn_skin *skin = r->fixed[i] ? r->skin : &r->bones->skin;
+  const sn_skin *skin = r->fixed[i] ? &r->skin : &r->bones.skin;
   for (int k = 0; k < skin->influences; k++) {
     size_t at = (size_t)i * (size_t)skin->influences + (size_t)k;
     for (int c = 0; c < 4; c++) {
@@ -185,7 +185,7 @@ static void dense_row(dense *d, const double *row, const double *right) {
   d->rows++;
 }
 
-static void dense_problem(const sn_rotreg_reduction *r, const double (*dd)[3], const double (*q)[3], dense *d) {
+static void dense_problem(const sn_rotreg_training *r, const double (*dd)[3], const double (*q)[3], dense *d) {
   const sn_mesh *rest = &r->examples->rest;
   double *row = malloc((size_t)d->columns * sizeof *row), right[3];
   for (int t = 0; t < rest->triangle_count; t++)
@@ -195,11 +195,11 @@ static void dense_problem(const sn_rotreg_reduction *r, const double (*dd)[3], c
       double w = sqrt(r->edge[t][j]);
       memset(row, 0, (size_t)d->columns * sizeof *row), memset(right, 0, sizeof right);
       dense_vertex(r, b, w, q, row, right), dense_vertex(r, a, -w, q, row, right);
-      for (int m = 0; m < sn_rotreg_most_gradients && r->gradients->index[t][m] >= 0; m++)
+      for (int m = 0; m < sn_rotreg_most_gradients && r->gradients.index[t][m] >= 0; m++)
         for (int c = 0; c < 3; c++)
           for (int x = 0; x < 3; x++) {
             double v = (double)rest->positions[b][c] - (double)rest->positions[a][c];
-            right[x] += w * r->gradients->beta[t][m] * v * dd[3 * r->gradients->index[t][m] + c][x];
+            right[x] += w * r->gradients.beta[t][m] * v * dd[3 * r->gradients.index[t][m] + c][x];
           }
       dense_row(d, row, right);
     }
@@ -208,13 +208,28 @@ static void dense_problem(const sn_rotreg_reduction *r, const double (*dd)[3], c
     double w = sqrt(r->anchor_weight[i]);
     memset(row, 0, (size_t)d->columns * sizeof *row), memset(right, 0, sizeof right);
     dense_vertex(r, i, w, q, row, right);
-    for (int s = 0; s < sn_rotreg_anchor_slots && r->anchors->joints[i][s] >= 0; s++)
+    for (int s = 0; s < sn_rotreg_anchor_slots && r->anchors.joints[i][s] >= 0; s++)
       for (int c = 0; c < 4; c++)
         for (int x = 0; x < 3; x++)
-          right[x] += w * r->anchors->points[i][s][c] * q[4 * r->anchors->joints[i][s] + c][x];
+          right[x] += w * r->anchors.points[i][s][c] * q[4 * r->anchors.joints[i][s] + c][x];
     dense_row(d, row, right);
   }
   free(row);
+}
+
+// Key gradients of five groups with three proxy bones per vertex.
+static sn_rotreg_training five_gradients(sn_context *ctx, const sn_examples *e, const sn_keys *keys, bool published) {
+  static sn_rotreg_options options = {.influences = 3};
+  sn_rotreg_training t = {
+    .ctx = ctx, .examples = e, .keys = keys, .options = &options, .fit = {.published = published}};
+  sn_cluster_tree tree;
+  assert_ok(ctx, sn_topology_build(ctx, &e->rest, &t.topology));
+  assert_ok(ctx, sn_cluster_triangles(ctx, &t.memory, e, keys, &tree));
+  t.bones.group_of = SN_NEW(ctx, &t.memory, int, e->rest.triangle_count);
+  assert_ok(ctx, sn_cluster_cut(ctx, &tree, 5, t.bones.group_of, &t.bones.bone_count));
+  assert_ok(ctx, sn_rotreg_bones_fit(&t));
+  assert_ok(ctx, sn_rotreg_key_gradients_fit(&t));
+  return t;
 }
 
 static void test_c_against_dense_least_squares(void **state) {
@@ -222,42 +237,27 @@ static void test_c_against_dense_least_squares(void **state) {
   const double amounts[] = {0, 0.7, 1.4};
   sn_examples e;
   make_tube(&ctx, (tube){9, 9, false}, twist, amounts, 3, &e);
-  sn_arena memory = sn_arena_new(&ctx);
   sn_keys keys = keys_of(&ctx, "all", 3, NULL);
-  sn_topology topology;
-  sn_cluster_tree tree;
-  sn_rotreg_bones bones;
-  sn_rotreg_key_gradients gradients;
-  sn_rotreg_anchors anchors;
-  sn_skin skin;
+  sn_rotreg_training r = five_gradients(&ctx, &e, &keys, false);
   sn_random rng = sn_random_new(2);
-  assert_ok(&ctx, sn_topology_build(&ctx, &e.rest, &topology));
-  assert_ok(&ctx, sn_cluster_triangles(&ctx, &memory, &e, &keys, &tree));
-  const sn_rotreg_data data = {&e, &topology, &keys, NULL, &skin, false};
-  bones = (sn_rotreg_bones){.group_of = SN_NEW(&ctx, &memory, int, e.rest.triangle_count)};
-  assert_ok(&ctx, sn_cluster_cut(&ctx, &tree, 5, bones.group_of, &bones.bone_count));
-  assert_ok(&ctx, sn_rotreg_bones_fit(&ctx, &memory, &data, 3, &bones));
-  assert_ok(&ctx, sn_rotreg_key_gradients_fit(&ctx, &memory, &data, &bones, &gradients));
   int n = e.rest.vertex_count, triangles = e.rest.triangle_count;
-  assert_ok(&ctx, sn_skin_new(&ctx, n, 2, &skin));
-  bool *fixed = calloc((size_t)n, sizeof *fixed);
-  double *anchor = malloc((size_t)n * sizeof *anchor), (*edge)[2] = malloc((size_t)triangles * sizeof *edge);
+  assert_ok(&ctx, sn_skin_new(&ctx, n, 2, &r.skin));
+  r.fixed = SN_NEW(&ctx, &r.memory, bool, n), r.anchor_weight = SN_NEW(&ctx, &r.memory, double, n);
+  r.edge = sn_arena_alloc(&ctx, &r.memory, (size_t)triangles, sizeof *r.edge);
   for (int i = 0; i < n; i++) {
     double w = sn_random_uniform(&rng);
-    skin.joints[2 * i] = 0, skin.joints[2 * i + 1] = 1;
-    skin.weights[2 * i] = (float)w, skin.weights[2 * i + 1] = (float)(1 - w);
-    fixed[i] = i % 5 == 0, anchor[i] = 0.1 + sn_random_uniform(&rng);
+    r.skin.joints[2 * i] = 0, r.skin.joints[2 * i + 1] = 1;
+    r.skin.weights[2 * i] = (float)w, r.skin.weights[2 * i + 1] = (float)(1 - w);
+    r.fixed[i] = i % 5 == 0, r.anchor_weight[i] = 0.1 + sn_random_uniform(&rng);
   }
   for (int t = 0; t < triangles; t++)
-    edge[t][0] = 0.1 + sn_random_uniform(&rng), edge[t][1] = 0.1 + sn_random_uniform(&rng);
-  sn_skin_normalize(&skin);
-  assert_ok(&ctx, sn_rotreg_anchors_blend(&ctx, &memory, &data, &anchors));
-  sn_rotreg_reduction r = {&e,     &bones, &gradients, &anchors, fixed, &skin, (const double(*)[2])edge,
-                           anchor, 1e-7,   {0, 0, 0}};
-  double *c;
-  assert_ok(&ctx, sn_rotreg_solve_c(&ctx, &memory, &r, &c));
-  int rows = 4 * bones.bone_count, columns = 3 * bones.bone_count + 4 * e.skeleton.joint_count;
-  int keys3 = 3 * bones.bone_count;
+    r.edge[t][0] = 0.1 + sn_random_uniform(&rng), r.edge[t][1] = 0.1 + sn_random_uniform(&rng);
+  sn_skin_normalize(&r.skin);
+  assert_ok(&ctx, sn_rotreg_anchors_blend(&r));
+  r.fit.published = true; // with a ridge against rounding only
+  assert_ok(&ctx, sn_rotreg_solve_c(&r));
+  int rows = 4 * r.bones.bone_count, columns = 3 * r.bones.bone_count + 4 * e.skeleton.joint_count;
+  int keys3 = 3 * r.bones.bone_count;
   double(*x)[3] = malloc((size_t)columns * sizeof *x);
   for (int m = 0; m < columns; m++)
     for (int k = 0; k < 3; k++) x[m][k] = sn_random_normal(&rng);
@@ -268,12 +268,11 @@ static void test_c_against_dense_least_squares(void **state) {
   for (int row = 0; row < rows; row++)
     for (int k = 0; k < 3; k++) {
       double sum = 0;
-      for (int m = 0; m < columns; m++) sum += c[(size_t)row * (size_t)columns + (size_t)m] * x[m][k];
+      for (int m = 0; m < columns; m++) sum += r.c[(size_t)row * (size_t)columns + (size_t)m] * x[m][k];
       assert_near(sum, d.b[(size_t)k * (size_t)d.most + (size_t)row], 2e-3); // the equations are held back by 1e-7
     }
-  free(d.a), free(d.b), free(x), free(fixed), free(anchor), free(edge);
-  sn_skin_free(&skin), sn_skin_free(&bones.skin), sn_topology_free(&topology), sn_keys_free(&keys);
-  sn_arena_free(&memory), sn_examples_free(&e);
+  free(d.a), free(d.b), free(x);
+  sn_rotreg_training_free(&r), sn_keys_free(&keys), sn_examples_free(&e);
 }
 
 // ---- clusters -----------------------------------------------------------------------------------------------------------------
@@ -323,9 +322,9 @@ static void test_mean_shift_finds_rigid_parts(void **state) {
   sn_examples e;
   make_tube(&ctx, (tube){10, 9, true}, rigid_halves, amounts, 3, &e);
   sn_keys keys = keys_of(&ctx, "all", 3, NULL);
-  const sn_rotreg_data data = {.examples = &e, .keys = &keys};
+  const sn_rotreg_training training = {.ctx = &ctx, .examples = &e, .keys = &keys};
   int *group = malloc((size_t)e.rest.triangle_count * sizeof *group), count;
-  assert_ok(&ctx, sn_rotreg_mean_shift(&ctx, &data, 5, group, &count));
+  assert_ok(&ctx, sn_rotreg_mean_shift(&training, 5, group, &count));
   assert_int_equal(count, 2);
   for (int t = 0; t < e.rest.triangle_count; t++)
     assert_int_equal(group[t], e.rest.positions[e.rest.triangles[t][0]][0] < 0 ? 0 : 1);
@@ -434,19 +433,9 @@ static void test_published_coefficients(void **state) {
   const double amounts[] = {0.4, 1.1, 1.9};
   sn_examples e;
   make_tube(&ctx, (tube){9, 9, false}, twist, amounts, 3, &e);
-  sn_arena memory = sn_arena_new(&ctx);
   sn_keys keys = keys_of(&ctx, "all", 3, NULL);
-  sn_topology topology;
-  sn_cluster_tree tree;
-  sn_rotreg_bones bones;
-  sn_rotreg_key_gradients k;
-  assert_ok(&ctx, sn_topology_build(&ctx, &e.rest, &topology));
-  assert_ok(&ctx, sn_cluster_triangles(&ctx, &memory, &e, &keys, &tree));
-  const sn_rotreg_data data = {&e, &topology, &keys, NULL, NULL, true};
-  bones = (sn_rotreg_bones){.group_of = SN_NEW(&ctx, &memory, int, e.rest.triangle_count)};
-  assert_ok(&ctx, sn_cluster_cut(&ctx, &tree, 5, bones.group_of, &bones.bone_count));
-  assert_ok(&ctx, sn_rotreg_bones_fit(&ctx, &memory, &data, 3, &bones));
-  assert_ok(&ctx, sn_rotreg_key_gradients_fit(&ctx, &memory, &data, &bones, &k));
+  sn_rotreg_training fitted = five_gradients(&ctx, &e, &keys, true);
+  const sn_rotreg_key_gradients k = fitted.gradients;
   double farthest = 0;
   for (int t = 0; t < e.rest.triangle_count; t++) {
     double along[sn_rotreg_most_gradients] = {0}, sum = 0, squares = 0;
@@ -472,8 +461,7 @@ static void test_published_coefficients(void **state) {
     farthest = fmax(farthest, fabs(sum - 1));
   }
   assert_true(farthest > 1e-3);
-  sn_skin_free(&bones.skin), sn_topology_free(&topology), sn_keys_free(&keys), sn_arena_free(&memory);
-  sn_examples_free(&e);
+  sn_rotreg_training_free(&fitted), sn_keys_free(&keys), sn_examples_free(&e);
 }
 
 // F: rms error under linear blend skinning at most half of that of all vertices; and one vertex of every component.
@@ -482,42 +470,32 @@ static void test_published_fixed_set(void **state) {
   const double amounts[] = {0.8, 1.6};
   sn_examples e;
   make_tube(&ctx, (tube){9, 9, true}, twist, amounts, 2, &e);
-  sn_arena memory = sn_arena_new(&ctx);
   sn_keys keys = keys_of(&ctx, "all", 2, NULL);
-  sn_topology topology;
-  sn_rotreg_anchors blend;
-  sn_skin skin;
+  sn_rotreg_training t = {.ctx = &ctx, .examples = &e, .keys = &keys, .fit = {.published = true}};
   int n = e.rest.vertex_count, on = 0;
-  assert_ok(&ctx, sn_topology_build(&ctx, &e.rest, &topology));
-  assert_ok(&ctx, sn_skin_new(&ctx, n, 1, &skin));
-  for (int i = 0; i < n; i++) skin.joints[i] = e.rest.positions[i][0] > 0, skin.weights[i] = 1;
-  const sn_rotreg_data data = {&e, &topology, &keys, NULL, &skin, true};
-  assert_ok(&ctx, sn_rotreg_anchors_blend(&ctx, &memory, &data, &blend));
-  bool *fixed = calloc((size_t)n, sizeof *fixed);
-  double *error = calloc((size_t)n, sizeof *error), mean = 0, best[2] = {INFINITY, INFINITY};
-  assert_ok(&ctx, sn_rotreg_hard_set(
-                    &ctx, &(sn_rotreg_data){.examples = &e, .topology = &topology, .keys = &keys, .published = true},
-                    &blend, fixed));
+  assert_ok(&ctx, sn_topology_build(&ctx, &e.rest, &t.topology));
+  assert_ok(&ctx, sn_skin_new(&ctx, n, 1, &t.skin));
+  for (int i = 0; i < n; i++) t.skin.joints[i] = e.rest.positions[i][0] > 0, t.skin.weights[i] = 1;
+  double *error = SN_NEW(&ctx, &t.memory, double, n), mean = 0, best[2] = {INFINITY, INFINITY};
+  assert_ok(&ctx, sn_rotreg_hard_set(&t));
   for (int i = 0; i < n; i++) {
     for (int f = 0; f < 2; f++) {
-      sn_affine joint = sn_pose(&e.poses, f)[skin.joints[i]];
+      sn_affine joint = sn_pose(&e.poses, f)[t.skin.joints[i]];
       double d = sn_vec3_distance(sn_affine_apply(joint, sn_vec3_from(e.rest.positions[i])),
                                   sn_vec3_from(sn_frame(&e.frames, f)[i]));
       error[i] += d * d;
     }
     mean += error[i] / n;
-    best[topology.component[i]] = fmin(best[topology.component[i]], error[i]);
+    best[t.topology.component[i]] = fmin(best[t.topology.component[i]], error[i]);
   }
   for (int i = 0; i < n; i++) {
-    bool wanted = 4 * error[i] <= mean || error[i] == best[topology.component[i]];
+    bool wanted = 4 * error[i] <= mean || error[i] == best[t.topology.component[i]];
     on += wanted;
-    if (fabs(4 * error[i] - mean) > 1e-9 * mean && error[i] > best[topology.component[i]] + 1e-12)
-      assert_int_equal(fixed[i], wanted);
+    if (fabs(4 * error[i] - mean) > 1e-9 * mean && error[i] > best[t.topology.component[i]] + 1e-12)
+      assert_int_equal(t.fixed[i], wanted);
   }
   assert_in_range(on, 2, n - 1);
-  free(fixed), free(error);
-  sn_skin_free(&skin), sn_topology_free(&topology), sn_keys_free(&keys), sn_arena_free(&memory);
-  sn_examples_free(&e);
+  sn_rotreg_training_free(&t), sn_keys_free(&keys), sn_examples_free(&e);
 }
 
 static void test_error_option_gives_fewest_bones(void **state) {

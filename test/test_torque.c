@@ -178,11 +178,12 @@ static void fit_whole(made *m, int l, const sn_rotreg_fit_options *options) {
 
 static void fit_made(made *m, const sn_rotreg_fit_options *options, const sn_torque_loads *loads,
                      sn_torque_model *found) {
-  const sn_rotreg_data data = {.folds = &m->folds};
-  const sn_rotreg_key_gradients gradients = {made_gradients, made_poses, m->sequences[0], NULL, NULL};
-  sn_rotreg_learned learned = {&data, &m->rotations, options, NULL, loads, &gradients, m->whole, {0}, m->held_out[0]};
-  assert_ok(&m->ctx, sn_torque_fit(&m->ctx, &m->memory, &learned));
-  *found = learned.torque;
+  sn_rotreg_training t = {.ctx = &m->ctx, .fit = *options, .loads = *loads, .rotations = m->rotations};
+  t.gradients = (sn_rotreg_key_gradients){made_gradients, made_poses, m->sequences[0], NULL, NULL};
+  t.folds = m->folds, t.predictors = m->whole, t.held_out = m->held_out[0];
+  assert_ok(&m->ctx, sn_torque_fit(&t));
+  *found = t.torque;
+  sn_arena_join(&m->memory, &t.memory);
 }
 
 static void made_free(made *m) {
@@ -352,21 +353,15 @@ static void test_ends_are_the_predictors(void **state) {
 // The palette against C [D; Q] in double precision, with the slerp of src/math.
 static void check_against_formulas(bool published) {
   sn_context ctx = sn_context_default();
-  sn_arena memory = sn_arena_new(&ctx);
   sn_examples e;
   sn_keys keys;
-  sn_torque_loads loads;
   e = generate(&ctx, "leg", 24, 500);
   assert_ok(&ctx, sn_keys_parse(&ctx, "all", 24, 1, &keys, NULL));
-  assert_ok(&ctx, sn_torque_loads_read(&ctx, &memory, &e, &keys, "", &loads));
-  loads.degree_r = 2, loads.degree_s = 3;
-  sn_rotreg_reduced_options options = {.bones = 11,
-                                       .influences = 4,
-                                       .fit =
-                                         published ? sn_rotreg_published_options() : sn_rotreg_fit_options_default(),
-                                       .loads = &loads};
-  sn_rotreg_reduced r;
-  assert_ok(&ctx, sn_rotreg_reduced_train(&ctx, &memory, &e, &keys, &options, &r));
+  sn_torque_options options = sn_torque_options_default();
+  options.degree_r = 2, options.degree_s = 3, options.rotreg.bones = 11, options.rotreg.published = published;
+  sn_rotreg_training r = {
+    .ctx = &ctx, .examples = &e, .keys = &keys, .options = &options.rotreg, .torques = &options};
+  assert_ok(&ctx, sn_rotreg_reduced_train(&r));
   sn_model model;
   sn_rt_model rt;
   train_model(&ctx, published ? "torque:published=1,bones=11,degree_r=2,degree_s=3" : "torque:bones=11,degree_s=3",
@@ -381,7 +376,7 @@ static void check_against_formulas(bool published) {
     double x[3], column[3 * 64 + 12][3];
     float joints[3][12], torques[3];
     sn_rotreg_rotations_pose(&r.rotations, pose, rotation, theta);
-    sn_torque_loads_at(&loads, &e.torques, f, x);
+    sn_torque_loads_at(&r.loads, &e.torques, f, x);
     for (int l = 0; l < bones; l++) {
       sn_mat3 d = sn_torque_predict(&r.torque.pairs[l], r.torque.functions, rotation, theta, x);
       for (int c = 0; c < 9; c++) column[3 * l + c % 3][c / 3] = d.m[c / 3][c % 3];
@@ -400,7 +395,7 @@ static void check_against_formulas(bool published) {
   assert_int_equal(sn_rt_palette(&rt, &input, scratch, &error), SN_RT_BAD_ARGUMENT);
   assert_non_null(strstr(error.message, "torques"));
   free(scratch);
-  sn_skin_free(&r.bones.skin), sn_skin_free(&r.skin), sn_keys_free(&keys), sn_arena_free(&memory);
+  sn_rotreg_training_free(&r), sn_keys_free(&keys);
   sn_model_free(&model), sn_examples_free(&e);
 }
 

@@ -13,16 +13,11 @@ typedef struct arm {
   study *s;
   sn_examples set;
   sn_keys keys, others;
-  sn_topology topology;
-  sn_skin skin;
-  sn_rotreg_anchors blend;
-  sn_rotreg_rotations rotations;
-  sn_rotreg_predictor *predictors; // per triangle
-  sn_arena memory;
+  sn_rotreg_training t; // with a predictor per triangle
 } arm;
 
 static void *room(arm *a, size_t count, size_t size) {
-  void *out = sn_arena_alloc(&a->s->ctx, &a->memory, count, size);
+  void *out = sn_arena_alloc(&a->s->ctx, &a->t.memory, count, size);
   if (!out) study_must(a->s, a->s->ctx.error.status);
   return out;
 }
@@ -35,24 +30,22 @@ static void learn(arm *a) {
   sn_rotreg_work *work = room(a, 1, sn_rotreg_work_size(a->keys.count));
   sn_mat3 *sequence = room(a, (size_t)a->keys.count, sizeof *sequence);
   int *all = room(a, (size_t)a->keys.count, sizeof *all);
-  const sn_rotreg_data data = {&a->set, &a->topology, &a->keys, NULL, &a->skin, true};
-  const sn_rotreg_sample sample = {&a->rotations, sequence, all, a->keys.count, &options};
-  study_must(a->s, sn_topology_build(ctx, &a->set.rest, &a->topology));
-  study_must(a->s, sn_solve_weights(ctx, &a->set.rest, &a->set.frames, &a->set.poses, &weights, &a->skin));
-  study_must(a->s, sn_rotreg_anchors_blend(ctx, &a->memory, &data, &a->blend));
-  study_must(a->s, sn_rotreg_rotations_build(ctx, &a->memory, &a->set, &a->keys, &a->rotations));
-  a->predictors = room(a, (size_t)a->set.rest.triangle_count, sizeof *a->predictors);
+  const sn_rotreg_sample sample = {&a->t.rotations, sequence, all, a->keys.count, &options};
+  study_must(a->s, sn_topology_build(ctx, &a->set.rest, &a->t.topology));
+  study_must(a->s, sn_solve_weights(ctx, &a->set.rest, &a->set.frames, &a->set.poses, &weights, &a->t.skin));
+  study_must(a->s, sn_rotreg_rotations_build(ctx, &a->t.memory, &a->set, &a->keys, &a->t.rotations));
+  a->t.predictors = room(a, (size_t)a->set.rest.triangle_count, sizeof *a->t.predictors);
   for (int k = 0; k < a->keys.count; k++) all[k] = k;
   for (int t = 0; t < a->set.rest.triangle_count; t++) {
     for (int k = 0; k < a->keys.count; k++)
       sn_rotreg_gradient(&a->set.rest, sn_frame(&a->set.frames, a->keys.frames[k]), t, &sequence[k]);
-    sn_rotreg_fit(&sample, work, &a->predictors[t]);
+    sn_rotreg_fit(&sample, work, &a->t.predictors[t]);
   }
 }
 
 static void blend_at(const arm *a, int frame, sn_vec3 *out) {
   for (int i = 0; i < a->set.rest.vertex_count; i++)
-    out[i] = sn_rotreg_anchor_at(&a->blend, i, sn_pose(&a->set.poses, frame));
+    out[i] = sn_skin_blend(&a->t.skin, i, sn_pose(&a->set.poses, frame), sn_vec3_from(a->set.rest.positions[i]));
 }
 
 static sn_mat3 rotation_of(const sn_mesh *rest, const float (*posed)[3], int t) {
@@ -74,10 +67,10 @@ static void rotation_errors(arm *a, const int frames[3], double *regression, dou
     const float(*truth)[3] = sn_frame(&a->set.frames, frames[k]);
     blend_at(a, frames[k], blend);
     for (int i = 0; i < rest->vertex_count; i++) sn_vec3_store(blend[i], posed[i]);
-    sn_rotreg_rotations_pose(&a->rotations, sn_pose(&a->set.poses, frames[k]), rotation, theta);
+    sn_rotreg_rotations_pose(&a->t.rotations, sn_pose(&a->set.poses, frames[k]), rotation, theta);
     for (int t = 0; t < rest->triangle_count; t++) {
       sn_mat3 is = rotation_of(rest, truth, t);
-      sn_mat3 said = sn_rotreg_predict_rotation(&a->predictors[t], rotation, theta);
+      sn_mat3 said = sn_rotreg_predict_rotation(&a->t.predictors[t], rotation, theta);
       regression[t] += sn_rotation_angle(said, is) * 180 / SN_PI / 3;
       skinning[t] += sn_rotation_angle(rotation_of(rest, (const float(*)[3])posed, t), is) * 180 / SN_PI / 3;
     }
@@ -93,7 +86,7 @@ static void figure_6(arm *a) {
   sn_writer w = study_open(s, "figure-6-triangles.csv");
   sn_writef(&w, "triangle,joint,u,regression error in degrees,lbs error in degrees\n");
   for (int t = 0; t < count; t++) {
-    const sn_rotreg_factor *factor = &a->predictors[t].factors[0];
+    const sn_rotreg_factor *factor = &a->t.predictors[t].factors[0];
     u[t] = factor->u;
     sn_writef(&w, "%d,%s,%.5f,%.4f,%.4f\n", t, a->set.skeleton.names[factor->joint], u[t], regression[t],
               skinning[t]);
@@ -121,8 +114,8 @@ static void reconstruct(arm *a, const bool *fixed, sn_frames *out) {
   study_must(a->s, sn_rotreg_poisson_factor(&a->s->ctx, rest, (const double(*)[2])edges, hold, &poisson));
   study_must(a->s, sn_frames_new(&a->s->ctx, rest->vertex_count, a->set.frames.frame_count, out));
   for (int f = 0; f < a->set.frames.frame_count; f++) {
-    sn_rotreg_rotations_pose(&a->rotations, sn_pose(&a->set.poses, f), rotation, theta);
-    for (size_t t = 0; t < triangles; t++) gradients[t] = sn_rotreg_predict(&a->predictors[t], rotation, theta);
+    sn_rotreg_rotations_pose(&a->t.rotations, sn_pose(&a->set.poses, f), rotation, theta);
+    for (size_t t = 0; t < triangles; t++) gradients[t] = sn_rotreg_predict(&a->t.predictors[t], rotation, theta);
     blend_at(a, f, blend);
     sn_rotreg_poisson_solve(&poisson, gradients, blend, work, sn_frame_mutable(out, f));
   }
@@ -145,17 +138,13 @@ static void errors_of(const arm *a, const sn_frames *made, double *out) {
 static void figure_7(arm *a) {
   study *s = a->s;
   int n = a->set.rest.vertex_count, frames = a->set.frames.frame_count, shown = 0;
-  bool *near_rigid = room(a, (size_t)n, sizeof *near_rigid), *one = room(a, (size_t)n, sizeof *one);
+  bool *one = room(a, (size_t)n, sizeof *one);
   study_row rows[2] = {{.spec = "one vertex fixed"}, {.spec = "near-rigid vertices fixed"}};
   sn_frames without, with;
-  study_must(s,
-             sn_rotreg_hard_set(
-               &s->ctx,
-               &(sn_rotreg_data){.examples = &a->set, .topology = &a->topology, .keys = &a->keys, .published = true},
-               &a->blend, near_rigid));
+  study_must(s, sn_rotreg_hard_set(&a->t));
   one[0] = true; // the Poisson problem needs at least one
   reconstruct(a, one, &without);
-  reconstruct(a, near_rigid, &with);
+  reconstruct(a, a->t.fixed, &with);
   for (int k = 0; k < 2; k++) {
     rows[k].frame_pct = room(a, (size_t)frames, sizeof(double));
     errors_of(a, k == 0 ? &without : &with, rows[k].frame_pct);
@@ -167,7 +156,7 @@ static void figure_7(arm *a) {
   study_write_frames(s, "figure-7", "Figure 7: drift without near-rigid vertices", rows, 2, frames);
   svg_panel panels[] = {{"truth", sn_frame(&a->set.frames, shown), NULL, NULL},
                         {"without F", sn_frame(&without, shown), NULL, NULL},
-                        {"with F (dots)", sn_frame(&with, shown), NULL, near_rigid}};
+                        {"with F (dots)", sn_frame(&with, shown), NULL, a->t.fixed}};
   svg_write_panels(s, "figure-7-meshes.svg", title, &a->set.rest, panels, 3);
   sn_frames_free(&without), sn_frames_free(&with);
   printf("figure 7\n");
@@ -175,12 +164,13 @@ static void figure_7(arm *a) {
 }
 
 void study_rotations(study *s) {
-  arm a = {.s = s, .memory = sn_arena_new(&s->ctx)};
+  arm a = {.s = s};
+  a.t = (sn_rotreg_training){.ctx = &s->ctx, .examples = &a.set, .keys = &a.keys, .fit = {.published = true}};
   a.set = study_set(s, "arm", 50, 0, NULL);
   study_must(s, sn_keys_parse(&s->ctx, "0,16,33,49", 50, 1, &a.keys, &a.others));
   learn(&a);
   figure_6(&a);
   figure_7(&a);
   sn_keys_free(&a.keys), sn_keys_free(&a.others);
-  sn_topology_free(&a.topology), sn_skin_free(&a.skin), sn_examples_free(&a.set), sn_arena_free(&a.memory);
+  sn_rotreg_training_free(&a.t), sn_examples_free(&a.set);
 }

@@ -9,6 +9,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/scope.h"
 #include "sinew/fit.h"
 #include "solve/bones.h"
 #include "solve/solve.h"
@@ -26,7 +27,6 @@ typedef struct fit_job {
   double height; // of the second point above the vertex
   const float (*rest_normals)[3];
   const float *normals; // in the training frames
-  sn_bone_system system;
 } fit_job;
 
 static int majority(const int *group_of, const sn_topology *topology, int i) {
@@ -124,54 +124,45 @@ static int vertex_bones(const fit_job *job, int i, bool above, int bone[8], doub
   return count;
 }
 
-// Adds every vertex, and the point above it, as an equation for the residual of the present transformations.
-static void add_targets(void *user, int64_t begin, int64_t end, int worker) {
-  (void)worker;
+// Equation n is of vertex n / 2 and, for odd n, of the point above it.
+static void row_of(const void *user, int n, sn_bone_row *out) {
   const fit_job *job = user;
-  for (int i = 0; i < job->examples->rest.vertex_count; i++)
-    for (int above = 0; above < 2; above++) {
-      int bone[8];
-      double weight[8], local[8][4], y[3], share = above ? normal_share : 1;
-      int count = vertex_bones(job, i, above, bone, weight, local);
-      for (int p = 0; p < 4 * count; p++) local[p / 4][p % 4] *= weight[p / 4];
-      const sn_bone_row equation = {count, bone, local, share};
-      if (begin == 0) sn_bone_system_add(&job->system, &equation); // once, for all frames
-      for (int64_t f = begin; f < end; f++) {
-        target(job, (int)f, i, above, y);
-        sn_vec3 p = rest_point(job, i, above);
-        for (int k = 0; k < count; k++) {
-          sn_vec3 moved =
-            sn_affine_apply(job->bones->motions[(size_t)f * (size_t)job->bones->bones + (size_t)bone[k]], p);
-          y[0] -= weight[k] * moved.x, y[1] -= weight[k] * moved.y, y[2] -= weight[k] * moved.z;
-        }
-        sn_bone_system_target(&job->system, &equation, 3 * (int)f, y);
-      }
-    }
+  double weight[8];
+  out->count = vertex_bones(job, n / 2, n % 2, out->bone, weight, out->u);
+  for (int p = 0; p < 4 * out->count; p++) out->u[p / 4][p % 4] *= weight[p / 4];
+  if (n % 2) out->weight = normal_share;
+}
+
+// The residual of the present transformations.
+static void residual_of(const void *user, int n, const sn_bone_row *row, int f, double y[3]) {
+  const fit_job *job = user;
+  sn_vec3 p = rest_point(job, n / 2, n % 2);
+  target(job, f, n / 2, n % 2, y);
+  for (int k = 0; k < row->count; k++) {
+    sn_vec3 moved =
+      sn_affine_apply(job->bones->motions[(size_t)f * (size_t)job->bones->bones + (size_t)row->bone[k]], p);
+    y[0] -= row->u[k][3] * moved.x, y[1] -= row->u[k][3] * moved.y, y[2] -= row->u[k][3] * moved.z;
+  }
 }
 
 // Solves for T_b at fixed weights, as a step from the present ones. The ridge keeps undetermined parts near them.
-static sn_status fit_affine(sn_context *ctx, fit_job *job, double ridge) {
+static sn_status fit_affine(sn_context *ctx, const fit_job *job, double ridge) {
   sn_control_bones *bones = job->bones;
-  size_t columns = 3 * (size_t)job->keys->count;
-  sn_arena scratch = sn_arena_new(ctx);
-  sn_status status = sn_bone_system_new(ctx, &scratch, bones->bones, (int)columns, &job->system);
-  if (status == SN_OK) {
-    sn_parallel_for(ctx, job->keys->count, 8, add_targets, job);
-    status = sn_bone_system_solve(ctx, &job->system, ridge, ridge);
-  }
-  for (int f = 0; status == SN_OK && f < job->keys->count; f++)
+  SN_SCRATCH(scratch, ctx);
+  sn_bone_system s;
+  const sn_bone_equations equations = {
+    bones->bones, job->keys->count, 2 * job->examples->rest.vertex_count, row_of, residual_of, job, ridge, ridge};
+  SN_TRY(sn_bone_equations_solve(ctx, &scratch, &equations, &s));
+  for (int f = 0; f < job->keys->count; f++)
     for (int b = 0; b < bones->bones; b++) {
-      const double *x = job->system.right + 4 * (size_t)b * columns + 3 * (size_t)f;
       sn_mat3 m;
-      for (int r = 0; r < 3; r++)
-        for (int c = 0; c < 3; c++) m.m[r][c] = x[(size_t)c * columns + (size_t)r] / job->height;
-      sn_vec3 place = {x[3 * columns], x[3 * columns + 1], x[3 * columns + 2]};
+      for (int n = 0; n < 9; n++) m.m[n / 3][n % 3] = sn_bone_step(&s, b, f, n / 3, n % 3) / job->height;
+      sn_vec3 place = {sn_bone_step(&s, b, f, 0, 3), sn_bone_step(&s, b, f, 1, 3), sn_bone_step(&s, b, f, 2, 3)};
       sn_affine *to = &bones->motions[(size_t)f * (size_t)bones->bones + (size_t)b];
       sn_affine step = sn_affine_make(m, sn_vec3_sub(place, sn_mat3_apply(m, bones->centres[b])));
       for (int n = 0; n < 12; n++) to->m[n / 4][n % 4] += step.m[n / 4][n % 4];
     }
-  sn_arena_free(&scratch);
-  return status;
+  return SN_OK;
 }
 
 // ---- rigid bones ----------------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/scope.h"
 #include "base/team.h"
 #include "solve/bones.h"
 #include "solve/solve.h"
@@ -11,11 +12,8 @@
 enum { most_candidates = sn_rotreg_most_candidates };
 
 typedef struct bones_job {
-  sn_context *ctx;
-  const sn_examples *examples;
-  const sn_topology *topology;
-  const sn_keys *keys;
-  sn_rotreg_bones *b;
+  const sn_rotreg_training *t;
+  sn_rotreg_bones *b; // of t
   int influences;
   double *work; // per worker: positions by the candidates in every pose
   size_t work_size;
@@ -30,17 +28,17 @@ static sn_vec3 place(const sn_rotreg_bones *b, int pose, int bone, sn_vec3 rest)
 }
 
 static sn_vec3 target_of(const bones_job *job, int pose, int i) {
-  return sn_vec3_from(sn_frame(&job->examples->frames, job->keys->frames[pose])[i]);
+  return sn_vec3_from(sn_frame(&job->t->examples->frames, job->t->keys->frames[pose])[i]);
 }
 
-static sn_vec3 rest_of(const bones_job *job, int i) { return sn_vec3_from(job->examples->rest.positions[i]); }
+static sn_vec3 rest_of(const bones_job *job, int i) { return sn_vec3_from(job->t->examples->rest.positions[i]); }
 
 // ---- the start: groups, their adjacency, and a rigid motion for each ------------------------------------------------
 
 static void find_adjacent(const bones_job *job) {
-  const sn_mesh *rest = &job->examples->rest;
-  const sn_topology *top = job->topology;
-  sn_rotreg_bones *b = job->b;
+  const sn_mesh *rest = &job->t->examples->rest;
+  const sn_topology *top = &job->t->topology;
+  const sn_rotreg_bones *b = job->b;
   size_t n = (size_t)b->bone_count;
   for (size_t g = 0; g < n; g++) b->adjacent[g * n + g] = true;
   for (int t = 0; t < rest->triangle_count; t++)
@@ -57,14 +55,15 @@ static void find_adjacent(const bones_job *job) {
 
 // The best rigid motion of the corners of each group's triangles.
 static sn_status start_matrices(const bones_job *job) {
-  sn_arena scratch = sn_arena_new(job->ctx);
-  const sn_mesh *rest = &job->examples->rest;
-  sn_rotreg_bones *b = job->b;
-  int *corners = SN_NEW(job->ctx, &scratch, int, 3 * (size_t)rest->triangle_count);
-  sn_vec3 *x = SN_NEW(job->ctx, &scratch, sn_vec3, 3 * (size_t)rest->triangle_count);
-  sn_vec3 *y = SN_NEW(job->ctx, &scratch, sn_vec3, 3 * (size_t)rest->triangle_count);
-  bool ready = corners && x && y;
-  for (int g = 0; ready && g < b->bone_count; g++) {
+  sn_context *ctx = job->t->ctx;
+  SN_SCRATCH(scratch, ctx);
+  const sn_mesh *rest = &job->t->examples->rest;
+  const sn_rotreg_bones *b = job->b;
+  int *corners = SN_NEW(ctx, &scratch, int, 3 * (size_t)rest->triangle_count);
+  sn_vec3 *x = SN_NEW(ctx, &scratch, sn_vec3, 3 * (size_t)rest->triangle_count);
+  sn_vec3 *y = SN_NEW(ctx, &scratch, sn_vec3, 3 * (size_t)rest->triangle_count);
+  if (!corners || !x || !y) return ctx->error.status;
+  for (int g = 0; g < b->bone_count; g++) {
     int count = 0;
     sn_vec3 sum = {0, 0, 0};
     for (int n = 0; n < 3 * rest->triangle_count; n++)
@@ -77,8 +76,7 @@ static sn_status start_matrices(const bones_job *job) {
       matrices_at(b, k)[g] = sn_procrustes(count, x, y, NULL);
     }
   }
-  sn_arena_free(&scratch);
-  return ready ? SN_OK : job->ctx->error.status;
+  return SN_OK;
 }
 
 // ---- weights --------------------------------------------------------------------------------------------------------
@@ -102,7 +100,7 @@ static int enter_candidate(const bones_job *job, int i, int bone, int count, int
 // The groups of the vertex's triangles and their neighbours; if there are too many, those with the least error alone.
 static int candidates_of(const bones_job *job, int i, int *bones) {
   const sn_rotreg_bones *b = job->b;
-  const sn_topology *top = job->topology;
+  const sn_topology *top = &job->t->topology;
   double errors[most_candidates];
   int count = 0;
   for (int m = top->face_start[i]; m < top->face_start[i + 1]; m++) {
@@ -118,7 +116,7 @@ static int candidates_of(const bones_job *job, int i, int *bones) {
 }
 
 static void solve_vertex(const bones_job *job, int i, sn_vec3 *places) {
-  sn_rotreg_bones *b = job->b;
+  const sn_rotreg_bones *b = job->b;
   int bones[most_candidates], n = candidates_of(job, i, bones), poses = b->pose_count;
   size_t row = (size_t)i * (size_t)job->influences;
   for (int k = 0; k < job->influences; k++) b->skin.joints[row + (size_t)k] = 0, b->skin.weights[row + (size_t)k] = 0;
@@ -155,35 +153,35 @@ static void solve_range(void *user, int64_t begin, int64_t end, int worker) {
 }
 
 static sn_status solve_weights(const bones_job *job) {
+  sn_context *ctx = job->t->ctx;
   sn_skin *skin = &job->b->skin;
-  int n = job->examples->rest.vertex_count;
   size_t row = (size_t)job->influences;
-  sn_team_for(job->ctx, n, 64, solve_range, (void *)job);
-  sn_status status = sn_team_gather(job->ctx, n, 64, skin->joints, row * sizeof *skin->joints);
-  if (status == SN_OK) status = sn_team_gather(job->ctx, n, 64, skin->weights, row * sizeof *skin->weights);
+  sn_team_for(ctx, skin->vertex_count, 64, solve_range, (void *)job);
+  SN_TRY(sn_team_gather(ctx, skin->vertex_count, 64, skin->joints, row * sizeof *skin->joints));
+  SN_TRY(sn_team_gather(ctx, skin->vertex_count, 64, skin->weights, row * sizeof *skin->weights));
   sn_skin_normalize(skin);
-  return status;
+  return SN_OK;
 }
 
 // ---- matrices for given weights -------------------------------------------------------------------------------------
 
 // The equation of vertex i: alpha_b (p - centre_b, 1) for its bones.
-static int row_of(const bones_job *job, int i, int bones[SN_SIMPLEX_MAX], double row[SN_SIMPLEX_MAX][4]) {
+static void row_of(const void *user, int i, sn_bone_row *out) {
+  const bones_job *job = user;
   const sn_rotreg_bones *b = job->b;
-  int count = 0;
-  if (job->topology->face_start[i] == job->topology->face_start[i + 1]) return 0; // in no triangle
+  if (job->t->topology.face_start[i] == job->t->topology.face_start[i + 1]) return; // in no triangle
   for (int k = 0; k < job->influences; k++) {
     size_t at = (size_t)i * (size_t)job->influences + (size_t)k;
-    double w = (double)b->skin.weights[at];
+    double w = (double)b->skin.weights[at], *u = out->u[out->count];
     if (!(w > 0)) break;
     sn_vec3 p = sn_vec3_sub(rest_of(job, i), b->centre[b->skin.joints[at]]);
-    bones[count] = b->skin.joints[at];
-    row[count][0] = w * p.x, row[count][1] = w * p.y, row[count][2] = w * p.z, row[count++][3] = w;
+    out->bone[out->count++] = b->skin.joints[at];
+    u[0] = w * p.x, u[1] = w * p.y, u[2] = w * p.z, u[3] = w;
   }
-  return count;
 }
 
-static sn_vec3 blended(const bones_job *job, int pose, int i) {
+// What the present matrices leave of vertex i.
+static sn_vec3 residual_of(const bones_job *job, int pose, int i) {
   sn_vec3 sum = {0, 0, 0}, rest = rest_of(job, i);
   const sn_rotreg_bones *b = job->b;
   for (int k = 0; k < job->influences; k++) {
@@ -191,47 +189,27 @@ static sn_vec3 blended(const bones_job *job, int pose, int i) {
     if (!(b->skin.weights[at] > 0)) break;
     sum = sn_vec3_mad(sum, place(b, pose, b->skin.joints[at], rest), (double)b->skin.weights[at]);
   }
-  return sum;
+  return sn_vec3_sub(target_of(job, pose, i), sum);
 }
 
-typedef struct refit_job {
-  const bones_job *job;
-  sn_bone_system system;
-} refit_job;
-
-static void add_residuals(void *user, int64_t begin, int64_t end, int worker) {
-  (void)worker;
-  const refit_job *r = user;
-  for (int i = 0; i < r->job->examples->rest.vertex_count; i++) {
-    int bones[SN_SIMPLEX_MAX];
-    double row[SN_SIMPLEX_MAX][4];
-    const sn_bone_row equation = {row_of(r->job, i, bones, row), bones, row, 1};
-    if (begin == 0) sn_bone_system_add(&r->system, &equation); // once, for all frames
-    for (int64_t k = begin; k < end; k++) {
-      sn_vec3 d = sn_vec3_sub(target_of(r->job, (int)k, i), blended(r->job, (int)k, i));
-      sn_bone_system_target(&r->system, &equation, 3 * (int)k, (const double[3]){d.x, d.y, d.z});
-    }
-  }
+static void store_residual(const void *user, int i, const sn_bone_row *row, int pose, double y[3]) {
+  (void)row;
+  sn_vec3 d = residual_of(user, pose, i);
+  y[0] = d.x, y[1] = d.y, y[2] = d.z;
 }
 
 // Solves for T_b at given alpha (5.1), as a step from the present matrices.
 static sn_status solve_matrices(const bones_job *job) {
-  sn_rotreg_bones *b = job->b;
-  sn_arena scratch = sn_arena_new(job->ctx);
-  refit_job refit = {.job = job};
-  sn_status status = sn_bone_system_new(job->ctx, &scratch, b->bone_count, 3 * b->pose_count, &refit.system);
-  if (status == SN_OK) {
-    sn_parallel_for(job->ctx, b->pose_count, 8, add_residuals, &refit);
-    status = sn_bone_system_solve(job->ctx, &refit.system, sn_bone_ridge, sn_rotreg_rounding);
-  }
-  for (int k = 0; status == SN_OK && k < b->pose_count; k++)
-    for (int n = 0; n < 12 * b->bone_count; n++) {
-      int g = n / 12, r = n % 12 / 4, c = n % 4;
-      matrices_at(b, k)[g].m[r][c] +=
-        refit.system.right[(size_t)(4 * g + c) * (size_t)refit.system.columns + (size_t)(3 * k + r)];
-    }
-  sn_arena_free(&scratch);
-  return status;
+  const sn_rotreg_bones *b = job->b;
+  SN_SCRATCH(scratch, job->t->ctx);
+  sn_bone_system s;
+  const sn_bone_equations equations = {b->bone_count,  b->pose_count, b->skin.vertex_count, row_of,
+                                       store_residual, job,           sn_bone_ridge,        sn_rotreg_rounding};
+  SN_TRY(sn_bone_equations_solve(job->t->ctx, &scratch, &equations, &s));
+  for (int k = 0; k < b->pose_count; k++)
+    for (int n = 0; n < 12 * b->bone_count; n++)
+      matrices_at(b, k)[n / 12].m[n % 12 / 4][n % 4] += sn_bone_step(&s, n / 12, k, n % 12 / 4, n % 4);
+  return SN_OK;
 }
 
 static void measure_range(void *user, int64_t begin, int64_t end, int worker) {
@@ -240,32 +218,32 @@ static void measure_range(void *user, int64_t begin, int64_t end, int worker) {
   for (int64_t i = begin; i < end; i++) {
     job->b->error[i] = 0;
     for (int k = 0; k < job->b->pose_count; k++) {
-      sn_vec3 d = sn_vec3_sub(blended(job, k, (int)i), target_of(job, k, (int)i));
+      sn_vec3 d = residual_of(job, k, (int)i);
       job->b->error[i] += sn_vec3_dot(d, d) / job->b->pose_count;
     }
   }
 }
 
-sn_status sn_rotreg_bones_fit(sn_context *ctx, sn_arena *memory, const sn_rotreg_data *data, int influences,
-                              sn_rotreg_bones *out) {
-  int n = data->examples->rest.vertex_count;
-  size_t bones = (size_t)out->bone_count;
-  out->adjacent = SN_NEW(ctx, memory, bool, bones *bones);
-  out->centre = SN_NEW(ctx, memory, sn_vec3, bones);
-  out->matrix = SN_NEW(ctx, memory, sn_affine, bones * (size_t)data->keys->count);
-  out->error = SN_NEW(ctx, memory, double, n);
-  bones_job job = {ctx, data->examples, data->topology, data->keys, out, influences, .work = NULL};
-  job.work_size = most_candidates * 3 * (size_t)data->keys->count;
-  job.work = SN_NEW(ctx, memory, double, (size_t)sn_threads(ctx) * job.work_size);
-  if (!out->adjacent || !out->centre || !out->matrix || !out->error || !job.work) return ctx->error.status;
-  out->pose_count = data->keys->count;
-  sn_status status = sn_skin_new(ctx, n, influences, &out->skin);
-  if (status == SN_OK) find_adjacent(&job), status = start_matrices(&job);
-  for (int round = 0; status == SN_OK && round < sn_rotreg_rounds; round++) {
-    status = solve_weights(&job);
-    if (status == SN_OK) status = solve_matrices(&job);
+sn_status sn_rotreg_bones_fit(sn_rotreg_training *t) {
+  sn_context *ctx = t->ctx;
+  sn_rotreg_bones *b = &t->bones;
+  int n = t->examples->rest.vertex_count;
+  size_t bones = (size_t)b->bone_count;
+  b->adjacent = SN_NEW(ctx, &t->memory, bool, bones *bones);
+  b->centre = SN_NEW(ctx, &t->memory, sn_vec3, bones);
+  b->matrix = SN_NEW(ctx, &t->memory, sn_affine, bones * (size_t)t->keys->count);
+  b->error = SN_NEW(ctx, &t->memory, double, n);
+  bones_job job = {t, b, t->options->influences, .work_size = most_candidates * 3 * (size_t)t->keys->count};
+  job.work = SN_NEW(ctx, &t->memory, double, (size_t)sn_threads(ctx) * job.work_size);
+  if (!b->adjacent || !b->centre || !b->matrix || !b->error || !job.work) return ctx->error.status;
+  b->pose_count = t->keys->count;
+  SN_TRY(sn_skin_new(ctx, n, job.influences, &b->skin));
+  find_adjacent(&job);
+  SN_TRY(start_matrices(&job));
+  for (int round = 0; round < sn_rotreg_rounds; round++) {
+    SN_TRY(solve_weights(&job));
+    SN_TRY(solve_matrices(&job));
   }
-  if (status != SN_OK) return status;
   sn_team_for(ctx, n, 64, measure_range, &job);
-  return sn_team_gather(ctx, n, 64, out->error, sizeof *out->error);
+  return sn_team_gather(ctx, n, 64, b->error, sizeof *b->error);
 }

@@ -3,6 +3,7 @@
 // rotations in all poses form a group, wherever they are.
 #include <string.h>
 
+#include "base/scope.h"
 #include "train/rotreg/reduced.h"
 
 enum { steps = 100, halvings = 8, seeds_per_bone = 4 };
@@ -101,10 +102,11 @@ static int number_groups(int count, int *number, int *group_of) {
   return groups;
 }
 
-sn_status sn_rotreg_mean_shift(sn_context *ctx, const sn_rotreg_data *data, int most, int *group_of, int *groups) {
-  const sn_mesh *rest = &data->examples->rest;
-  sn_arena scratch = sn_arena_new(ctx);
-  int count = rest->triangle_count, poses = data->keys->count, seeds = seeds_per_bone * most;
+sn_status sn_rotreg_mean_shift(const sn_rotreg_training *t, int most, int *group_of, int *groups) {
+  sn_context *ctx = t->ctx;
+  const sn_mesh *rest = &t->examples->rest;
+  SN_SCRATCH(scratch, ctx);
+  int count = rest->triangle_count, poses = t->keys->count, seeds = seeds_per_bone * most;
   size_t numbers = 9 * (size_t)poses;
   double *points = SN_NEW(ctx, &scratch, double, (size_t)count *numbers);
   sn_rotreg_points z = {count, (int)numbers, points};
@@ -112,15 +114,14 @@ sn_status sn_rotreg_mean_shift(sn_context *ctx, const sn_rotreg_data *data, int 
   job.modes = SN_NEW(ctx, &scratch, double, (size_t)job.seeds *numbers);
   job.means = SN_NEW(ctx, &scratch, double, (size_t)job.seeds *numbers);
   int *number = SN_NEW(ctx, &scratch, int, job.seeds);
-  bool ready = points && job.modes && job.means && number;
-  for (int n = 0; ready && n < count * poses; n++) {
+  if (!points || !job.modes || !job.means || !number) return ctx->error.status;
+  for (int n = 0; n < count * poses; n++) {
     sn_mat3 d, r;
-    sn_rotreg_gradient(rest, sn_frame(&data->examples->frames, data->keys->frames[n % poses]), n / poses, &d);
+    sn_rotreg_gradient(rest, sn_frame(&t->examples->frames, t->keys->frames[n % poses]), n / poses, &d);
     sn_mat3_polar(d, &r, NULL);
     memcpy(points + 9 * (size_t)n, r.m, sizeof r.m);
   }
-  if (ready) find_groups(ctx, &job, most);
-  if (ready) *groups = number_groups(count, number, group_of);
-  sn_arena_free(&scratch);
-  return ready ? SN_OK : ctx->error.status;
+  find_groups(ctx, &job, most);
+  *groups = number_groups(count, number, group_of);
+  return SN_OK;
 }

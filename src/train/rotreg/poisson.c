@@ -2,28 +2,24 @@
 // The sparse normal equations of mesh reconstruction, factored once per mesh.
 #include "train/rotreg/reduced.h"
 
-#include <string.h>
+#include "base/scope.h"
 
 sn_status sn_rotreg_poisson_factor(sn_context *ctx, const sn_mesh *rest, const double (*edges)[2],
                                    const double *anchor_weight, sn_rotreg_poisson *out) {
   *out = (sn_rotreg_poisson){.rest = rest, .edges = edges, .anchor_weight = anchor_weight};
   int64_t count = 6 * (int64_t)rest->triangle_count + rest->vertex_count, at = 0;
-  sn_arena scratch = sn_arena_new(ctx);
+  SN_SCRATCH(scratch, ctx);
   sn_triplet *entries = SN_NEW(ctx, &scratch, sn_triplet, count);
-  sn_status status = entries ? SN_OK : ctx->error.status;
-  for (int t = 0; status == SN_OK && t < rest->triangle_count; t++)
-    for (int j = 0; j < 2; j++) {
-      int a = rest->triangles[t][0], b = rest->triangles[t][j + 1];
-      double e = edges[t][j];
-      if (a == b) continue;
-      entries[at++] = (sn_triplet){a, a, e}, entries[at++] = (sn_triplet){b, b, e};
-      entries[at++] = (sn_triplet){a < b ? a : b, a < b ? b : a, -e};
-    }
-  for (int i = 0; status == SN_OK && i < rest->vertex_count; i++)
-    entries[at++] = (sn_triplet){i, i, anchor_weight[i]};
-  if (status == SN_OK) status = sn_cholesky_factor(ctx, rest->vertex_count, entries, at, &out->factor);
-  sn_arena_free(&scratch);
-  return status;
+  if (!entries) return ctx->error.status;
+  for (int n = 0; n < 2 * rest->triangle_count; n++) {
+    int a = rest->triangles[n / 2][0], b = rest->triangles[n / 2][1 + n % 2];
+    double e = edges[n / 2][n % 2];
+    if (a == b) continue;
+    entries[at++] = (sn_triplet){a, a, e}, entries[at++] = (sn_triplet){b, b, e};
+    entries[at++] = (sn_triplet){a < b ? a : b, a < b ? b : a, -e};
+  }
+  for (int i = 0; i < rest->vertex_count; i++) entries[at++] = (sn_triplet){i, i, anchor_weight[i]};
+  return sn_cholesky_factor(ctx, rest->vertex_count, entries, at, &out->factor);
 }
 
 size_t sn_rotreg_poisson_work(const sn_mesh *rest) { return 4 * (size_t)rest->vertex_count; }

@@ -6,69 +6,48 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/team.h"
-#include "train/folds.h"
+#include "base/scope.h"
 #include "train/near.h"
-#include "train/train.h"
-
-typedef struct reduced_job {
-  sn_context *ctx;
-  sn_arena *memory;
-  const sn_examples *examples;
-  const sn_keys *keys;
-  const sn_rotreg_reduced_options *options;
-  sn_rotreg_reduced *out;
-  sn_rotreg_training t;
-  double diagonal;
-  bool *fixed;
-} reduced_job;
-
-static int bone_count(const reduced_job *job) { return job->out->bones.bone_count; }
 
 // ---- proxy bones (5.1) ----------------------------------------------------------------------------------------------
 
 // Fits proxy bones to the groups of a cut of the tree, or of mean shift.
-static sn_status fit_bones(reduced_job *job, const sn_cluster_tree *tree, int count) {
-  sn_context *ctx = job->ctx;
-  sn_rotreg_bones *b = &job->out->bones;
+static sn_status fit_bones(sn_rotreg_training *t, const sn_cluster_tree *tree, int count) {
+  sn_rotreg_bones *b = &t->bones;
   sn_skin_free(&b->skin);
-  *b = (sn_rotreg_bones){.group_of = SN_NEW(ctx, job->memory, int, job->examples->rest.triangle_count)};
-  if (!b->group_of) return ctx->error.status;
-  sn_status status = tree ? sn_cluster_cut(ctx, tree, count, b->group_of, &b->bone_count)
-                          : sn_rotreg_mean_shift(ctx, &job->t.data, count, b->group_of, &b->bone_count);
-  if (status != SN_OK) return status;
-  return sn_rotreg_bones_fit(ctx, job->memory, &job->t.data, job->options->influences, b);
+  *b = (sn_rotreg_bones){.group_of = SN_NEW(t->ctx, &t->memory, int, t->examples->rest.triangle_count)};
+  if (!b->group_of) return t->ctx->error.status;
+  SN_TRY(tree ? sn_cluster_cut(t->ctx, tree, count, b->group_of, &b->bone_count)
+              : sn_rotreg_mean_shift(t, count, b->group_of, &b->bone_count));
+  return sn_rotreg_bones_fit(t);
 }
 
 // The fewest bones whose rms error is within the limit, by bisection of the logarithm of their number.
-static sn_status bones_for_error(reduced_job *job, const sn_cluster_tree *tree, int most) {
+static sn_status bones_for_error(sn_rotreg_training *t, const sn_cluster_tree *tree, int most) {
   int low = 1, high = most;
-  double limit = job->options->error / 100 * job->diagonal;
-  sn_status status = SN_OK;
-  while (status == SN_OK && low < high) {
+  double limit = t->options->error / 100 * t->diagonal;
+  while (low < high) {
     int middle = (int)sqrt((double)low * high);
-    status = fit_bones(job, tree, middle);
-    if (status != SN_OK) break;
-    double rms = sqrt(sn_rotreg_mean(job->out->bones.error, (size_t)job->examples->rest.vertex_count));
+    SN_TRY(fit_bones(t, tree, middle));
+    double rms = sqrt(sn_rotreg_mean(t->bones.error, (size_t)t->examples->rest.vertex_count));
     if (rms <= limit) {
       high = middle;
     } else {
       low = middle + 1;
     }
   }
-  return status == SN_OK ? fit_bones(job, tree, low) : status;
+  return fit_bones(t, tree, low);
 }
 
-static sn_status make_bones(reduced_job *job) {
-  const sn_examples *e = job->examples;
-  sn_cluster_tree all, *tree = job->options->mean_shift ? NULL : &all;
+static sn_status make_bones(sn_rotreg_training *t) {
+  const sn_examples *e = t->examples;
+  sn_cluster_tree all, *tree = t->options->start == SN_ROTREG_MEANSHIFT ? NULL : &all;
   int room = SN_RT_MAX_JOINTS - e->skeleton.joint_count;
-  int most = e->rest.triangle_count < room ? e->rest.triangle_count : room, count = job->options->bones;
-  sn_status status = tree ? sn_cluster_triangles(job->ctx, job->memory, e, job->keys, tree) : SN_OK;
-  if (status != SN_OK) return status;
-  if (job->options->error > 0) return bones_for_error(job, tree, most);
+  int most = e->rest.triangle_count < room ? e->rest.triangle_count : room, count = t->options->bones;
+  if (tree) SN_TRY(sn_cluster_triangles(t->ctx, &t->memory, e, t->keys, tree));
+  if (t->options->error > 0) return bones_for_error(t, tree, most);
   if (count == 0) count = sn_rotreg_default_bones;
-  return fit_bones(job, tree, count < most ? count : most);
+  return fit_bones(t, tree, count < most ? count : most);
 }
 
 // ---- the prior ------------------------------------------------------------------------------------------------------
@@ -90,117 +69,75 @@ static void look_around(const sn_skeleton *skeleton, const sn_near *near, const 
 }
 
 // A key gradient depends on the joints that have weight on its triangles, and on their neighbours.
-static sn_status find_near(reduced_job *job) {
-  const sn_mesh *rest = &job->examples->rest;
-  const sn_skin *prior = &job->examples->skin;
-  size_t gradients = (size_t)bone_count(job), joints = (size_t)job->examples->skeleton.joint_count;
+static sn_status find_near(sn_rotreg_training *t) {
+  const sn_mesh *rest = &t->examples->rest;
+  const sn_skin *prior = &t->examples->skin;
+  size_t gradients = (size_t)t->bones.bone_count, joints = (size_t)t->examples->skeleton.joint_count;
   sn_near near;
-  sn_rotreg_local *local;
-  if (prior->influences == 0 || job->t.fit.published) return SN_OK;
-  double *own = SN_NEW(job->ctx, job->memory, double, gradients *joints);
-  local = SN_NEW(job->ctx, job->memory, sn_rotreg_local, gradients * joints);
-  sn_status status = own && local ? sn_near_new(job->ctx, job->memory, &job->examples->skeleton, prior, &near)
-                                  : job->ctx->error.status;
-  for (int n = 0; status == SN_OK && n < 3 * rest->triangle_count; n++) {
+  if (prior->influences == 0 || t->fit.published) return SN_OK;
+  double *own = SN_NEW(t->ctx, &t->memory, double, gradients *joints);
+  t->local = SN_NEW(t->ctx, &t->memory, sn_rotreg_local, gradients * joints);
+  if (!own || !t->local) return t->ctx->error.status;
+  SN_TRY(sn_near_new(t->ctx, &t->memory, &t->examples->skeleton, prior, &near));
+  for (int n = 0; n < 3 * rest->triangle_count; n++) {
     size_t at = (size_t)rest->triangles[n / 3][n % 3] * (size_t)prior->influences;
-    double *row = own + (size_t)job->out->bones.group_of[n / 3] * joints;
+    double *row = own + (size_t)t->bones.group_of[n / 3] * joints;
     for (size_t k = at; k < at + (size_t)prior->influences; k++) row[prior->joints[k]] += (double)prior->weights[k];
   }
-  for (size_t l = 0; status == SN_OK && l < gradients; l++)
-    look_around(&job->examples->skeleton, &near, own + l * joints, local + l * joints);
-  job->t.learned.local = local;
-  return status;
+  for (size_t l = 0; l < gradients; l++)
+    look_around(&t->examples->skeleton, &near, own + l * joints, t->local + l * joints);
+  return SN_OK;
 }
 
 // ---- the least-squares problem (4.3) --------------------------------------------------------------------------------
 
 // Fixed vertices keep the joints' weights. The others have the proxy bones', which come after the joints in the palette.
-static sn_status palette_skin(reduced_job *job) {
-  const sn_skin *bones = &job->out->bones.skin, *joints = &job->t.skin;
+static sn_status palette_skin(sn_rotreg_training *t) {
+  const sn_skin *bones = &t->bones.skin, *joints = &t->skin;
   int n = bones->vertex_count, most = bones->influences > joints->influences ? bones->influences : joints->influences;
-  sn_status status = sn_skin_new(job->ctx, n, most, &job->out->skin);
-  for (int i = 0; status == SN_OK && i < n; i++) {
-    const sn_skin *from = job->fixed[i] ? joints : bones;
-    int shift = job->fixed[i] ? 0 : job->examples->skeleton.joint_count;
+  SN_TRY(sn_skin_new(t->ctx, n, most, &t->palette_skin));
+  for (int i = 0; i < n; i++) {
+    const sn_skin *from = t->fixed[i] ? joints : bones;
+    int shift = t->fixed[i] ? 0 : t->examples->skeleton.joint_count;
     for (int k = 0; k < from->influences; k++) {
       size_t at = (size_t)i * (size_t)from->influences + (size_t)k, to = (size_t)i * (size_t)most + (size_t)k;
-      job->out->skin.weights[to] = from->weights[at];
-      job->out->skin.joints[to] = (uint16_t)(from->weights[at] > 0 ? from->joints[at] + shift : 0);
+      t->palette_skin.weights[to] = from->weights[at];
+      t->palette_skin.joints[to] = (uint16_t)(from->weights[at] > 0 ? from->joints[at] + shift : 0);
     }
   }
-  return status;
-}
-
-// F: the vertices that linear blend skinning reproduces nearly exactly (4.2).
-static sn_status choose_fixed(reduced_job *job) {
-  sn_rotreg_anchors blend;
-  job->fixed = SN_NEW(job->ctx, job->memory, bool, job->examples->rest.vertex_count);
-  sn_status status =
-    job->fixed ? sn_rotreg_anchors_blend(job->ctx, job->memory, &job->t.data, &blend) : job->ctx->error.status;
-  return status == SN_OK ? sn_rotreg_hard_set(job->ctx, &job->t.data, &blend, job->fixed) : status;
+  return SN_OK;
 }
 
 // The runtime's drive is in single precision: for a scene far from 0, C is about the centre of the mesh.
-static void find_origin(reduced_job *job) {
-  const sn_poses *poses = &job->examples->poses;
+static void find_origin(sn_rotreg_training *t) {
+  const sn_poses *poses = &t->examples->poses;
   sn_vec3 low, high;
-  sn_points_bounds((const float(*)[3])job->examples->rest.positions, job->examples->rest.vertex_count, &low, &high);
+  sn_points_bounds((const float(*)[3])t->examples->rest.positions, t->examples->rest.vertex_count, &low, &high);
   float stored[3]; // as in the model
   sn_vec3_store(sn_vec3_scale(sn_vec3_add(low, high), 0.5), stored);
   sn_vec3 centre = sn_vec3_from(stored);
   double farthest = sn_vec3_length(centre);
   for (int f = 0; f < poses->frame_count; f++)
     farthest = fmax(farthest, sn_vec3_length(sn_affine_apply(sn_pose(poses, f)[0], centre)));
-  job->out->is_far = farthest > sn_rotreg_far_diagonals * job->diagonal && job->diagonal > 0;
-  if (job->out->is_far) job->out->origin = centre;
+  t->is_far = farthest > sn_rotreg_far_diagonals * t->diagonal && t->diagonal > 0;
+  if (t->is_far) t->origin = centre;
 }
 
-static sn_status solve(reduced_job *job) {
-  sn_rotreg_reduction r = {.examples = job->examples,
-                           .bones = &job->out->bones,
-                           .gradients = &job->t.gradients,
-                           .anchors = &job->t.anchors,
-                           .fixed = job->fixed,
-                           .skin = &job->t.skin,
-                           .edge = (const double(*)[2])job->t.edge,
-                           .anchor_weight = job->t.anchor_weight,
-                           .ridge = job->t.fit.published ? sn_rotreg_rounding : sn_bone_ridge,
-                           .origin = job->out->origin};
-  return sn_rotreg_solve_c(job->ctx, job->memory, &r, &job->out->c);
+static sn_status advance(sn_rotreg_training *t, double done) {
+  if (sn_progress(t->ctx, "rotreg", done)) return SN_OK;
+  return sn_fail(t->ctx, SN_STOPPED, "rotreg: stopped");
 }
 
-static sn_status advance(const reduced_job *job, sn_status status, double done) {
-  if (status != SN_OK || sn_progress(job->ctx, "rotreg", done)) return status;
-  return sn_fail(job->ctx, SN_STOPPED, "rotreg: stopped");
-}
-
-static sn_status train_reduced(reduced_job *job) {
-  sn_context *ctx = job->ctx;
-  sn_status status = sn_rotreg_training_start(ctx, job->memory, job->examples, job->keys, &job->t);
-  if (status == SN_OK) status = make_bones(job);
-  if (status == SN_OK) status = find_near(job);
-  status = advance(job, status, 0.5);
-  if (status == SN_OK) {
-    status = sn_rotreg_key_gradients_fit(ctx, job->memory, &job->t.data, &job->out->bones, &job->t.gradients);
-  }
-  if (status == SN_OK) status = sn_rotreg_training_finish(ctx, &job->t);
-  job->out->rotations = job->t.rotations;
-  job->out->predictors = job->t.learned.predictors, job->out->torque = job->t.learned.torque;
-  find_origin(job);
-  if (status == SN_OK) status = choose_fixed(job);
-  if (status == SN_OK) status = solve(job);
-  status = advance(job, status, 1);
-  return status == SN_OK ? palette_skin(job) : status;
-}
-
-sn_status sn_rotreg_reduced_train(sn_context *ctx, sn_arena *memory, const sn_examples *examples, const sn_keys *keys,
-                                  const sn_rotreg_reduced_options *options, sn_rotreg_reduced *out) {
-  *out = (sn_rotreg_reduced){0};
-  reduced_job job = {
-    .ctx = ctx, .memory = memory, .examples = examples, .keys = keys, .options = options, .out = out};
-  job.t.fit = options->fit, job.t.learned.loads = options->loads;
-  job.diagonal = sn_points_diagonal((const float(*)[3])examples->rest.positions, examples->rest.vertex_count);
-  sn_status status = train_reduced(&job);
-  sn_rotreg_training_free(&job.t);
-  return status;
+sn_status sn_rotreg_reduced_train(sn_rotreg_training *t) {
+  SN_TRY(sn_rotreg_training_start(t));
+  SN_TRY(make_bones(t));
+  SN_TRY(find_near(t));
+  SN_TRY(advance(t, 0.5));
+  SN_TRY(sn_rotreg_key_gradients_fit(t));
+  SN_TRY(sn_rotreg_training_finish(t));
+  find_origin(t);
+  SN_TRY(sn_rotreg_hard_set(t));
+  SN_TRY(sn_rotreg_solve_c(t));
+  SN_TRY(advance(t, 1));
+  return palette_skin(t);
 }

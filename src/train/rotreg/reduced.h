@@ -7,15 +7,7 @@
 #include "train/cluster.h"
 #include "train/rotreg/torque.h"
 
-// The data that all parts of the method are fitted to.
-typedef struct sn_rotreg_data {
-  const sn_examples *examples;
-  const sn_topology *topology;
-  const sn_keys *keys;
-  const sn_folds *folds;
-  const sn_skin *skin; // linear blend skinning on the joints
-  bool published;      // see sn_rotreg_published_options
-} sn_rotreg_data;
+typedef struct sn_rotreg_training sn_rotreg_training; // below
 
 // ---- proxy bones (5.1) ---------------------------------------------------------------------------------------------
 
@@ -29,9 +21,8 @@ typedef struct sn_rotreg_bones {
   double *error;     // per vertex: mean squared distance in the training poses
 } sn_rotreg_bones;
 
-// Fits weights and matrices in alternation; out->group_of and out->bone_count must be set.
-sn_status sn_rotreg_bones_fit(sn_context *ctx, sn_arena *memory, const sn_rotreg_data *data, int influences,
-                              sn_rotreg_bones *out);
+// Fits weights and matrices in alternation; group_of and bone_count must be set.
+sn_status sn_rotreg_bones_fit(sn_rotreg_training *t);
 
 // Mean shift with a flat kernel: moves x to the mean of the points within h, until it stays. At least one point must be
 // within h. `mean`: scratch memory for one point.
@@ -42,7 +33,7 @@ typedef struct sn_rotreg_points {
 void sn_rotreg_shift(const sn_rotreg_points *z, double h, double *x, double *mean);
 
 // Clusters triangles by mean shift of their rotations in all poses, into at most `most` groups, numbered like sn_cluster_cut.
-sn_status sn_rotreg_mean_shift(sn_context *ctx, const sn_rotreg_data *data, int most, int *group_of, int *groups);
+sn_status sn_rotreg_mean_shift(const sn_rotreg_training *t, int most, int *group_of, int *groups);
 
 // v^_kj, or v_kj in a pose: corner j of triangle t minus its first corner.
 static inline sn_vec3 sn_rotreg_edge(const sn_mesh *mesh, const float (*positions)[3], int t, int j) {
@@ -61,8 +52,7 @@ typedef struct sn_rotreg_key_gradients {
 } sn_rotreg_key_gradients;
 
 // Coordinate descent; starts from the proxy bones' linear parts as published, otherwise from the groups' mean gradients.
-sn_status sn_rotreg_key_gradients_fit(sn_context *ctx, sn_arena *memory, const sn_rotreg_data *data,
-                                      const sn_rotreg_bones *bones, sn_rotreg_key_gradients *out);
+sn_status sn_rotreg_key_gradients_fit(sn_rotreg_training *t);
 
 // sum_l beta_kl D_l of triangle t, with `values` the D_l of one pose.
 sn_mat3 sn_rotreg_key_gradients_blend(const sn_rotreg_key_gradients *gradients, int t, const sn_mat3 *values);
@@ -82,63 +72,75 @@ typedef struct sn_rotreg_anchors {
 sn_vec3 sn_rotreg_anchor_at(const sn_rotreg_anchors *anchors, int i, const sn_affine *pose);
 
 // Starts from the weights of the skin, adds the joints of neighbouring vertices, and corrects the points by ridge
-// regression over the training frames. `residual`: per vertex, the mean squared error on held-out poses.
-sn_status sn_rotreg_anchors_fit(sn_context *ctx, sn_arena *memory, const sn_rotreg_data *data, sn_rotreg_anchors *out,
-                                double *residual);
+// regression over the training frames. The weights become the mean squared errors on held-out poses.
+sn_status sn_rotreg_anchors_fit(sn_rotreg_training *t);
 
 // Linear blend skinning as anchors.
-sn_status sn_rotreg_anchors_blend(sn_context *ctx, sn_arena *memory, const sn_rotreg_data *data,
-                                  sn_rotreg_anchors *out);
+sn_status sn_rotreg_anchors_blend(sn_rotreg_training *t);
 
-// F (4.2), near-rigid vertices: their error under linear blend skinning (`blend`) is below a threshold in training. As
-// published, also the best vertex of every component, which fixes its position; otherwise vertices without triangles.
-sn_status sn_rotreg_hard_set(sn_context *ctx, const sn_rotreg_data *data, const sn_rotreg_anchors *blend,
-                             bool *fixed);
+// F (4.2), near-rigid vertices: their error under linear blend skinning is below a threshold in training. As published,
+// also the best vertex of every component, which fixes its position; otherwise vertices without triangles.
+sn_status sn_rotreg_hard_set(sn_rotreg_training *t);
 
-// ---- predictors of all gradients, and weights of (2) and (5) -----------------------------------------
+// ---- one training --------------------------------------------------------------------------------------------------
 
-// The weight of a term is the inverse mean square of its residual on held-out poses (docs/methods/rotational-regression.md).
-typedef struct sn_rotreg_learned {
-  const sn_rotreg_data *data;
-  const sn_rotreg_rotations *rotations;
-  const sn_rotreg_fit_options *fit;
-  const sn_rotreg_local *local; // [gradient][joint]; NULL: no prior
-  const sn_torque_loads *loads; // NULL: without torques
-  const sn_rotreg_key_gradients *gradients;
-  sn_rotreg_predictor *predictors; // one per gradient
-  sn_torque_model torque;          // used instead if there are torques
-  sn_mat3 *held_out;               // [pose][gradient]: predicted from the other folds
-} sn_rotreg_learned;
+// The data, and what is learned from them in the order in which it is found. The first block is set by the caller; all
+// memory is freed by sn_rotreg_training_free.
+struct sn_rotreg_training {
+  sn_context *ctx;
+  const sn_examples *examples;
+  const sn_keys *keys;
+  const sn_rotreg_options *options;
+  const sn_torque_options *torques; // `torque` only; NULL: without torques
 
+  sn_rotreg_fit_options fit;
+  sn_torque_loads loads; // joint_count 0: without torques
+  double diagonal;       // of the rest mesh
+  sn_topology topology;
+  sn_rotreg_rotations rotations;
+  sn_skin skin; // linear blend skinning on the joints
+  sn_folds folds;
+  sn_rotreg_bones bones;             // reduced form only
+  sn_rotreg_local *local;            // [gradient][joint]; NULL: no prior
+  sn_rotreg_key_gradients gradients; // full form: one per triangle
+  sn_rotreg_predictor *predictors;   // one per gradient
+  sn_torque_model torque;            // used instead if there are torques
+  sn_mat3 *held_out;                 // [pose][gradient]: predicted from the other folds
+  sn_rotreg_anchors anchors;
+  double (*edge)[2], *anchor_weight; // e, two per triangle, and c, one per vertex
+  bool *fixed;                       // F
+  double *c;                         // [C1 C2], 4P x (3P + 4J), row-major
+  sn_vec3 origin;       // of the rest pose in C: the centre of the mesh if the scene is far from 0, which
+  bool is_far;          // single precision would not bear; otherwise 0
+  sn_skin palette_skin; // on joints, then proxy bones
+  sn_arena memory;
+};
+
+// Reads torques; makes topology, joint rotations, skin and folds.
+sn_status sn_rotreg_training_start(sn_rotreg_training *t);
+// With the key gradients: predictors, anchors, and the weights of the terms of (2) and (5).
+sn_status sn_rotreg_training_finish(sn_rotreg_training *t);
+// The reduced form (4.3, 5), from start to palette_skin.
+sn_status sn_rotreg_reduced_train(sn_rotreg_training *t);
+void sn_rotreg_training_free(sn_rotreg_training *t);
+
+// The options of the fit of one key gradient, with its relevant joints.
+sn_rotreg_fit_options sn_rotreg_fit_options_near(const sn_rotreg_training *t, int gradient);
 // Fits `predictors`, `torque` and `held_out`.
-sn_status sn_rotreg_predictors_fit(sn_context *ctx, sn_arena *memory, sn_rotreg_learned *learned);
+sn_status sn_rotreg_predictors_fit(sn_rotreg_training *t);
+// Fits the pairs of all gradients (`torque`) and their held-out predictions (`held_out`).
+sn_status sn_torque_fit(sn_rotreg_training *t);
 
-// Weights of the edges (triangle_count) and of the anchors; `anchor` holds their mean squared residuals on entry. As
-// published, all edges have the same weight and `anchor` is not changed.
-sn_status sn_rotreg_weigh(sn_context *ctx, const sn_rotreg_learned *learned, double (*edge)[2], double *anchor);
+// The weight of a term is the inverse mean square of its residual on held-out poses
+// (docs/methods/rotational-regression.md); as published, all edges have weight 1 and anchors keep theirs.
+sn_status sn_rotreg_weigh(sn_rotreg_training *t);
 
 double sn_rotreg_mean(const double *values, size_t count);
 
-// Training state shared by the full and the reduced form.
-typedef struct sn_rotreg_training {
-  sn_arena *memory;
-  sn_rotreg_fit_options fit;
-  sn_topology topology;
-  sn_skin skin; // linear blend skinning on the joints
-  sn_folds folds;
-  sn_rotreg_data data; // points to the above
-  sn_rotreg_rotations rotations;
-  sn_rotreg_key_gradients gradients;
-  sn_rotreg_learned learned; // points to the above
-  sn_rotreg_anchors anchors;
-  double (*edge)[2], *anchor_weight; // e and c
-} sn_rotreg_training;
-
-// Makes topology, skin, folds and joint rotations. Then set the key gradients and call _finish. Free it even on failure.
-sn_status sn_rotreg_training_start(sn_context *ctx, sn_arena *memory, const sn_examples *examples,
-                                   const sn_keys *keys, sn_rotreg_training *t);
-sn_status sn_rotreg_training_finish(sn_context *ctx, sn_rotreg_training *t);
-void sn_rotreg_training_free(sn_rotreg_training *t);
+// C of the weighted least-squares problem (5), with anchors for the vertices that are not fixed. The solution (6) is linear
+// and the same for the three coordinates: T' = C1 D' + C2 Q', C1 4P x 3P and C2 4P x 4J. Row 4b + c of C is column c of
+// proxy bone b's matrix, column 3l + c is column c of key gradient l, column 3P + 4j + c is column c of joint j's matrix.
+sn_status sn_rotreg_solve_c(sn_rotreg_training *t);
 
 // ---- mesh reconstruction (4.1, 4.2) --------------------------------------------------------------------------------
 
@@ -158,52 +160,5 @@ void sn_rotreg_poisson_solve(const sn_rotreg_poisson *p, const sn_mat3 *gradient
                              float (*out)[3]);
 size_t sn_rotreg_poisson_work(const sn_mesh *rest);
 void sn_rotreg_poisson_free(sn_rotreg_poisson *p);
-
-// ---- reduced mesh reconstruction (4.3) -----------------------------------------------------------------------------
-
-// The weighted least-squares problem (5), with anchors for the vertices that are not fixed. Its solution (6) is linear
-// and the same for the three coordinates: T' = C1 D' + C2 Q', C1 4P x 3P and C2 4P x 4J.
-typedef struct sn_rotreg_reduction {
-  const sn_examples *examples;
-  const sn_rotreg_bones *bones;
-  const sn_rotreg_key_gradients *gradients;
-  const sn_rotreg_anchors *anchors;
-  const bool *fixed;           // vertices that follow `skin` exactly
-  const sn_skin *skin;         // on the joints
-  const double (*edge)[2];     // e, two per triangle
-  const double *anchor_weight; // c, per vertex
-  double ridge;                // of the bones' linear parts, relative to the mean diagonal
-  sn_vec3 origin;              // of the rest pose's coordinates in C
-} sn_rotreg_reduction;
-
-// C = [C1 C2], row-major, 4P x (3P + 4J): row 4b + c is column c of proxy bone b's matrix, column 3l + c is column c of
-// key gradient l, column 3P + 4j + c is column c of joint j's matrix.
-sn_status sn_rotreg_solve_c(sn_context *ctx, sn_arena *memory, const sn_rotreg_reduction *r, double **c);
-
-// ---- all of it -----------------------------------------------------------------------------------------------------
-
-typedef struct sn_rotreg_reduced {
-  sn_rotreg_rotations rotations;
-  sn_rotreg_bones bones;
-  sn_rotreg_predictor *predictors; // one per bone
-  sn_torque_model torque;          // used instead if there are torques
-  double *c;                       // [C1 C2], 4P x (3P + 4J), row-major
-  sn_vec3 origin;                  // of the rest pose in C: the centre of the mesh if the scene is far from 0, which
-  bool is_far;                     // single precision would not bear; otherwise 0
-  sn_skin skin;                    // on the palette: joints, then proxy bones
-} sn_rotreg_reduced;
-
-typedef struct sn_rotreg_reduced_options {
-  int bones;    // proxy bones; 0: the default, or as many as `error` needs
-  double error; // largest rms error of the proxy bones in training, % of the diagonal
-  int influences;
-  bool mean_shift; // initial groups by mean shift instead of E_A->B
-  sn_rotreg_fit_options fit;
-  const sn_torque_loads *loads; // torques of the training poses, or NULL
-} sn_rotreg_reduced_options;
-
-// Memory comes from `memory`, except the skins (free them with sn_skin_free).
-sn_status sn_rotreg_reduced_train(sn_context *ctx, sn_arena *memory, const sn_examples *examples, const sn_keys *keys,
-                                  const sn_rotreg_reduced_options *options, sn_rotreg_reduced *out);
 
 #endif

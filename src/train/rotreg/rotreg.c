@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/scope.h"
 #include "train/correct/correct.h"
 #include "train/train.h"
 
@@ -29,9 +30,8 @@ static sn_status correct_residual(sn_context *ctx, bool meet, const sn_examples 
   return sn_correct_plan(ctx, &correct, examples, keys, plan, report);
 }
 
-static void note_polynomials(const sn_rotreg_reduced *r, sn_train_report *report) {
-  const sn_torque_pair *pair = &r->torque.pairs[0];
-  const sn_torque_functions *f = &r->torque.functions[pair->load];
+static void note_polynomials(const sn_rotreg_training *t, sn_train_report *report) {
+  const sn_torque_functions *f = &t->torque.functions[t->torque.pairs[0].load];
   snprintf(report->note, sizeof report->note,
            "as published: f_r = %.3f %+.3f x %+.3f x^2 %+.3f x^3, f_s = %.3f %+.3f x %+.3f x^2 %+.3f x^3, x from the "
            "least torque (0) to the largest (1)",
@@ -40,76 +40,53 @@ static void note_polynomials(const sn_rotreg_reduced *r, sn_train_report *report
 }
 
 // Notes how many proxy bones follow each joint's torque.
-static void note_torques(const sn_examples *examples, const sn_rotreg_reduced *r, sn_train_report *report) {
+static void note_torques(const sn_rotreg_training *t, sn_train_report *report) {
+  const sn_skeleton *skeleton = &t->examples->skeleton;
   char *note = report->note;
   int size = (int)sizeof report->note, used = snprintf(note, (size_t)size, "proxy bones that follow a torque:");
-  for (int j = 0; j < examples->skeleton.joint_count; j++) {
+  for (int j = 0; j < skeleton->joint_count; j++) {
     int count = 0;
-    for (int k = 0; k < r->bones.bone_count; k++) count += r->torque.pairs[k].load == j;
+    for (int k = 0; k < t->bones.bone_count; k++) count += t->torque.pairs[k].load == j;
     if (count > 0 && used < size) {
-      used += snprintf(note + used, (size_t)(size - used), " %s %d,", examples->skeleton.names[j], count);
+      used += snprintf(note + used, (size_t)(size - used), " %s %d,", skeleton->names[j], count);
     }
   }
   if (used < size) {
     snprintf(note + used, (size_t)(size - used),
-             " of %d; cross-validated error of their gradients %.0f %% of that without torques", r->bones.bone_count,
-             100 * sqrt(r->torque.gain));
+             " of %d; cross-validated error of their gradients %.0f %% of that without torques", t->bones.bone_count,
+             100 * sqrt(t->torque.gain));
   }
 }
 
-sn_rotreg_fit_options sn_rotreg_fit_options_of(const sn_rotreg_options *options) {
-  sn_rotreg_fit_options out = options->published ? sn_rotreg_published_options() : sn_rotreg_fit_options_default();
-  out.most_factors = options->most_joints;
-  return out;
-}
-
-sn_status sn_rotreg_check_published(sn_context *ctx, const sn_rotreg_options *o) {
-  if (o->published && o->psd) {
-    return sn_fail(ctx, SN_BAD_INPUT, "published=1 has no corrections on top; leave out psd=1");
-  }
-  return SN_OK;
-}
-
-sn_status sn_rotreg_train(sn_context *ctx, const sn_rotreg_task *task, const sn_examples *examples,
-                          const sn_keys *keys, sn_plan *plan, sn_train_report *report) {
-  const sn_rotreg_options *o = task->options;
-  if (sn_rotreg_check_published(ctx, o) != SN_OK) return ctx->error.status;
-  if (examples->rest.triangle_count == 0) {
-    return sn_fail(ctx, SN_BAD_INPUT, "the rest mesh has no triangles to learn from");
-  }
-  sn_rotreg_fit_options fit = sn_rotreg_fit_options_of(o);
-  sn_rotreg_reduced_options form = {
-    .bones = o->bones, .error = o->error, .influences = o->influences, .fit = fit, .loads = task->loads};
-  form.mean_shift = o->start == SN_ROTREG_MEANSHIFT;
-  sn_arena memory = sn_arena_new(ctx);
-  sn_rotreg_reduced reduced = {0};
-  sn_status status = sn_rotreg_reduced_train(ctx, &memory, examples, keys, &form, &reduced);
-  if (status == SN_OK && task->loads) {
-    if (o->published) {
-      note_polynomials(&reduced, report);
-    } else {
-      note_torques(examples, &reduced, report);
-    }
-  }
-  const sn_rotreg_drive drive = {examples, keys, &reduced, task->loads};
+static sn_status train_model(sn_rotreg_training *t, sn_plan *plan, sn_train_report *report) {
+  const sn_rotreg_options *o = t->options;
+  if (t->examples->rest.triangle_count == 0)
+    return sn_fail(t->ctx, SN_BAD_INPUT, "the rest mesh has no triangles to learn from");
+  SN_TRY(sn_rotreg_reduced_train(t));
+  if (t->torques) (o->published ? note_polynomials : note_torques)(t, report);
   if (o->shade == SN_ROTREG_RECOMPUTE) plan->desc.shade = SN_RT_SHADE_RECOMPUTE;
-  if (status == SN_OK) status = sn_rotreg_describe(ctx, &drive, plan);
-  plan->skin = reduced.skin;
-  if (status == SN_OK && (o->psd || (!o->published && has_local_rotations(&reduced.rotations))))
-    status = correct_residual(ctx, o->psd, examples, keys, plan, report);
-  sn_skin_free(&reduced.bones.skin);
-  sn_arena_free(&memory);
+  SN_TRY(sn_rotreg_describe(t, plan));
+  plan->skin = t->palette_skin, t->palette_skin = (sn_skin){0};
+  if (!o->psd && (o->published || !has_local_rotations(&t->rotations))) return SN_OK;
+  return correct_residual(t->ctx, o->psd, t->examples, t->keys, plan, report);
+}
+
+sn_status sn_rotreg_train(sn_rotreg_training *t, sn_plan *plan, sn_train_report *report) {
+  sn_status status = train_model(t, plan, report);
+  sn_rotreg_training_free(t);
   return status;
 }
 
 static sn_status train(sn_context *ctx, const void *options, const sn_examples *examples, const sn_keys *keys,
                        sn_plan *plan, sn_train_report *report) {
-  return sn_rotreg_train(ctx, &(sn_rotreg_task){options, NULL}, examples, keys, plan, report);
+  sn_rotreg_training t = {.ctx = ctx, .examples = examples, .keys = keys, .options = options};
+  return sn_rotreg_train(&t, plan, report);
 }
 
 static sn_status predict(sn_context *ctx, const void *options, const sn_examples *examples, const sn_keys *keys,
                          const sn_keys *wanted, sn_frames *out) {
-  return sn_rotreg_full(ctx, &(sn_rotreg_task){options, NULL}, examples, keys, wanted, out);
+  sn_rotreg_training t = {.ctx = ctx, .examples = examples, .keys = keys, .options = options};
+  return sn_rotreg_full(&t, wanted, out);
 }
 
 static bool has_no_model(const void *options) { return ((const sn_rotreg_options *)options)->full; }

@@ -4,8 +4,8 @@
 
 #include <string.h>
 
+#include "base/scope.h"
 #include "solve/lapack.h"
-#include "solve/solve.h"
 
 enum { most_entries = 64 };
 
@@ -25,15 +25,15 @@ static void put_point(sparse_row *row, int first, sn_vec3 p, double w, double si
 }
 
 // Adds Phi of a vertex (4), alpha_b (y^ - centre_b, 1), to the unknowns; or Psi of a fixed one (4.2), w_b (y^, 1), to the knowns.
-static void put_vertex(const sn_rotreg_reduction *r, int i, double sign, sparse_row *unknown, sparse_row *known) {
-  bool fixed = r->fixed[i];
-  const sn_skin *skin = fixed ? r->skin : &r->bones->skin;
-  sn_vec3 rest = sn_vec3_from(r->examples->rest.positions[i]);
+static void put_vertex(const sn_rotreg_training *t, int i, double sign, sparse_row *unknown, sparse_row *known) {
+  bool fixed = t->fixed[i];
+  const sn_skin *skin = fixed ? &t->skin : &t->bones.skin;
+  sn_vec3 rest = sn_vec3_from(t->examples->rest.positions[i]);
   for (int k = 0; k < skin->influences; k++) {
     size_t at = (size_t)i * (size_t)skin->influences + (size_t)k;
     if (!(skin->weights[at] > 0)) break;
-    int bone = skin->joints[at], first = fixed ? 3 * r->gradients->gradient_count : 0;
-    sn_vec3 p = sn_vec3_sub(rest, fixed ? r->origin : r->bones->centre[bone]);
+    int bone = skin->joints[at], first = fixed ? 3 * t->gradients.gradient_count : 0;
+    sn_vec3 p = sn_vec3_sub(rest, fixed ? t->origin : t->bones.centre[bone]);
     put_point(fixed ? known : unknown, first + 4 * bone, p, (double)skin->weights[at], fixed ? -sign : sign);
   }
 }
@@ -56,32 +56,32 @@ static void add_outer(const normal_equations *n, const sparse_row *u, const spar
 }
 
 // |sum_l beta_kl D_l v^ - (Phi_j - Phi_1) t|^2, with Psi q instead of Phi t for fixed vertices (5).
-static void add_edge(const sn_rotreg_reduction *r, const normal_equations *n, int t, int j) {
-  const sn_mesh *rest = &r->examples->rest;
-  int first = rest->triangles[t][0], second = rest->triangles[t][j + 1];
-  if (r->fixed[first] && r->fixed[second]) return;
+static void add_edge(const sn_rotreg_training *t, const normal_equations *n, int triangle, int j) {
+  const sn_mesh *rest = &t->examples->rest;
+  int first = rest->triangles[triangle][0], second = rest->triangles[triangle][j + 1];
+  if (t->fixed[first] && t->fixed[second]) return;
   sparse_row unknown = {0}, known = {0};
-  put_vertex(r, second, 1, &unknown, &known);
-  put_vertex(r, first, -1, &unknown, &known);
-  sn_vec3 v = sn_rotreg_edge(rest, (const float(*)[3])rest->positions, t, j + 1);
-  for (int m = 0; m < sn_rotreg_most_gradients && r->gradients->index[t][m] >= 0; m++) {
-    int at = 3 * r->gradients->index[t][m];
-    double beta = r->gradients->beta[t][m];
+  put_vertex(t, second, 1, &unknown, &known);
+  put_vertex(t, first, -1, &unknown, &known);
+  sn_vec3 v = sn_rotreg_edge(rest, (const float(*)[3])rest->positions, triangle, j + 1);
+  for (int m = 0; m < sn_rotreg_most_gradients && t->gradients.index[triangle][m] >= 0; m++) {
+    int at = 3 * t->gradients.index[triangle][m];
+    double beta = t->gradients.beta[triangle][m];
     put(&known, at, beta * v.x), put(&known, at + 1, beta * v.y), put(&known, at + 2, beta * v.z);
   }
-  add_outer(n, &unknown, &known, r->edge[t][j]);
+  add_outer(n, &unknown, &known, t->edge[triangle][j]);
 }
 
-static void add_anchor(const sn_rotreg_reduction *r, const normal_equations *n, int i) {
-  if (r->fixed[i]) return;
+static void add_anchor(const sn_rotreg_training *t, const normal_equations *n, int i) {
+  if (t->fixed[i]) return;
   sparse_row unknown = {0}, known = {0};
-  put_vertex(r, i, 1, &unknown, &known);
-  for (int s = 0; s < sn_rotreg_anchor_slots && r->anchors->joints[i][s] >= 0; s++) {
-    const double *p = r->anchors->points[i][s], origin[4] = {r->origin.x, r->origin.y, r->origin.z, 0};
+  put_vertex(t, i, 1, &unknown, &known);
+  for (int s = 0; s < sn_rotreg_anchor_slots && t->anchors.joints[i][s] >= 0; s++) {
+    const double *p = t->anchors.points[i][s], origin[4] = {t->origin.x, t->origin.y, t->origin.z, 0};
     for (int c = 0; c < 4; c++)
-      put(&known, 3 * r->gradients->gradient_count + 4 * r->anchors->joints[i][s] + c, p[c] - p[3] * origin[c]);
+      put(&known, 3 * t->gradients.gradient_count + 4 * t->anchors.joints[i][s] + c, p[c] - p[3] * origin[c]);
   }
-  add_outer(n, &unknown, &known, r->anchor_weight[i]);
+  add_outer(n, &unknown, &known, t->anchor_weight[i]);
 }
 
 // Regularises linear parts towards the group's key gradient: flat groups do not determine them.
@@ -97,36 +97,31 @@ static void add_ridge(const normal_equations *n, double ridge) {
 }
 
 // Changes from p - centre to p - origin: subtracts the linear part times the way from the translation row.
-static void move_centres(const sn_rotreg_reduction *r, size_t columns, double *c) {
-  for (int g = 0; g < r->bones->bone_count; g++) {
-    sn_vec3 way = sn_vec3_sub(r->bones->centre[g], r->origin);
+static void move_centres(const sn_rotreg_training *t, size_t columns) {
+  for (int g = 0; g < t->bones.bone_count; g++) {
+    sn_vec3 way = sn_vec3_sub(t->bones.centre[g], t->origin);
     const double centre[3] = {way.x, way.y, way.z};
-    double *row = c + 4 * (size_t)g * columns;
+    double *row = t->c + 4 * (size_t)g * columns;
     for (size_t m = 0; m < columns; m++)
       for (size_t d = 0; d < 3; d++) row[3 * columns + m] -= centre[d] * row[d * columns + m];
   }
 }
 
-sn_status sn_rotreg_solve_c(sn_context *ctx, sn_arena *memory, const sn_rotreg_reduction *r, double **c) {
-  int bones = r->bones->bone_count;
-  sn_arena scratch = sn_arena_new(ctx);
+sn_status sn_rotreg_solve_c(sn_rotreg_training *t) {
+  sn_context *ctx = t->ctx;
+  int bones = t->bones.bone_count;
   normal_equations n = {.rows = 4 * bones,
-                        .columns = 3 * r->gradients->gradient_count + 4 * r->examples->skeleton.joint_count};
+                        .columns = 3 * t->gradients.gradient_count + 4 * t->examples->skeleton.joint_count};
+  SN_SCRATCH(scratch, ctx);
   n.a = SN_NEW(ctx, &scratch, double, (size_t)n.rows *(size_t)n.rows);
-  n.b = *c = SN_NEW(ctx, memory, double, (size_t)n.rows *(size_t)n.columns);
-  sn_status status = n.a && n.b ? SN_OK : ctx->error.status;
-  if (status == SN_OK) {
-    for (int t = 0; t < r->examples->rest.triangle_count; t++)
-      for (int j = 0; j < 2; j++) add_edge(r, &n, t, j);
-    for (int i = 0; i < r->examples->rest.vertex_count; i++) add_anchor(r, &n, i);
-    add_ridge(&n, r->ridge);
-    status = sn_lapack_posv(ctx, 'U', n.rows, n.columns, n.a, n.b);
-    if (status == SN_NOT_CONVERGED) {
-      status = sn_fail(ctx, SN_NOT_CONVERGED, "the matrices of %d proxy bones are not determined", bones);
-    } else if (status == SN_OK) {
-      move_centres(r, (size_t)n.columns, *c);
-    }
-  }
-  sn_arena_free(&scratch);
+  n.b = t->c = SN_NEW(ctx, &t->memory, double, (size_t)n.rows *(size_t)n.columns);
+  if (!n.a || !n.b) return ctx->error.status;
+  for (int k = 0; k < 2 * t->examples->rest.triangle_count; k++) add_edge(t, &n, k / 2, k % 2);
+  for (int i = 0; i < t->examples->rest.vertex_count; i++) add_anchor(t, &n, i);
+  add_ridge(&n, t->fit.published ? sn_rotreg_rounding : sn_bone_ridge);
+  sn_status status = sn_lapack_posv(ctx, 'U', n.rows, n.columns, n.a, n.b);
+  if (status == SN_NOT_CONVERGED)
+    return sn_fail(ctx, SN_NOT_CONVERGED, "the matrices of %d proxy bones are not determined", bones);
+  if (status == SN_OK) move_centres(t, (size_t)n.columns);
   return status;
 }

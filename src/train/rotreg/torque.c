@@ -3,24 +3,11 @@
 #include "train/rotreg/rotreg.h"
 #include "train/train.h"
 
-// Reads the torques of the training poses.
-static sn_status read_loads(sn_context *ctx, sn_arena *memory, const sn_torque_options *o,
-                            const sn_examples *examples, const sn_keys *keys, sn_torque_loads *out) {
-  sn_status status = sn_torque_loads_read(ctx, memory, examples, keys, o->joint, out);
-  out->degree_r = o->degree_r, out->degree_s = o->degree_s;
-  return status;
-}
-
 static sn_status train_torque(sn_context *ctx, const void *options, const sn_examples *examples, const sn_keys *keys,
                               sn_plan *plan, sn_train_report *report) {
   const sn_torque_options *o = options;
-  sn_arena memory = sn_arena_new(ctx);
-  sn_torque_loads loads = {0};
-  sn_status status = read_loads(ctx, &memory, o, examples, keys, &loads);
-  if (status == SN_OK)
-    status = sn_rotreg_train(ctx, &(sn_rotreg_task){&o->rotreg, &loads}, examples, keys, plan, report);
-  sn_arena_free(&memory);
-  return status;
+  sn_rotreg_training t = {.ctx = ctx, .examples = examples, .keys = keys, .options = &o->rotreg, .torques = o};
+  return sn_rotreg_train(&t, plan, report);
 }
 
 static bool has_no_model(const void *options) { return ((const sn_torque_options *)options)->rotreg.full; }
@@ -28,14 +15,8 @@ static bool has_no_model(const void *options) { return ((const sn_torque_options
 static sn_status predict_torque(sn_context *ctx, const void *options, const sn_examples *examples,
                                 const sn_keys *keys, const sn_keys *wanted, sn_frames *out) {
   const sn_torque_options *o = options;
-  sn_arena memory = sn_arena_new(ctx);
-  sn_torque_loads loads = {0};
-  *out = (sn_frames){0};
-  sn_status status = read_loads(ctx, &memory, o, examples, keys, &loads);
-  if (status == SN_OK)
-    status = sn_rotreg_full(ctx, &(sn_rotreg_task){&o->rotreg, &loads}, examples, keys, wanted, out);
-  sn_arena_free(&memory);
-  return status;
+  sn_rotreg_training t = {.ctx = ctx, .examples = examples, .keys = keys, .options = &o->rotreg, .torques = o};
+  return sn_rotreg_full(&t, wanted, out);
 }
 
 #define FIELD(name) offsetof(sn_torque_options, name)

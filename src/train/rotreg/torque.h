@@ -18,10 +18,10 @@ typedef struct sn_torque_loads {
   int degree_r, degree_s;
 } sn_torque_loads;
 
-// Reads the torques of the frames of `keys`; if `only` names a joint, only its torque. Fails if there are no torques,
-// if none changes, or if that joint has none.
+// Reads the torques of the frames of `keys`; if options->joint names a joint, only its torque. Fails if there are no
+// torques, if none changes, or if that joint has none.
 sn_status sn_torque_loads_read(sn_context *ctx, sn_arena *memory, const sn_examples *examples, const sn_keys *keys,
-                               const char *only, sn_torque_loads *out);
+                               const sn_torque_options *options, sn_torque_loads *out);
 
 // The torques of a frame scaled like `x`, clamped to [0, 1]: joint_count numbers.
 void sn_torque_loads_at(const sn_torque_loads *loads, const sn_torques *torques, int frame, double *x);
@@ -66,9 +66,5 @@ typedef struct sn_torque_model {
   sn_torque_functions *functions; // per joint
   double gain;                    // squared held-out error relative to that without torques; NAN as published
 } sn_torque_model;
-
-// Fits the pairs of all gradients (learned->torque) and their held-out predictions (learned->held_out).
-struct sn_rotreg_learned;
-sn_status sn_torque_fit(sn_context *ctx, sn_arena *memory, struct sn_rotreg_learned *learned);
 
 #endif

@@ -22,10 +22,12 @@ static void read_joint(const sn_examples *e, const sn_keys *keys, int j, sn_torq
 }
 
 sn_status sn_torque_loads_read(sn_context *ctx, sn_arena *memory, const sn_examples *examples, const sn_keys *keys,
-                               const char *only, sn_torque_loads *out) {
+                               const sn_torque_options *options, sn_torque_loads *out) {
+  const char *only = options->joint;
   const sn_torques *torques = &examples->torques;
   int joint_count = examples->skeleton.joint_count, wanted = *only ? sn_skeleton_find(&examples->skeleton, only) : -1;
   *out = (sn_torque_loads){.joint_count = joint_count, .pose_count = keys->count};
+  out->degree_r = options->degree_r, out->degree_s = options->degree_s;
   if (!torques->values) {
     return sn_fail(ctx, SN_BAD_INPUT, "there are no torques to learn from: give `torque` FILE.csv");
   }

@@ -4,30 +4,32 @@
 
 #include <string.h>
 
+#include "base/scope.h"
 #include "runtime/format.h"
 #include "train/pose_space.h"
 #include "train/train.h"
 
 enum { lanes = SN_RT_LANES, rows = SN_RT_ROTREG_ROWS };
 
-static sn_status add_joints(sn_context *ctx, const sn_rotreg_rotations *rotations, sn_plan *plan) {
+static sn_status add_joints(const sn_rotreg_training *t, sn_plan *plan) {
+  const sn_rotreg_rotations *rotations = &t->rotations;
   sn_rt_rotreg_joint *to =
-    sn_plan_section(ctx, plan, SN_SECTION_DRIVE_JOINTS, (size_t)rotations->joint_count, sizeof *to);
+    sn_plan_section(t->ctx, plan, SN_SECTION_DRIVE_JOINTS, (size_t)rotations->joint_count, sizeof *to);
   for (int j = 0; to && j < rotations->joint_count; j++) {
     to[j].base = (uint32_t)rotations->base[j];
     sn_vec3_store(rotations->reference[j], to[j].reference);
   }
-  return to ? SN_OK : ctx->error.status;
+  return to ? SN_OK : t->ctx->error.status;
 }
 
-static sn_status add_solve(sn_context *ctx, const sn_rotreg_reduced *r, sn_plan *plan) {
-  uint32_t joint_count = (uint32_t)r->rotations.joint_count, bones = (uint32_t)r->bones.bone_count;
+static sn_status add_solve(const sn_rotreg_training *t, sn_plan *plan) {
+  uint32_t joint_count = (uint32_t)t->rotations.joint_count, bones = (uint32_t)t->bones.bone_count;
   size_t count = sn_rt_rotreg_solve_count(joint_count, bones), columns = 3 * (size_t)bones + 4 * (size_t)joint_count;
-  float *to = sn_plan_section(ctx, plan, SN_SECTION_DRIVE_SOLVE, count, sizeof *to);
+  float *to = sn_plan_section(t->ctx, plan, SN_SECTION_DRIVE_SOLVE, count, sizeof *to);
   for (size_t row = 0; to && row < 4 * (size_t)bones; row++)
     for (size_t c = 0; c < columns; c++)
-      to[(row / rows * columns + c) * rows + row % rows] = (float)r->c[row * columns + c];
-  return to ? SN_OK : ctx->error.status;
+      to[(row / rows * columns + c) * rows + row % rows] = (float)t->c[row * columns + c];
+  return to ? SN_OK : t->ctx->error.status;
 }
 
 static void store_predictor(const sn_rotreg_predictor *p, int lane, sn_rt_rotreg_block *to) {
@@ -44,11 +46,11 @@ static void store_predictor(const sn_rotreg_predictor *p, int lane, sn_rt_rotreg
     for (int m = 0; m < sn_rotreg_shear_terms; m++) to->tilt[c][m][lane] = (float)p->tilt[c][m];
 }
 
-static sn_status add_predictors(sn_context *ctx, const sn_rotreg_reduced *r, sn_plan *plan) {
-  size_t blocks = sn_rt_rotreg_blocks((uint32_t)r->bones.bone_count);
-  sn_rt_rotreg_block *to = sn_plan_section(ctx, plan, SN_SECTION_DRIVE_KEYS, blocks, sizeof *to);
-  for (int k = 0; to && k < r->bones.bone_count; k++) store_predictor(&r->predictors[k], k % lanes, &to[k / lanes]);
-  return to ? SN_OK : ctx->error.status;
+static sn_status add_predictors(const sn_rotreg_training *t, sn_plan *plan) {
+  size_t blocks = sn_rt_rotreg_blocks((uint32_t)t->bones.bone_count);
+  sn_rt_rotreg_block *to = sn_plan_section(t->ctx, plan, SN_SECTION_DRIVE_KEYS, blocks, sizeof *to);
+  for (int k = 0; to && k < t->bones.bone_count; k++) store_predictor(&t->predictors[k], k % lanes, &to[k / lanes]);
+  return to ? SN_OK : t->ctx->error.status;
 }
 
 // ---- torques --------------------------------------------------------------------------------------------------------
@@ -58,66 +60,63 @@ static void store_pair(const sn_torque_pair *pair, int lane, sn_rt_torque_block 
   for (int end = 0; end < 2; end++) store_predictor(&pair->ends[end], lane, &to->ends[end]);
 }
 
-static sn_status add_pairs(sn_context *ctx, const sn_rotreg_reduced *r, sn_plan *plan) {
-  size_t blocks = sn_rt_rotreg_blocks((uint32_t)r->bones.bone_count);
-  sn_rt_torque_block *to = sn_plan_section(ctx, plan, SN_SECTION_DRIVE_PAIRS, blocks, sizeof *to);
+static sn_status add_pairs(const sn_rotreg_training *t, sn_plan *plan) {
+  size_t blocks = sn_rt_rotreg_blocks((uint32_t)t->bones.bone_count);
+  sn_rt_torque_block *to = sn_plan_section(t->ctx, plan, SN_SECTION_DRIVE_PAIRS, blocks, sizeof *to);
   for (size_t b = 0; to && b < blocks; b++) memset(to[b].load, 0xff, sizeof to[b].load);
-  for (int k = 0; to && k < r->bones.bone_count; k++) store_pair(&r->torque.pairs[k], k % lanes, &to[k / lanes]);
-  return to ? SN_OK : ctx->error.status;
+  for (int k = 0; to && k < t->bones.bone_count; k++) store_pair(&t->torque.pairs[k], k % lanes, &to[k / lanes]);
+  return to ? SN_OK : t->ctx->error.status;
 }
 
-static bool is_used(const sn_rotreg_reduced *r, int joint) {
-  for (int k = 0; k < r->bones.bone_count; k++)
-    if (r->torque.pairs[k].load == joint) return true;
+static bool is_used(const sn_rotreg_training *t, int joint) {
+  for (int k = 0; k < t->bones.bone_count; k++)
+    if (t->torque.pairs[k].load == joint) return true;
   return false;
 }
 
 // Joints whose torque no bone follows get an empty range.
-static sn_status add_torques(sn_context *ctx, const sn_rotreg_reduced *r, const sn_torque_loads *loads,
-                             sn_plan *plan) {
-  sn_rt_torque *to = sn_plan_section(ctx, plan, SN_SECTION_DRIVE_TORQUES, (size_t)loads->joint_count, sizeof *to);
+static sn_status add_torques(const sn_rotreg_training *t, sn_plan *plan) {
+  const sn_torque_loads *loads = &t->loads;
+  sn_rt_torque *to = sn_plan_section(t->ctx, plan, SN_SECTION_DRIVE_TORQUES, (size_t)loads->joint_count, sizeof *to);
   for (int j = 0; to && j < loads->joint_count; j++) {
-    if (!is_used(r, j)) continue;
+    if (!is_used(t, j)) continue;
     to[j].low = (float)loads->range[j][0], to[j].high = (float)loads->range[j][1];
     for (int k = 0; k < sn_torque_most_degree; k++) {
-      to[j].rotation[k] = (float)r->torque.functions[j].rotation[k];
-      to[j].shear[k] = (float)r->torque.functions[j].shear[k];
+      to[j].rotation[k] = (float)t->torque.functions[j].rotation[k];
+      to[j].shear[k] = (float)t->torque.functions[j].shear[k];
     }
   }
-  return to ? SN_OK : ctx->error.status;
+  return to ? SN_OK : t->ctx->error.status;
 }
 
 // The constants of the published blending functions; no section if all are zero.
-static sn_status add_offsets(sn_context *ctx, const sn_rotreg_reduced *r, int joint_count, sn_plan *plan) {
-  int used = 0;
-  for (int n = 0; n < 2 * joint_count; n++) used += r->torque.functions[n / 2].offset[n % 2] != 0;
+static sn_status add_offsets(const sn_rotreg_training *t, sn_plan *plan) {
+  int used = 0, joint_count = t->loads.joint_count;
+  for (int n = 0; n < 2 * joint_count; n++) used += t->torque.functions[n / 2].offset[n % 2] != 0;
   if (used == 0) return SN_OK;
-  float *to = sn_plan_section(ctx, plan, SN_SECTION_DRIVE_OFFSETS, 2 * (size_t)joint_count, sizeof *to);
-  for (int n = 0; to && n < 2 * joint_count; n++) to[n] = (float)r->torque.functions[n / 2].offset[n % 2];
-  return to ? SN_OK : ctx->error.status;
+  float *to = sn_plan_section(t->ctx, plan, SN_SECTION_DRIVE_OFFSETS, 2 * (size_t)joint_count, sizeof *to);
+  for (int n = 0; to && n < 2 * joint_count; n++) to[n] = (float)t->torque.functions[n / 2].offset[n % 2];
+  return to ? SN_OK : t->ctx->error.status;
 }
 
 // ---- the drive ------------------------------------------------------------------------------------------------------
 
-static sn_status add_centre(sn_context *ctx, sn_vec3 centre, sn_plan *plan) {
-  float *to = sn_plan_section(ctx, plan, SN_SECTION_DRIVE_CENTRE, 3, sizeof *to);
-  if (to) sn_vec3_store(centre, to);
-  return to ? SN_OK : ctx->error.status;
+static sn_status add_centre(const sn_rotreg_training *t, sn_plan *plan) {
+  float *to = sn_plan_section(t->ctx, plan, SN_SECTION_DRIVE_CENTRE, 3, sizeof *to);
+  if (to) sn_vec3_store(t->origin, to);
+  return to ? SN_OK : t->ctx->error.status;
 }
 
-sn_status sn_rotreg_describe(sn_context *ctx, const sn_rotreg_drive *drive, sn_plan *plan) {
-  const sn_examples *e = drive->examples;
-  const sn_rotreg_reduced *r = drive->reduced;
-  const sn_torque_loads *loads = drive->loads;
+sn_status sn_rotreg_describe(const sn_rotreg_training *t, sn_plan *plan) {
   sn_turn *turns;
-  plan->desc.drive = loads ? SN_RT_DRIVE_TORQUE : SN_RT_DRIVE_ROTREG;
-  plan->desc.palette_count = r->rotations.joint_count + r->bones.bone_count;
-  sn_status status = add_joints(ctx, &r->rotations, plan);
-  if (status == SN_OK) status = add_solve(ctx, r, plan);
-  if (status == SN_OK) status = (loads ? add_pairs : add_predictors)(ctx, r, plan);
-  if (status == SN_OK && loads) status = add_torques(ctx, r, loads, plan);
-  if (status == SN_OK && loads) status = add_offsets(ctx, r, loads->joint_count, plan);
-  if (status == SN_OK && r->is_far) status = add_centre(ctx, r->origin, plan);
-  if (status == SN_OK) status = sn_turns_make(ctx, &plan->memory, e, drive->keys, &turns);
-  return status == SN_OK ? sn_plan_ranges(ctx, plan, turns, &e->poses, drive->keys) : status;
+  plan->desc.drive = t->torques ? SN_RT_DRIVE_TORQUE : SN_RT_DRIVE_ROTREG;
+  plan->desc.palette_count = t->rotations.joint_count + t->bones.bone_count;
+  SN_TRY(add_joints(t, plan));
+  SN_TRY(add_solve(t, plan));
+  SN_TRY((t->torques ? add_pairs : add_predictors)(t, plan));
+  if (t->torques) SN_TRY(add_torques(t, plan));
+  if (t->torques) SN_TRY(add_offsets(t, plan));
+  if (t->is_far) SN_TRY(add_centre(t, plan));
+  SN_TRY(sn_turns_make(t->ctx, &plan->memory, t->examples, t->keys, &turns));
+  return sn_plan_ranges(t->ctx, plan, turns, &t->examples->poses, t->keys);
 }

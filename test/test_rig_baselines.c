@@ -3,6 +3,7 @@
 #include "lab/baselines/baselines.h"
 #include "check.h"
 
+#include <lapacke.h>
 #include <math.h>
 #include <string.h>
 
@@ -188,6 +189,53 @@ static void test_rigs(void **state) {
   sn_examples_free(&elbow), sn_mesh_free(&chain), sn_frames_free(&frames);
 }
 
+// The weights of de Aguiar and others on the chain: the parts, which are its links, diffused over the surface, (I + 4 L) w_k = 1 on part k
+// with L = D - A of the edges, by a dense solve; those above 0.001 sum to one.
+static void test_diffused_weights(void **state) {
+  enum { n = rings * around, size = n / links };
+  static double a[n * n], w[n * links];
+  static int pivot[n];
+  sn_context ctx = sn_context_default();
+  sn_mesh chain;
+  sn_frames frames;
+  sn_rig_result rig;
+  make_chain(&ctx, &chain, &frames);
+  memset(a, 0, sizeof a);
+  for (int e = 0; e < 3 * chain.triangle_count; e++) {
+    const int *corners = chain.triangles[e / 3];
+    int i = corners[e % 3], k = corners[(e + 1) % 3];
+    if (a[i * n + k] != 0) continue;
+    a[i * n + k] = a[k * n + i] = -4, a[i * n + i] += 4, a[k * n + k] += 4;
+  }
+  for (int i = 0; i < n; i++) {
+    a[i * n + i] += 1;
+    for (int k = 0; k < links; k++) w[i * links + k] = i / size == k;
+  }
+  assert_int_equal(LAPACKE_dgesv(LAPACK_ROW_MAJOR, n, links, a, n, pivot, w, links), 0);
+  sn_rig_options o = sn_rig_options_default();
+  o.bones = links, o.keep_bones = true, o.solver = SN_RIG_AGUIAR;
+  assert_ok(&ctx, sn_rig(&ctx, &chain, &frames, &o, &rig));
+  assert_int_equal(rig.skeleton.joint_count, links);
+  int influences = rig.skin.influences, link_of[links];
+  for (int k = 0; k < links; k++) { // a joint's link: that of its largest weight
+    float most = 0;
+    for (int at = 0; at < n * influences; at++)
+      if (rig.skin.joints[at] == k && rig.skin.weights[at] > most)
+        most = rig.skin.weights[at], link_of[k] = at / influences / size;
+  }
+  for (int i = 0; i < n; i++) {
+    double sum = 0;
+    for (int k = 0; k < links; k++) sum += w[i * links + k] > 1e-3 ? w[i * links + k] : 0;
+    for (int k = 0; k < links; k++) {
+      double found = 0, wanted = w[i * links + link_of[k]];
+      for (int m = 0; m < influences; m++)
+        if (rig.skin.joints[i * influences + m] == k) found += (double)rig.skin.weights[i * influences + m];
+      assert_near(found, wanted > 1e-3 ? wanted / sum : 0, 1e-5);
+    }
+  }
+  sn_rig_result_free(&rig), sn_mesh_free(&chain), sn_frames_free(&frames);
+}
+
 static void test_refusals(void **state) {
   sn_context ctx = sn_context_default();
   sn_mesh chain;
@@ -259,6 +307,7 @@ int main(void) {
     cmocka_unit_test(test_spectral_clusters),
     cmocka_unit_test(test_rigs),
     cmocka_unit_test(test_rotation_about_a_joint),
+    cmocka_unit_test(test_diffused_weights),
     cmocka_unit_test(test_refusals),
     cmocka_unit_test(test_threads_and_memory),
   };

@@ -79,6 +79,42 @@ static void test_parts_of_a_chain(void **state) {
   sn_topology_free(&topology), sn_mesh_free(&rest), sn_frames_free(&frames), sn_arena_free(&memory);
 }
 
+// Schaefer and Yuksel's first merge: of two points the best rigid motion leaves half the squared change of their distance, so it is
+// the edge whose length changes least, over all frames.
+static void test_first_merge(void **state) {
+  enum { used = 12 };
+  sn_context ctx = sn_context_default();
+  sn_arena memory = sn_arena_new(&ctx);
+  sn_random rng = sn_random_new(8);
+  sn_mesh rest;
+  sn_frames frames;
+  sn_topology topology;
+  fit_problem p;
+  fit_units units;
+  int chosen[used], of[rings * around], ends[2] = {0, 0};
+  double least = INFINITY;
+  make_chain(&ctx, &rest, &frames);
+  for (int f = 0; f < used; f++) chosen[f] = f;
+  for (int k = 0; k < 3 * used * rings * around; k++)
+    sn_frame_mutable(&frames, k / 3 / (rings * around))[k / 3 % (rings * around)][k % 3] +=
+      0.02F * (float)sn_random_normal(&rng);
+  for (int e = 0; e < 3 * rest.triangle_count; e++) {
+    int a = rest.triangles[e / 3][e % 3], b = rest.triangles[e / 3][(e + 1) % 3];
+    double sum = 0, length = sn_vec3_distance(sn_vec3_from(rest.positions[a]), sn_vec3_from(rest.positions[b]));
+    for (int f = 0; f < used; f++) {
+      const float(*x)[3] = sn_frame(&frames, f);
+      sum += pow(sn_vec3_distance(sn_vec3_from(x[a]), sn_vec3_from(x[b])) - length, 2);
+    }
+    if (sum < least) least = sum, ends[0] = a, ends[1] = b;
+  }
+  assert_ok(&ctx, sn_topology_build(&ctx, &rest, &topology));
+  fit_data data = {.rest = &rest, .frames = &frames, .chosen = chosen, .count = used};
+  assert_ok(&ctx, sn_fit_problem_build(&ctx, &memory, &data, &units, &p));
+  assert_ok(&ctx, sn_rig_merged_segments(&ctx, &p, &topology, rings * around - 1, of));
+  assert_int_equal(of[ends[0]], of[ends[1]]);
+  sn_topology_free(&topology), sn_mesh_free(&rest), sn_frames_free(&frames), sn_arena_free(&memory);
+}
+
 // Points on a line in three heaps of different density.
 static void test_spectral_clusters(void **state) {
   sn_context ctx = sn_context_default();
@@ -304,6 +340,7 @@ int main(void) {
   sn_lab_add_solvers();
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_parts_of_a_chain),
+    cmocka_unit_test(test_first_merge),
     cmocka_unit_test(test_spectral_clusters),
     cmocka_unit_test(test_rigs),
     cmocka_unit_test(test_rotation_about_a_joint),

@@ -650,7 +650,7 @@ def le(folder):
 
 def le_table(rows):
     yield ("| set | vertices, frames, bones | RMSE: theirs | published, % of the diagonal | Sinew | published, % of the sphere's diameter | Sinew | "
-           "II: theirs | ours | III: theirs | ours | IV: theirs | ours | minutes: theirs | published | Sinew |")
+           "II: theirs | ours | III: theirs | ours | IV: theirs | ours | minutes: theirs | seconds: published | Sinew |")
     yield "| --- | --- |" + " ---: |" * 14
     for row in rows:
         vertices, frames, bones, minutes, rmse, *others, _ = LE[row["name"]]
@@ -662,7 +662,7 @@ def le_table(rows):
         other = lambda solver: f"{50 * s[solver]['rms'] / row['radius']:.3f}"
         cells = [f"{s['published']['pct']:.3f}", f"{s['sinew']['pct']:.3f}", other("published"), other("sinew")]
         cells += [cell for x, solver in zip(others, SOLVERS[1:]) for cell in (str(x), f"{s[solver]['pct']:.2f}")]
-        cells += [str(minutes), f"{s['published']['seconds'] / 60:.2f}", f"{s['sinew']['seconds'] / 60:.2f}"]
+        cells += [str(minutes), f"{s['published']['seconds']:.1f}", f"{s['sinew']['seconds']:.1f}"]
         yield head + " | ".join(cells) + " |"
 
 

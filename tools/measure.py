@@ -171,8 +171,11 @@ def tables(pages):
 
 def main(names, pages):
     """Measures the names of the command line, or all of `names`, unless --tables; then renews the tables of the pages."""
+    chosen = [word for word in sys.argv[1:] if word != "--tables"]
+    if not set(chosen) <= set(MEASURED):
+        sys.exit(f"usage: {sys.argv[0]} [--tables] [NAME...], of {' '.join(names)}")
     if "--tables" not in sys.argv:
-        for name in [word for word in sys.argv[1:] if not word.startswith("--")] or names:
+        for name in chosen or names:
             measure(name)
     tables(pages)
 

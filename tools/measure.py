@@ -162,7 +162,8 @@ def tables(pages):
             return match.group(0)
         about = json.loads(path.read_text())
         recorded = isinstance(about["rows"][0], str)  # the lines of a table that another program printed
-        lines = [*(about["rows"] if recorded else MEASURED[name][1](about["rows"])), "", f"({about['date']}, commit {about['commit']}, {about['processor']}.)"]
+        rows = [re.sub(r"(?<![\w.])\d{5,}\b", lambda n: f"{int(n.group()):,}", line) for line in about["rows"]] if recorded else MEASURED[name][1](about["rows"])
+        lines = [*rows, "", f"({about['date']}, commit {about['commit']}, {about['processor']}.)"]
         return "\n".join([f"<!-- measured {name} -->", *lines, "<!-- end of measured -->"])
 
     for page in pages:

@@ -63,6 +63,35 @@ static void test_signs(void **state) {
   }
 }
 
+// 3.2: F = Q W of a bone becomes the quaternion of Q, up to its sign, and the upper right of W.
+static void test_numbers_are_the_polar_parts(void **state) {
+  enum { frames = 6 };
+  sn_context ctx = sn_context_default();
+  sn_random rng = sn_random_new(53);
+  sn_affine motions[frames];
+  sn_vec3 centre = {0, 0, 0};
+  double out[frames * 10], axis[frames][4], w[frames][6];
+  for (int f = 0; f < frames; f++) {
+    sn_vec3 v = sn_vec3_scale(random_vec3(&rng), 0.5);
+    double angle = sn_vec3_length(v);
+    const double q[4] = {sin(angle / 2) * v.x / angle, sin(angle / 2) * v.y / angle, sin(angle / 2) * v.z / angle,
+                         cos(angle / 2)};
+    memcpy(axis[f], q, sizeof q);
+    for (int n = 0; n < 6; n++) w[f][n] = (n == 0 || n == 3 || n == 5) + 0.1 * sn_random_normal(&rng);
+    sn_mat3 stretch = {{{w[f][0], w[f][1], w[f][2]}, {w[f][1], w[f][3], w[f][4]}, {w[f][2], w[f][4], w[f][5]}}};
+    motions[f] = sn_affine_make(sn_mat3_mul(sn_rotation_exp(v), stretch), random_vec3(&rng));
+  }
+  const sn_affine_options options = {.published = true, .stretch = SN_BONES_AFFINE, .places = SN_PLACES_BARE};
+  const sn_control_bones bones = {.bones = 1, .frames = frames, .motions = motions, .centres = &centre};
+  assert_ok(&ctx, sn_control_encode(&ctx, &bones, &options, out));
+  for (int f = 0; f < frames; f++) {
+    double dot = 0;
+    for (int n = 0; n < 4; n++) dot += out[10 * f + n] * axis[f][n];
+    assert_near(fabs(dot), 1, 1e-9);
+    for (int n = 0; n < 6; n++) assert_near(out[10 * f + 4 + n], w[f][n], 1e-9);
+  }
+}
+
 typedef struct dense {
   int bones, columns, rows, capacity;
   double *a, *b;
@@ -865,6 +894,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_published_and_linear),
     cmocka_unit_test(test_signs),
+    cmocka_unit_test(test_numbers_are_the_polar_parts),
     cmocka_unit_test(test_poisson),
     cmocka_unit_test(test_poisson_minimises_its_sum),
     cmocka_unit_test(test_predictor_of_one_direction),

@@ -111,17 +111,23 @@ static void test_published_predictors(void **state) {
     sn_mat3 w = random_rotation(&rng);
     for (int p = 0; p < poses; p++) {
       sn_affine pose[joints];
+      sn_vec3 turn[joints];
       for (int b = 0; b < joints; b++) {
-        sn_mat3 local = sn_rotation_exp(sn_vec3_scale(random_axis(&rng), sn_random_uniform(&rng)));
+        turn[b] = sn_vec3_scale(random_axis(&rng), sn_random_uniform(&rng));
+        sn_mat3 local = sn_rotation_exp(turn[b]);
         sn_mat3 world = b ? sn_mat3_mul(sn_affine_linear(pose[base[b]]), local) : local;
         pose[b] = sn_affine_make(world, sn_vec3_make(0, 0, 0));
       }
       pick[p] = p;
       sn_rotreg_rotations_pose(&j, pose, rotation + p * joints, theta + p * joints);
+      for (int b = 1; b < joints; b++) { // 3.2.1: seen from the parent
+        assert_below(sn_vec3_distance(theta[p * joints + b], turn[b]), 1e-9);
+        assert_below(sn_mat3_norm(sn_mat3_sub(rotation[p * joints + b], sn_affine_linear(pose[b]))), 1e-12);
+      }
       // S_xx = 1 + 0.2 theta_2.x - 0.1 theta_1.y: the best joint is 2, its parent 1
       sn_mat3 s = sn_mat3_diagonal(1 + 0.2 * theta[p * joints + 2].x - 0.1 * theta[p * joints + 1].y, 1, 1);
-      sn_mat3 turn = sn_rotation_exp(sn_vec3_scale(sn_mat3_apply(w, theta[p * joints + 2]), u));
-      sequence[p] = sn_mat3_mul(sn_mat3_mul(rotation[p * joints + 1], turn), s);
+      sn_mat3 part = sn_rotation_exp(sn_vec3_scale(sn_mat3_apply(w, theta[p * joints + 2]), u));
+      sequence[p] = sn_mat3_mul(sn_mat3_mul(rotation[p * joints + 1], part), s);
     }
     sn_rotreg_fit_options options = sn_rotreg_published_options();
     options.shear_ridge = 1e-9;

@@ -112,7 +112,7 @@ static void alpha_solves_its_equation(void **state) {
   for (int p = 1; p < poses; p++) d->offsets[3 * (p * joints + 2) + p % 3] = 0.05 * sin(p);
   sn_regression r = start(&ctx, &memory, d);
   assert_ok(&ctx, sn_regression_choose(&r));
-  r.ridges.of[0] = 2;
+  r.priors.of[0] = 2;
   assert_ok(&ctx, sn_regression_solve(&r));
   static double k[poses][poses];
   for (int i = 0; i < vertices; i++) {
@@ -190,7 +190,7 @@ static void models_have_no_translations(void **state) {
   }
   sn_regression r = start(&ctx, &memory, d);
   assert_ok(&ctx, sn_regression_choose(&r));
-  int ridge = r.ridges.of[0];
+  int ridge = r.priors.of[0];
   double sums[2] = {0, 0};
   for (int model = 0; model < 2; model++)
     for (int f = 0; f < r.folds.fold_count; f++)
@@ -225,7 +225,7 @@ static void fields_keep_the_prediction(void **state) {
         sn_corrections_at(&out, poses, p, i, given);
         for (int c = 0; c < 3; c++) {
           double predicted = (double)d->deltas[p * vertices + i][c] -
-                             sn_ridge(r.ridges.of[0]) * r.unit[r.set_of[i]] * (double)r.alpha[p * vertices + i][c];
+                             sn_ridge(r.priors.of[0]) * r.unit[r.set_of[i]] * (double)r.alpha[p * vertices + i][c];
           lost += (given[c] - predicted) * (given[c] - predicted);
         }
       }
@@ -252,7 +252,7 @@ static void noisy_clips_have_larger_ridges(void **state) {
   sn_regression r = start(&ctx, &memory, d);
   assert_ok(&ctx, sn_regression_choose(&r));
   for (int k = 0; k < SN_RIDGE_COUNT; k++) assert_true(r.score <= r.scores[k]);
-  assert_true(r.ridges.of[1] > r.ridges.of[0]);
+  assert_true(r.priors.of[1] > r.priors.of[0]);
   sn_arena_free(&memory), sn_skin_free(&d->weights), free(d);
 }
 

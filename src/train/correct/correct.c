@@ -173,7 +173,7 @@ static void report_learned(const sn_corrector *c, const rated *w, const sn_rate 
   int clips = c->residuals.clip_of[c->residuals.pose_count - 1] + 1;
   for (int k = 0; k < clips && k < SN_MOST_CLIPS; k++) {
     size_t length = strlen(ridges);
-    snprintf(ridges + length, sizeof ridges - length, "%s%g", k ? ", " : "", sn_ridge(r->ridges.of[k]));
+    snprintf(ridges + length, sizeof ridges - length, "%s%g", k ? ", " : "", sn_ridge(r->priors.of[k]));
   }
   snprintf(text + used, size - used,
            "Corrections: %d displacement fields in %d patches, functions of %d %s, ridge %s. ", rate->fields,

@@ -17,11 +17,11 @@ sn_status sn_correct_plan(sn_context *ctx, const sn_correct_options *options, co
                           const sn_keys *keys, sn_plan *plan, sn_train_report *report);
 
 // The ridge of every clip, by clip number: clips differ in how well functions of single joints explain them. Clips from
-// number SN_MOST_CLIPS - 1 on share one ridge.
-enum { SN_MOST_CLIPS = 8 };
-typedef struct sn_clip_ridges {
-  int of[SN_MOST_CLIPS];
-} sn_clip_ridges;
+// number SN_MOST_CLIPS - 1 on share one ridge. Last, the prior variance of pairs of joints: 10^-of[SN_PAIRS].
+enum { SN_MOST_CLIPS = 8, SN_PAIRS = SN_MOST_CLIPS };
+typedef struct sn_priors {
+  int of[SN_MOST_CLIPS + 1];
+} sn_priors;
 
 // ---- parts -------------------------------------------------------------------------------------------------------------
 

@@ -94,7 +94,7 @@ static sn_status find_needs(sn_context *ctx, sn_arena *memory, const sn_fields *
     double *at = z;
     for (int g = 0; g < r->terms.count; at += (size_t)r->terms.groups[g++].rank * (size_t)width) {
       const sn_terms *t = r->terms.groups + g;
-      double variance = sn_regression_variance(r, r->sets + set, g);
+      double variance = sn_regression_variance(r, &r->priors, r->sets + set, g);
       if (variance == 0 || t->rank == 0) continue;
       cblas_dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, t->rank, columns, poses, variance, t->features, t->rank,
                   alpha, columns, 0, weights, columns);

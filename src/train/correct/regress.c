@@ -75,9 +75,10 @@ static bool is_relevant(const sn_regression *r, const sn_vertex_set *set, int co
   return false;
 }
 
-double sn_regression_variance(const sn_regression *r, const sn_vertex_set *set, int group) {
+double sn_regression_variance(const sn_regression *r, const sn_priors *priors, const sn_vertex_set *set, int group) {
   const sn_terms *t = r->terms.groups + group;
-  if (t->kind == SN_RT_TERMS_PAIR) return set->relevant[t->owner] && is_relevant(r, set, t->b) ? 1 : 0;
+  if (t->kind == SN_RT_TERMS_PAIR)
+    return set->relevant[t->owner] && is_relevant(r, set, t->b) ? pow(10, -priors->of[SN_PAIRS]) : 0;
   return set->relevant[t->owner] ? 1 : far_variance;
 }
 
@@ -91,14 +92,14 @@ static double mean_diagonal(const sn_regression *r, const double *kernel) {
 }
 
 // K of a set. Returns the unit of its ridges; 0 if no relevant control moves.
-static double make_kernel(const sn_regression *r, const sn_vertex_set *set, double *kernel) {
+static double make_kernel(const sn_regression *r, const sn_priors *priors, const sn_vertex_set *set, double *kernel) {
   size_t square = (size_t)r->m->pose_count * (size_t)r->m->pose_count;
   memset(kernel, 0, square * sizeof *kernel);
   for (int g = 0; g < r->terms.all; g++)
     if (is_far(r, g) && set->relevant[r->terms.groups[g].owner]) add_terms(r, g, 1 - far_variance, kernel);
   double unit = mean_diagonal(r, kernel) / (1 - far_variance);
   for (int g = 0; g < r->terms.all; g++)
-    if (!is_far(r, g)) add_terms(r, g, sn_regression_variance(r, set, g), kernel);
+    if (!is_far(r, g)) add_terms(r, g, sn_regression_variance(r, priors, set, g), kernel);
   for (size_t n = 0; n < square; n++) kernel[n] += r->far[n];
   return unit;
 }
@@ -175,11 +176,11 @@ static double held_out_size(const sn_folds *folds, const set_system *s) {
   return sum;
 }
 
-// Ridge settings that are scored together.
+// Settings that are scored together.
 typedef struct choice {
   sn_regression *r;
   int count;
-  const sn_clip_ridges *settings;
+  const sn_priors *settings;
   double *scores; // of every set: `count` scores, then that of the uncorrected skin
 } choice;
 
@@ -188,7 +189,7 @@ static int clip_at(const sn_regression *r, int pose) {
   return clip < SN_MOST_CLIPS ? clip : SN_MOST_CLIPS - 1;
 }
 
-double sn_regression_ridge(const sn_regression *r, int pose) { return sn_ridge(r->ridges.of[clip_at(r, pose)]); }
+double sn_regression_ridge(const sn_regression *r, int pose) { return sn_ridge(r->priors.of[clip_at(r, pose)]); }
 
 // s->inverse holds K + lambda on entry, and its inverse on return.
 static sn_status score_ridge(sn_context *ctx, const sn_folds *folds, const set_system *s, double *sum) {
@@ -224,11 +225,13 @@ static sn_status score_set(sn_context *ctx, sn_arena *memory, void *user, int in
     return ctx->error.status;
   gather(r, set, 3, s.y);
   for (int g = r->terms.count; hidden && g < r->terms.all; g++)
-    add_terms(r, g, sn_regression_variance(r, set, g), s.hidden);
-  double sum = held_out_size(&r->folds, &s), unit = make_kernel(r, set, kernel);
+    add_terms(r, g, sn_regression_variance(r, c->settings, set, g), s.hidden);
+  double sum = held_out_size(&r->folds, &s), unit = make_kernel(r, c->settings, set, kernel);
   for (int k = 0; k <= c->count; k++) scores[k] = unit > 0 && k < c->count ? 0 : sum;
   sn_status status = SN_OK;
   for (int k = 0; status == SN_OK && unit > 0 && k < c->count; k++) {
+    if (k > 0 && c->settings[k].of[SN_PAIRS] != c->settings[k - 1].of[SN_PAIRS])
+      make_kernel(r, c->settings + k, set, kernel);
     memcpy(s.inverse, kernel, poses * poses * sizeof *kernel);
     for (size_t p = 0; p < poses; p++)
       s.inverse[p * poses + p] += sn_ridge(c->settings[k].of[clip_at(r, (int)p)]) * unit;
@@ -248,7 +251,7 @@ static sn_status make_terms(sn_regression *r) {
 }
 
 // The cross-validated squared error of every setting.
-static sn_status score_settings(sn_regression *r, const sn_clip_ridges *settings, int count, double *scores) {
+static sn_status score_settings(sn_regression *r, const sn_priors *settings, int count, double *scores) {
   size_t width = (size_t)count + 1;
   choice c = {r, count, settings, SN_NEW(r->ctx, r->memory, double, (size_t)r->set_count *width)};
   const sn_folds each = {.fold_count = r->set_count};
@@ -265,46 +268,50 @@ static sn_status score_settings(sn_regression *r, const sn_clip_ridges *settings
 
 // One ridge for all clips.
 static sn_status choose_common(sn_regression *r) {
-  sn_clip_ridges settings[SN_RIDGE_COUNT];
+  sn_priors settings[SN_RIDGE_COUNT];
   for (int k = 0; k < SN_RIDGE_COUNT; k++)
-    for (int clip = 0; clip < SN_MOST_CLIPS; clip++) settings[k].of[clip] = k;
+    for (int at = 0; at <= SN_PAIRS; at++) settings[k].of[at] = at == SN_PAIRS ? 0 : k;
   sn_status status = score_settings(r, settings, SN_RIDGE_COUNT, r->scores);
   int best = 0;
   for (int k = 1; k < SN_RIDGE_COUNT; k++)
     if (r->scores[k] < r->scores[best]) best = k;
-  r->ridges = settings[best], r->score = r->scores[best];
+  r->priors = settings[best], r->score = r->scores[best];
   return status;
 }
 
-// Tries the next smaller and larger ridge of a clip and keeps the best; sets *better if the score improves.
-static sn_status improve_clip(sn_regression *r, int clip, bool *better) {
-  sn_clip_ridges settings[2];
+// Tries the next smaller and larger ridge of a clip, or variance of pairs (at SN_PAIRS), and keeps the best; sets *better
+// if the score improves.
+static sn_status improve(sn_regression *r, int at, bool *better) {
+  sn_priors settings[2];
   double scores[2];
-  int count = 0, now = r->ridges.of[clip];
+  int count = 0, now = r->priors.of[at];
   for (int next = now - 1; next <= now + 1; next += 2) {
     if (next < 0 || next >= SN_RIDGE_COUNT) continue;
-    settings[count] = r->ridges, settings[count++].of[clip] = next;
+    settings[count] = r->priors, settings[count++].of[at] = next;
   }
   sn_status status = score_settings(r, settings, count, scores);
   for (int k = 0; status == SN_OK && k < count; k++)
-    if (scores[k] < r->score) r->ridges = settings[k], r->score = scores[k], *better = true;
+    if (scores[k] < r->score) r->priors = settings[k], r->score = scores[k], *better = true;
   return status;
 }
 
-// Separate ridges per clip are kept if their squared error is at most this part of that of a common ridge.
+// Separate ridges, and a smaller variance of pairs, are kept if their squared error is at most this part of that of a common
+// ridge.
 static const double worth_ridges = 0.9;
 
-// Coordinate descent from the common ridge, clip by clip.
-static sn_status choose_ridges(sn_regression *r) {
+// Coordinate descent from the common ridge: the variance of pairs, then clip by clip.
+static sn_status choose_priors(sn_regression *r) {
   int clips = 1 + clip_at(r, r->m->pose_count - 1);
   sn_status status = choose_common(r);
-  sn_clip_ridges common = r->ridges;
+  const sn_priors common = r->priors;
   double score = r->score;
-  for (bool better = clips > 1; status == SN_OK && better;) {
-    better = false;
-    for (int clip = 0; status == SN_OK && clip < clips; clip++) status = improve_clip(r, clip, &better);
+  for (int at = SN_PAIRS, tried = clips == 1; status == SN_OK && tried <= clips; tried++) {
+    bool better = false;
+    status = improve(r, at, &better);
+    if (better) tried = -1;
+    at = at == SN_PAIRS ? 0 : at + 1 < clips ? at + 1 : SN_PAIRS;
   }
-  if (r->score > worth_ridges * score) r->ridges = common, r->score = score;
+  if (r->score > worth_ridges * score) r->priors = common, r->score = score;
   return status;
 }
 
@@ -312,14 +319,15 @@ sn_status sn_regression_choose(sn_regression *r) {
   sn_status status = find_sets(r);
   if (status == SN_OK) status = make_folds(r);
   if (status == SN_OK) status = make_terms(r);
-  if (status == SN_OK) status = choose_ridges(r);
+  if (status == SN_OK) status = choose_priors(r);
   if (status != SN_OK) return status;
   bool too_few = r->m->pose_count - 1 < sn_usual_folds; // not counting the rest pose
   r->undecided = too_few || !(SN_WORTH_IT * r->score < r->uncorrected);
   r->as_model = true;
-  if (!r->undecided) return score_settings(r, &r->ridges, 1, &r->score);
+  if (!r->undecided) return score_settings(r, &r->priors, 1, &r->score);
   // Shapes of named values must be reproduced exactly, so they take the smallest ridge.
-  for (int clip = 0; clip < SN_MOST_CLIPS; clip++) r->ridges.of[clip] = r->m->joint_count > 0 ? usual_ridge : 0;
+  for (int clip = 0; clip < SN_MOST_CLIPS; clip++) r->priors.of[clip] = r->m->joint_count > 0 ? usual_ridge : 0;
+  r->priors.of[SN_PAIRS] = 0;
   r->score = r->uncorrected;
   return status;
 }
@@ -332,7 +340,7 @@ static sn_status solve_set(sn_context *ctx, sn_arena *memory, void *user, int in
   size_t poses = (size_t)r->m->pose_count, columns = 6 * (size_t)set->count, n = (size_t)r->m->vertex_count;
   double *kernel = SN_NEW(ctx, memory, double, poses *poses), *y = SN_NEW(ctx, memory, double, poses *columns);
   if (!kernel || !y) return ctx->error.status;
-  double unit = r->unit[index] = make_kernel(r, set, kernel);
+  double unit = r->unit[index] = make_kernel(r, &r->priors, set, kernel);
   if (!(unit > 0)) return SN_OK; // alpha stays zero
   gather(r, set, 6, y);
   for (size_t p = 0; p < poses; p++) kernel[p * poses + p] += sn_regression_ridge(r, (int)p) * unit;

@@ -32,8 +32,8 @@ typedef struct sn_regression {
   double *far; // pose_count * pose_count: covariance of all single-control terms with variance `far`
   double scores[SN_RIDGE_COUNT]; // squared cross-validated errors with one ridge for all clips
   double uncorrected;            // squared residuals of the held-out poses
-  sn_clip_ridges ridges;         // as chosen
-  double score;                  // squared cross-validated error with `ridges`, over all vertices and poses
+  sn_priors priors;              // as chosen
+  double score;                  // squared cross-validated error with `priors`, over all vertices and poses
   bool as_model;                 // cross-validate the model, which lacks the hidden terms; otherwise the regression
   bool undecided;                // no ridge beats the uncorrected skin, or too few poses: the usual ridge is used
   float (*alpha)[6];             // pose_count * vertex_count: position and normal
@@ -44,12 +44,12 @@ typedef struct sn_regression {
 // The ridge of a pose, in units of its set.
 double sn_regression_ridge(const sn_regression *r, int pose);
 
-// Finds the sets of vertices and chooses the ridges.
+// Finds the sets of vertices and chooses the priors.
 sn_status sn_regression_choose(sn_regression *r);
-// Solves for alpha from all poses, with the chosen ridges.
+// Solves for alpha from all poses, with the chosen priors.
 sn_status sn_regression_solve(sn_regression *r);
 
 // Prior variance of a group of terms for a set of vertices.
-double sn_regression_variance(const sn_regression *r, const sn_vertex_set *set, int group);
+double sn_regression_variance(const sn_regression *r, const sn_priors *priors, const sn_vertex_set *set, int group);
 
 #endif

@@ -20,7 +20,7 @@ timeout 400 blender -b --factory-startup --python-use-system-env --python-exit-c
   > "$work/log" 2>&1 || { cat "$work/log"; exit 1; }
 grep -E '^(test_|  )' "$work/log"
 
-# What was exported, in three.js: the character with the model's skin, and the one with helpers as bones by itself.
+# What was exported, in three.js: the character with the model's skin, the one with helpers as bones by itself, and driven by its joints.
 if ! command -v node > /dev/null || [ ! -d "$SINEW_SOURCE/node_modules/three" ] || [ ! -e "$SINEW_BUILD/page_runtime.wasm" ]; then
   echo "the exported files were not tried in three.js: node, npm's packages or the WebAssembly runtime is missing"
   exit 0
@@ -28,9 +28,9 @@ fi
 ln -s "$SINEW_SOURCE/node_modules" "$work/node_modules"
 node "$SINEW_SOURCE/web/package.mjs" "$SINEW_BUILD/page_runtime.wasm" "$work/package"
 cd "$work"
-for method in psd helpers; do
-  skin=(); [ $method = helpers ] || skin=($method.sinew package)
-  node "$SINEW_SOURCE/test/three_points.mjs" $method.glb $method.pc2 24 0 Infinity "${skin[@]}" > said || { echo "FAILED: $method.glb in three.js"; exit 1; }
+for method in psd helpers driven; do
+  skin=(); [ $method != psd ] || skin=($method.sinew package)
+  node "$SINEW_SOURCE/test/three_points.mjs" $method.glb ${method/driven/helpers}.pc2 24 0 Infinity "${skin[@]}" > said || { echo "FAILED: $method.glb in three.js"; exit 1; }
   node -e 'const r = JSON.parse(require("fs").readFileSync("said")); process.exit(r.max <= 1e-4 && r.frames > 9 ? 0 : 1)' || { echo "FAILED: $method: $(cat said)"; exit 1; }
   echo "  $method.glb in three.js: $(cat said)"
 done

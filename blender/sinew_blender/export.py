@@ -134,12 +134,10 @@ class SINEW_OT_export(Job, bpy.types.Operator, ExportHelper):
                 bpy.data.meshes.remove(mesh)
             context.scene.frame_set(frame)
             scene.show_alone(context, obj)
-        told = os.path.basename(self.filepath)
-        if model.info["drive"] == "helpers":
-            return f"{told}: helpers are bones of its armature, and need no model"
         beside = os.path.splitext(self.filepath)[0] + ".sinew"
         model.save(beside)
-        return f"{told}, and {os.path.basename(beside)} for the runtime"
+        told = "; its clips move the helpers" if model.info["drive"] == "helpers" else ""
+        return f"{os.path.basename(self.filepath)}, and {os.path.basename(beside)} for the runtime{told}"
 
     @staticmethod
     def prepare(parts, meshes, rest):

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 // Errors are relative to the diagonal. Below `fitting` nothing is tested. Another reading is likely if it reduces the error to
@@ -16,7 +17,7 @@ static const double fitting = 2e-4, likely = 0.5, certain = 0.1, wrong = 5e-3;
 // on its velocity: a shift gains in some frames and loses in others.
 static const double noticed = 5e-4, steady = 3;
 
-enum { most_frames = 24, most_vertices = 400 };
+enum { most_frames = 24, most_vertices = 400, whole_shifts = 41 };
 
 typedef struct reading {
   double rate, shift; // pose time of frame f: (rate f + shift) / fps; shift in frames of the poses
@@ -46,6 +47,7 @@ typedef struct fit_job {
   sn_affine *posed;              // of our joints
   int *joint_of, joint_count;
   reading plain;
+  fit_sums whole[whole_shifts]; // with the poses shifted by whole frames: 0, 1, -1, 2, -2, ...
   struct finding {
     double error;
     bool in_time; // a time shift, reported for smaller gains
@@ -161,24 +163,35 @@ static bool shift_is_steady(fit_job *job, double shift) {
   return count > 1 && 4 * gain > steady * sqrt(apart * count / (count - 1));
 }
 
+// Exporters are off by the time of the first key, or by whole frames: such a shift is taken if it is near and explains as much.
+static double usual_shift(fit_job *job, double shift) {
+  const double usual[] = {-(sn_gltf_clip(job->gltf, job->clip).start + job->offset) * job->fps, round(shift)};
+  reading r = job->plain;
+  r.shift = shift = round(100 * shift) / 100;
+  double error = error_of(job, &r);
+  for (int k = 0; k < 2; k++) {
+    r.shift = usual[k];
+    if (fabs(shift - usual[k]) < 0.1 && pow(error_of(job, &r), 2) - error * error < noticed * noticed)
+      return usual[k];
+  }
+  return shift;
+}
+
+static int whole_shift(int n) { return n % 2 ? (n + 1) / 2 : -n / 2; }
+
 // Time shift between poses and frames: whole frames first, then fractions.
 static void consider_shift(fit_job *job) {
-  enum { most = 20 };
   reading r = job->plain;
-  double error = error_of(job, &r), start = error, whole = 0;
-  for (int n = 1; n <= 2 * most; n++) {
-    r.shift = n % 2 ? (n + 1) / 2 : -n / 2;
-    double other = error_of(job, &r);
+  double error = INFINITY, whole = 0;
+  for (int n = 0; n < whole_shifts; n++) {
+    r.shift = whole_shift(n), job->whole[n] = sum_up(job, &r);
+    double other = error_at(job, &job->whole[n], 1);
     if (other < error) error = other, whole = r.shift;
   }
+  double start = error_at(job, &job->whole[0], 1);
   double shift = lowest(job, whole, 0.5);
   for (double step = 0.25; step > 0.05; step *= 0.4) shift = lowest(job, shift, step);
-  // Exporters are off by whole frames, or by the time of the first key.
-  double first_key = -(sn_gltf_clip(job->gltf, job->clip).start + job->offset) * job->fps;
-  if (fabs(shift - first_key) < 0.1)
-    shift = first_key;
-  else
-    shift = fabs(shift - round(shift)) < 0.1 ? round(shift) : round(100 * shift) / 100;
+  shift = usual_shift(job, shift);
   r.shift = shift;
   error = error_of(job, &r);
   if (shift == 0 || start * start - error * error < noticed * noticed) return;
@@ -190,6 +203,22 @@ static void consider_shift(fit_job *job) {
                              fabs(shift), fabs(fabs(shift) - 1) < 5e-3 ? "" : "s", shift > 0 ? "later" : "earlier",
                              job->adjust[SN_FILE_SKELETON].offset + shift / job->fps) ||
                       in_time;
+}
+
+// Frames left out or written twice: from some frame on another whole shift fits. After consider_shift, which sums up.
+static void consider_gaps(fit_job *job) {
+  const fit_sums *plain = &job->whole[0];
+  for (int n = 1; n < whole_shifts; n++) {
+    double sum = plain->dd, least = INFINITY;
+    int first = 0, shift = whole_shift(n), step = (job->count + most_frames - 1) / most_frames;
+    for (int k = most_frames - 1; k > 0; k--) {
+      if (job->whole[n].frame_dd[k] > 0) sum += job->whole[n].frame_dd[k] - plain->frame_dd[k];
+      if (sum < least) least = sum, first = k * step;
+    }
+    better(job, sqrt(fmax(least, 0) / plain->used) / job->diagonal,
+           "%d frame%s too %s before frame %d: export the frames again", abs(shift), abs(shift) == 1 ? "" : "s",
+           shift > 0 ? "few" : "many", first);
+  }
 }
 
 static void consider_clips(fit_job *job) {
@@ -307,6 +336,7 @@ static sn_status check_readings(fit_job *job) {
   consider_clips(job);
   consider_axes(job);
   consider_shift(job);
+  consider_gaps(job);
   consider_place(job);
   if (job->status != SN_OK) return job->status;
   if (!(best->error < likely * error) && !best->in_time) return check_motion(job);

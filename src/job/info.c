@@ -190,7 +190,7 @@ static void describe_clips(description *o, const sn_gltf *gltf) {
     fprintf(
       o->text,
       "  clip %d '%s': %g s to %g s, %d channels, up to %d keys (%.3g per second), %.0f frames at 30 per second\n", k,
-      clip.name, clip.start, clip.end, clip.channel_count, clip.key_count, rate, floor(seconds * 30 + 1.5));
+      clip.name, clip.start, clip.end, clip.channel_count, clip.key_count, rate, ceil(seconds * 30 - 0.01) + 1);
     json_t *entry = json_object();
     sn_report_add(entry, "name:s start:f end:f channels:i keys:i key_rate:f", clip.name, clip.start, clip.end,
                   clip.channel_count, clip.key_count, rate);

@@ -363,6 +363,41 @@ static void test_text_interpolation(void **state) {
   *state = NULL;
 }
 
+// Cubic keys that do not give their slopes: automatic tangents of all kinds, and tension, continuity and bias.
+static void test_found_slopes(void **state) {
+  static const struct {
+    int32_t flags;
+    float values[4];
+    double right[3], left[3]; // slopes after the first three keys, and before the last three
+  } rows[] = {
+    {0x2100, {0, 2, 2, 6}, {2, 1, 4 / 3.0}, {1, 4 / 3.0, 2}},
+    {0x100, {0, 2, 2, 6}, {2, 1, 1}, {1, 1, 2}},
+    {0x3100, {0, 2, 2, 6}, {2, 0, 0}, {0, 0, 2}},
+    {0x6100, {0, 2, 2.1f, 6}, {0, 0.3, 0.3}, {0.3, 0.3, 0}},
+    {0x200, {0, 2, 2.1f, 6}, {1.125, 0.340625, 2.25625 / 4}, {0.234375, 3.69375 / 4, 0.365625}},
+  };
+  const double seconds[4] = {0, 1, 2, 4};
+  for (size_t n = 0; n < sizeof rows / sizeof *rows; n++) {
+    sn_context ctx = sn_context_default();
+    int32_t flags[4];
+    float data[16] = {0}, own[3] = {0.5, 0.25, -0.5};
+    for (int k = 0; k < 4; k++) flags[k] = rows[n].flags | 8;
+    for (int k = 0; rows[n].flags == 0x200 && k < 12; k++) data[4 * (k / 3) + k % 3] = own[k % 3];
+    maker m = make_curve(parts[0], 4, seconds, rows[n].values, flags, data);
+    sn_gltf *gltf;
+    parse(&ctx, &m, &gltf);
+    for (int f = 0; f <= 96; f++) {
+      int k = f < 24 ? 0 : f < 48 ? 1 : 2;
+      double span = seconds[k + 1] - seconds[k], s = (f / 24.0 - seconds[k]) / span, r = 1 - s;
+      double wanted = rows[n].values[k] * r * r * (1 + 2 * s) + rows[n].values[k + 1] * s * s * (3 - 2 * s) +
+                      span * (rows[n].right[k] * s * r * r - rows[n].left[k] * s * s * r);
+      assert_near(x_at(&ctx, gltf, f / 24.0), wanted, 1e-5);
+    }
+    sn_gltf_free(gltf);
+    free(m.bytes);
+  }
+}
+
 // Weighted tangents: a Bezier curve whose handles reach 0.1 and 0.6 of the way.
 static void test_weighted_tangents(void **state) {
   sn_context ctx = sn_context_default();
@@ -681,6 +716,75 @@ static void test_shapes(void **state) {
   sn_gltf_free(gltf);
 }
 
+#define CLIP(flags, bias)                                                                                            \
+  "AnimationStack: 10, \"\", \"\" { }\n AnimationLayer: 11, \"AnimLayer::base\", \"\" { }\n"                         \
+  "AnimationCurveNode: 13, \"\", \"\" { }\n AnimationCurve: 14, \"\", \"\" { KeyTime: *2 { a: 0,141120000 }\n"       \
+  "KeyValueFloat: *2 { a: 0,1 }\n KeyAttrFlags: *1 { a: " flags " }\n"                                               \
+  "KeyAttrDataFloat: *4 { a: " bias ",0,0,0 }\n KeyAttrRefCount: *1 { a: 2 } }\n"
+#define MOVES(node, property)                                                                                        \
+  "Connections: { " LINKS "C: \"OO\",11,10\n C: \"OO\",13,11\n C: \"OP\",13," node ", \"" property                   \
+  "\"\n C: \"OP\",14,13, \"d|X\"\n"
+
+// The header says when times are in the newer units; before it could, it said nothing.
+static void test_time_units(void **state) {
+  static const char *const heads[] = {"1004\n OtherFlags: { TCDefinition: 0 }",
+                                      "1004\n OtherFlags: { TCDefinition: 127 }",
+                                      "1003\n OtherFlags: { TCDefinition: 0 }"};
+  for (int k = 0; k < 3; k++) {
+    sn_context ctx = sn_context_default();
+    sn_gltf *gltf;
+    char text[4000];
+    snprintf(text, sizeof text,
+             "FBXHeaderExtension: { FBXVersion: 7700\n FBXHeaderVersion: %s }\nObjects: { " MESH BODY CLIP(
+               "4", "0") "}\n" MOVES("2", "Lcl Translation") "}",
+             heads[k]);
+    parse_text(&ctx, text, &gltf);
+    assert_near(sn_gltf_clip(gltf, 0).end, k == 0 ? 1 : 141120000 / 46186158000.0, 1e-6);
+    sn_gltf_free(gltf);
+  }
+}
+
+// Frames of a skin that is blended by dual quaternions would be wrong; its rest mesh and poses are not.
+static void test_dual_quaternions(void **state) {
+  static const char *const kinds[] = {"\"Linear\"", "\"Blend\"\n BlendWeights: *1 { a: 0 }", "\"DualQuaternion\"",
+                                      "\"Blend\"\n BlendWeights: *1 { a: 0.5 }"};
+  for (int k = 0; k < 4; k++) {
+    sn_context ctx = sn_context_default();
+    sn_gltf *gltf;
+    char text[4000];
+    float shown[3][3];
+    snprintf(
+      text, sizeof text,
+      HEAD "Objects: { " MESH BODY CLIP(
+        "4", "0") "Deformer: 5, \"\", \"Skin\" { SkinningType: %s\n }\n"
+                  "Deformer: 6, \"\", \"Cluster\" { Indexes: *1 { a: 0 }\n Weights: *1 { a: 1 } }\n"
+                  "Model: 7, \"Model::bone\", \"LimbNode\" { } }\n" MOVES(
+                    "7", "Lcl Translation") "C: \"OO\",5,1\n C: \"OO\",6,5\n C: \"OO\",7,6\n C: \"OO\",7,0\n }",
+      kinds[k]);
+    parse_text(&ctx, text, &gltf);
+    assert_ok(&ctx, sn_gltf_deform(&ctx, gltf, -1, 0, shown));
+    if (k < 2) assert_ok(&ctx, sn_gltf_deform(&ctx, gltf, 0, 0, shown));
+    if (k >= 2) assert_fails(&ctx, sn_gltf_deform(&ctx, gltf, 0, 0, shown), "blended by dual quaternions");
+    sn_gltf_free(gltf);
+  }
+}
+
+// Numbers of objects go up to the ends of 64 bits.
+static void test_large_numbers(void **state) {
+  sn_context ctx = sn_context_default();
+  sn_gltf *gltf;
+  sn_mesh mesh;
+  parse_text(&ctx,
+             HEAD "Objects: { " MESH "Model: 9223372036854775807, \"Model::most\", \"Mesh\" { }\n"
+                  "Model: -9223372036854775808, \"Model::least\", \"Mesh\" { } }\n"
+                  "Connections: { C: \"OO\",1,9223372036854775807\n C: \"OO\",1,-9223372036854775808\n }",
+             &gltf);
+  assert_ok(&ctx, sn_gltf_mesh(&ctx, gltf, &mesh));
+  assert_int_equal(mesh.vertex_count, 6);
+  sn_mesh_free(&mesh);
+  sn_gltf_free(gltf);
+}
+
 // Pre-rotation that is for limits only has no effect.
 static void test_limit_only(void **state) {
   for (int only = 0; only < 2; only++) {
@@ -757,6 +861,10 @@ static void test_refused(void **state) {
           "Connections: { C: \"OO\",11,10\n C: \"OO\",13,11\n C: \"OP\",13,2, \"RotationPivot\"\n C: \"OP\",14,13, "
           "\"d|X\"\n }",
      "RotationPivot of body is animated"},
+    {HEAD "Objects: { " MESH BODY CLIP("264", "1065353216") "}\n" MOVES("2", "Lcl Translation") "}",
+     "an animation curve of body: key 0 has a biased automatic tangent"},
+    {HEAD "Objects: { " MESH BODY CLIP("4", "0") "}\n" MOVES("11", "Weight") "}",
+     "the weight of the animation layer base is animated"},
     {HEAD "Objects: { " MESH BODY SHAPE(31, "1", "0,0,1") SHAPE(32, "1", "0,0,8")
        CHANNEL("50,50") "C: \"OO\",32,21\n }",
      "two of its FullWeights are equal"},
@@ -845,6 +953,10 @@ int main(void) {
     cmocka_unit_test(test_text_interpolation),
     cmocka_unit_test(test_shapes),
     cmocka_unit_test(test_limit_only),
+    cmocka_unit_test(test_found_slopes),
+    cmocka_unit_test(test_time_units),
+    cmocka_unit_test(test_dual_quaternions),
+    cmocka_unit_test(test_large_numbers),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -35,16 +35,17 @@ typedef struct clip_job {
 } clip_job;
 
 // Curves of a curve node, one for each of `count` numbers, and constants for numbers without a curve.
-static void load_curves(clip_job *job, const fbx_object *node, int count, fbx_curve *curves, double *values) {
+static void load_curves(clip_job *job, const fbx_link *of, int count, fbx_curve *curves, double *values) {
   static const char *const axes[] = {"d|X", "d|Y", "d|Z"}, *const weight[] = {"d|DeformPercent"};
   const char *const *names = count == 1 ? weight : axes;
+  const fbx_object *node = of->child;
   const fbx_link *link = NULL;
   for (int k = 0; k < count; k++)
     curves[k] = (fbx_curve){0}, values[k] = sn_fbx_property_number(node, names[k], values[k]);
   while ((link = sn_fbx_below(node, link, "AnimationCurve"))) {
     for (int k = 0; k < count; k++) {
       if (!sn_fbx_says(link->property, names[k])) continue;
-      curves[k] = sn_fbx_load_curve(job->s, link->child);
+      curves[k] = sn_fbx_load_curve(job->s, link->child, of->parent->name);
       if (curves[k].count > 0) job->start = fmin(job->start, curves[k].keys[0].time);
       if (curves[k].count > 0) job->end = fmax(job->end, curves[k].keys[curves[k].count - 1].time);
       job->key_count += (size_t)curves[k].count;
@@ -82,14 +83,14 @@ static void take_link(clip_job *job, const fbx_link *link, bool override) {
     if (track->given[k] && !override) return refuse_layers(job, object, parts[k]);
     track->given[k] = true;
     memcpy(track->values + 3 * k, object->model->lcl + 3 * k, 3 * sizeof *track->values);
-    return load_curves(job, link->child, 3, track->curves + 3 * k, track->values + 3 * k);
+    return load_curves(job, link, 3, track->curves + 3 * k, track->values + 3 * k);
   }
   if (object->model) return check_still(job, link);
   if (strcmp(object->type, "BlendShapeChannel") != 0 || !sn_fbx_says(link->property, "DeformPercent")) return;
   if (object->percent && !override) return refuse_layers(job, object, "DeformPercent");
   double value = 0;
   object->percent = sn_fbx_take(job->tree, 1, sizeof *object->percent);
-  if (object->percent) load_curves(job, link->child, 1, object->percent, &value);
+  if (object->percent) load_curves(job, link, 1, object->percent, &value);
 }
 
 static void load_layer(clip_job *job, const fbx_object *layer, bool override) {
@@ -97,6 +98,14 @@ static void load_layer(clip_job *job, const fbx_object *layer, bool override) {
     for (const fbx_link *link = node->child->above; link && job->tree->status == SN_OK; link = link->next_above)
       if (link->property) take_link(job, link, override);
   }
+}
+
+static void check_weight(clip_job *job, const fbx_object *layer) {
+  for (const fbx_link *node = NULL; (node = sn_fbx_below(layer, node, "AnimationCurveNode"));)
+    if (sn_fbx_says(node->property, "Weight") && sn_fbx_below(node->child, NULL, "AnimationCurve"))
+      sn_fail_once(job->tree, SN_UNSUPPORTED,
+                   "the weight of the animation layer %.200s is animated; merge (bake) the layers and export again",
+                   layer->name);
 }
 
 static void load_stack(clip_job *job, const fbx_object *stack) {
@@ -111,7 +120,9 @@ static void load_stack(clip_job *job, const fbx_object *stack) {
     const fbx_object *layer = link->child;
     double weight = sn_fbx_property_number(layer, "Weight", 100);
     bool override = sn_fbx_property_number(layer, "BlendMode", 0) == 1 && weight == 100;
-    if (sn_fbx_property_number(layer, "Mute", 0) != 0 || (weight == 0 && number > 0)) continue;
+    if (sn_fbx_property_number(layer, "Mute", 0) != 0) continue;
+    check_weight(job, layer);
+    if (weight == 0 && number > 0) continue;
     load_layer(job, layer, override);
     if (number++ > 0 && weight != 100)
       sn_fail_once(job->tree, SN_UNSUPPORTED,

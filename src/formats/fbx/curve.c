@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-static const double third = 1 / 3.0, second = 46186158000.0; // FBX time: ticks per second
+static const double third = 1 / 3.0;
 
 // Two 16-bit weights in units of 1e-4; stored as the bits of a float, in text as an integer.
 static void unpack_weights(double stored, double *right, double *left) {
@@ -25,7 +25,19 @@ static double float_of_bits(double stored) {
   return bits ? (double)single : stored;
 }
 
-enum { constant = 2, linear = 4, next_value = 0x100, tcb = 0x200, weighted_right = 1 << 24, weighted_left = 1 << 25 };
+enum {
+  constant = 2,
+  linear = 4,
+  next_value = 0x100, // of a constant key
+  automatic = 0x100,  // of a cubic one
+  tcb = 0x200,
+  given_slopes = 0x400,
+  flat_at_equals = 0x1000,
+  time_independent = 0x2000,
+  no_overshoot = 0x4000,
+  weighted_right = 1 << 24,
+  weighted_left = 1 << 25
+};
 
 static void set_attributes(fbx_key *key, int64_t flags, const double *data) {
   double right, left;
@@ -40,15 +52,37 @@ static void set_attributes(fbx_key *key, int64_t flags, const double *data) {
   if (flags & weighted_left) key->left_weight = left;
 }
 
-// Slopes from tension, continuity and bias (Kochanek and Bartels).
-static void set_tcb_slopes(fbx_curve *c, int k, const double *data) {
+// Slope of an automatic tangent between two keys; back, ahead: the slopes of the straight lines to them.
+static double automatic_slope(const fbx_key *last, const fbx_key *next, double back, double ahead, int64_t flags) {
+  const fbx_key *key = last + 1;
+  double span = next->time - last->time, share = (key->time - last->time) / span,
+         slope = (next->value - last->value) / span;
+  if (!(flags & time_independent)) slope = (slope + (1 - share) * back + share * ahead) / 2;
+  if (!(flags & no_overshoot)) return slope;
+  double sign = slope < 0 ? -1 : 1, most = fmin(sign * back / last->left_weight, sign * ahead / key->right_weight);
+  return sign * fmax(0, fmin(sign * slope, most));
+}
+
+// Slopes on both sides of a cubic key that does not give them: automatic ones, or from tension, continuity and bias (Kochanek and
+// Bartels).
+static void set_slopes(fbx_tree *tree, fbx_curve *c, int k, int64_t flags, const double *data) {
+  if (flags & tcb ? !data : (flags & given_slopes) || !(flags & automatic)) return;
   fbx_key *key = &c->keys[k], *last = k > 0 ? key - 1 : NULL, *next = k + 1 < c->count ? key + 1 : NULL;
   double back = last ? (key->value - last->value) / (key->time - last->time) : 0;
-  double ahead = next ? (next->value - key->value) / (next->time - key->time) : back;
-  if (!last) back = ahead;
-  double t = 1 - data[0], more = 1 + data[1], less = 1 - data[1], up = 1 + data[2], down = 1 - data[2];
-  double right = t / 2 * (more * up * back + less * down * ahead),
-         left = t / 2 * (less * up * back + more * down * ahead);
+  double ahead = next ? (next->value - key->value) / (next->time - key->time) : 0, right, left;
+  if (flags & tcb) {
+    double t = (1 - data[0]) / (last && next ? 2 : 1), more = 1 + data[1], less = 1 - data[1], up = 1 + data[2],
+           down = 1 - data[2];
+    right = t * (more * up * back + less * down * ahead), left = t * (less * up * back + more * down * ahead);
+  } else if ((flags & no_overshoot && !(last && next)) ||
+             (flags & flat_at_equals && ((last && back == 0) || (next && ahead == 0)))) {
+    right = left = 0;
+  } else {
+    if (data && data[0] != 0 && !(flags & time_independent))
+      sn_fail_once(tree, SN_UNSUPPORTED, "key %d has a biased automatic tangent; bake the animation and export again",
+                   k);
+    right = left = last && next ? automatic_slope(last, next, back, ahead, flags) : back + ahead;
+  }
   key->right = isfinite(right) ? right : 0;
   if (last && last->kind == FBX_CUBIC) last->left = isfinite(left) ? left : 0;
 }
@@ -67,7 +101,7 @@ static void apply_attributes(fbx_tree *tree, const fbx_node *node, fbx_curve *c)
     int64_t flag = fabs(flags.values[k]) <= UINT32_MAX ? (int64_t)flags.values[k] : 0;
     for (double n = repeats.values[k]; n > 0 && key < c->count; n--, key++) {
       set_attributes(&c->keys[key], flag, numbers);
-      if (numbers && (flag & tcb) && c->keys[key].kind == FBX_CUBIC) set_tcb_slopes(c, key, numbers);
+      if (c->keys[key].kind == FBX_CUBIC) set_slopes(tree, c, key, flag, numbers);
     }
   }
 }
@@ -78,7 +112,8 @@ static bool goes_on(const fbx_node *node, const char *side) {
   return type && type->integer != 'C' && !sn_fbx_says(type, "C");
 }
 
-static void load_keys(fbx_tree *tree, const fbx_node *node, fbx_curve *out) {
+static void load_keys(fbx_scene *s, const fbx_node *node, fbx_curve *out) {
+  fbx_tree *tree = &s->tree;
   fbx_numbers times = sn_fbx_numbers(tree, node, "KeyTime"), values = sn_fbx_numbers(tree, node, "KeyValueFloat");
   if (times.count != values.count || times.count > INT32_MAX)
     sn_fail_once(tree, SN_BAD_FILE, "has %zu times and %zu values", times.count, values.count);
@@ -88,7 +123,7 @@ static void load_keys(fbx_tree *tree, const fbx_node *node, fbx_curve *out) {
   out->before = goes_on(node, "Pre-Extrapolation"), out->after = goes_on(node, "Post-Extrapolation");
   for (int k = 0; k < out->count && tree->status == SN_OK; k++) {
     fbx_key *key = &out->keys[k];
-    *key = (fbx_key){.time = times.values[k] / second, .value = values.values[k], .kind = FBX_LINEAR};
+    *key = (fbx_key){.time = times.values[k] / s->second, .value = values.values[k], .kind = FBX_LINEAR};
     if (!isfinite(key->value) || !(fabs(key->time) <= 1e7) || (k > 0 && !(key->time >= key[-1].time)))
       sn_fail_once(tree, SN_BAD_FILE, "key %d (%g at %g s) is not finite, or earlier than the key before it", k,
                    key->value, key->time);
@@ -96,10 +131,10 @@ static void load_keys(fbx_tree *tree, const fbx_node *node, fbx_curve *out) {
   apply_attributes(tree, node, out);
 }
 
-fbx_curve sn_fbx_load_curve(fbx_scene *s, fbx_object *object) {
+fbx_curve sn_fbx_load_curve(fbx_scene *s, fbx_object *object, const char *owner) {
   if (!object->curve && (object->curve = sn_fbx_take(&s->tree, 1, sizeof *object->curve))) {
-    load_keys(&s->tree, object->node, object->curve);
-    if (s->tree.status != SN_OK) sn_fail_prefix(s->tree.ctx, "animation curve %lld: ", (long long)object->id);
+    load_keys(s, object->node, object->curve);
+    if (s->tree.status != SN_OK) sn_fail_prefix(s->tree.ctx, "an animation curve of %.200s: ", owner);
   }
   return s->tree.status == SN_OK ? *object->curve : (fbx_curve){0};
 }

@@ -13,12 +13,24 @@ static double frame_rate(const fbx_object *settings) {
   return rate >= 1 && rate <= 240 ? rate : rates[0];
 }
 
+// Units of time per second: newer files say in their header when these are others than they always were.
+static double time_units(const fbx_node *root) {
+  const fbx_node *header = sn_fbx_child(root, "FBXHeaderExtension");
+  double kind = sn_fbx_number(sn_fbx_child(sn_fbx_child(header, "OtherFlags"), "TCDefinition"), 0, 127);
+  bool newer = sn_fbx_number(sn_fbx_child(header, "FBXHeaderVersion"), 0, 0) >= 1004 && kind != 127;
+  return newer ? 141120000 : 46186158000;
+}
+
+static void note(fbx_scene *s, const char *key, json_t *value) {
+  json_t *asset = sn_gltf_child(&s->b, s->b.root, "asset");
+  sn_gltf_set(&s->b, sn_gltf_child(&s->b, asset, "extras"), key, value);
+}
+
 static void add_notes(fbx_scene *s, const fbx_object *settings) {
-  json_t *asset = sn_gltf_child(&s->b, s->b.root, "asset"), *extras = sn_gltf_child(&s->b, asset, "extras");
   double up = sn_fbx_property_number(settings, "UpAxis", -1);
   double centimetres = sn_fbx_property_number(settings, "UnitScaleFactor", 0);
-  if (up >= 0 && up < 3) sn_gltf_set(&s->b, extras, "up", json_string((const char *[]){"x", "y", "z"}[(int)up]));
-  if (centimetres > 0) sn_gltf_set(&s->b, extras, "unit_cm", json_real(centimetres));
+  if (up >= 0 && up < 3) note(s, "up", json_string((const char *[]){"x", "y", "z"}[(int)up]));
+  if (centimetres > 0) note(s, "unit_cm", json_real(centimetres));
 }
 
 // ---- files without a mesh ----------------------------------------------------------------------------------------------
@@ -46,7 +58,7 @@ static void build(fbx_scene *s) {
     sn_fail_once(&s->tree, SN_UNSUPPORTED,
                  "is FBX version %u.%u; Sinew reads 7.0 to 7.7: export it again as FBX 2011 to 2020", version / 1000,
                  version % 1000 / 100);
-  s->rate = frame_rate(&settings);
+  s->rate = frame_rate(&settings), s->second = time_units(&s->tree.root);
   sn_fbx_load_objects(s);
   sn_fbx_load_models(s);
   sn_fbx_mark_animated(s);
@@ -57,6 +69,7 @@ static void build(fbx_scene *s) {
   if (s->tree.status == SN_OK) s->tree.status = s->b.status;
   sn_fbx_add_meshes(s);
   if (!json_object_get(s->b.root, "skins")) add_motion_skin(s);
+  if (s->dual_quaternions) note(s, GLTF_DUAL_QUATERNIONS, json_true());
   sn_fbx_add_clips(s);
   if (s->b.data.size > 0)
     sn_gltf_append(&s->b, "buffers", json_pack("{s:I}", "byteLength", (json_int_t)s->b.data.size));

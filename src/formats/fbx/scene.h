@@ -67,7 +67,8 @@ typedef struct fbx_scene {
   fbx_object *objects, **by_id; // the first is the scene
   fbx_model *models;            // parents first
   fbx_holder *holders;
-  double rate; // frames per second of the time line
+  double rate, second;   // frames per second of the time line; the file's units of time per second
+  bool dual_quaternions; // blend a skin
 } fbx_scene;
 
 typedef struct fbx_key {
@@ -137,7 +138,7 @@ void sn_fbx_add_materials(fbx_scene *s);
 
 // ---- clips.c, curve.c ------------------------------------------------------------------------------------------
 
-fbx_curve sn_fbx_load_curve(fbx_scene *s, fbx_object *object);
+fbx_curve sn_fbx_load_curve(fbx_scene *s, fbx_object *object, const char *owner); // owner: the name of what it moves
 double sn_fbx_curve_at(const fbx_curve *curve, double time);
 // Weights of all morph targets of a mesh; `moment` NULL: in the default pose.
 void sn_fbx_holder_weights(const fbx_holder *holder, const fbx_moment *moment, double *out);

@@ -87,6 +87,16 @@ static void follow_model(skin_job *job) {
   job->to_bone[job->count++] = sn_affine_identity();
 }
 
+// Notes a skin that dual quaternions blend, everywhere or at some vertices.
+static void note_blend(skin_job *job, const fbx_node *skin) {
+  const fbx_value *type = sn_fbx_value(sn_fbx_child(skin, "SkinningType"), 0);
+  fbx_numbers shares = {0};
+  if (sn_fbx_says(type, "Blend")) shares = sn_fbx_numbers(job->tree, skin, "BlendWeights");
+  bool some = sn_fbx_says(type, "DualQuaternion");
+  for (size_t k = 0; k < shares.count; k++) some = some || shares.values[k] > 0;
+  job->s->dual_quaternions = job->s->dual_quaternions || some;
+}
+
 // Loads the clusters of all skins of the mesh; leaves room for one more joint.
 static void add_clusters(skin_job *job) {
   size_t room = 1;
@@ -105,6 +115,7 @@ static void add_clusters(skin_job *job) {
   job->to_bone = sn_fbx_take(job->tree, room, sizeof *job->to_bone);
   while ((deformer = sn_fbx_below(job->mesh->geometry, deformer, "Deformer"))) {
     bool skins = strcmp(deformer->child->type, "Skin") == 0;
+    if (skins) note_blend(job, deformer->child->node);
     for (cluster = NULL; skins && (cluster = sn_fbx_below(deformer->child, cluster, "Deformer"));)
       if (job->tree->status == SN_OK) add_cluster(job, cluster->child);
   }

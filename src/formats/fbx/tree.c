@@ -171,12 +171,13 @@ const char *sn_fbx_parse_number(const char *text, const char *end, fbx_value *ou
   *out = (fbx_value){.type = 'D'};
   const char *behind = sn_parse_number(text, end, &out->real), *digit = text;
   if (!behind) return NULL;
-  int64_t whole = 0;
+  uint64_t whole = 0;
   bool negative = *digit == '-';
   if (negative || *digit == '+') digit++;
-  while (digit < behind && *digit >= '0' && *digit <= '9' && whole < INT64_MAX / 10 - 1)
-    whole = whole * 10 + (*digit++ - '0');
-  if (digit == behind) out->type = 'I', out->integer = negative ? -whole : whole;
+  while (digit < behind && *digit >= '0' && *digit <= '9' && !__builtin_mul_overflow(whole, 10, &whole) &&
+         !__builtin_add_overflow(whole, (uint64_t)(*digit - '0'), &whole))
+    digit++;
+  if (digit == behind) out->type = 'I', out->integer = (int64_t)(negative ? 0 - whole : whole);
   return behind;
 }
 

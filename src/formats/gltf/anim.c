@@ -282,6 +282,12 @@ static sn_vec3 morphed(const gltf_part *part, const double *weights, const gltf_
 
 static sn_status deform(sn_context *ctx, const sn_gltf *gltf, int clip, double t, const gltf_morph *only,
                         float (*positions)[3]) {
+  if (clip >= 0 && sn_gltf_says(gltf, GLTF_DUAL_QUATERNIONS))
+    return sn_fail(
+      ctx, SN_UNSUPPORTED,
+      "%s: its skin is blended by dual quaternions, so frames of it would be wrong; export the frames as "
+      ".abc, and give this file as `skeleton`",
+      gltf->name);
   SN_SCRATCH(scratch, ctx);
   gltf_node *nodes = NULL;
   sn_affine *matrices = SN_NEW(ctx, &scratch, sn_affine, gltf->joint_count);

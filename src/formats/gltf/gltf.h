@@ -24,6 +24,7 @@ enum {
 #define GLTF_CORNER_UVS "corner_uvs" // of a primitive: accessor with the texture coordinates of every corner
 #define GLTF_TRIANGLE_MATERIALS "triangle_materials" // of a primitive: accessor with the material of every triangle
 #define GLTF_BOUND_IN_SCENE "bound_in_scene"         // of the asset: skins are bound in the scene's space
+#define GLTF_DUAL_QUATERNIONS "dual_quaternions"     // of the asset: they blend a skin
 
 typedef struct gltf_buffer {
   const uint8_t *bytes;
@@ -152,6 +153,7 @@ typedef struct gltf_object {
 
 #define GLTF_REQUIRED INT64_MIN
 
+bool sn_gltf_says(const sn_gltf *gltf, const char *key); // whether an extra of the asset is true
 gltf_object sn_gltf_object(sn_reader *r, const json_t *json, const char *place, ...)
   __attribute__((format(printf, 3, 4)));
 // The array json[key] and its length; NULL and 0 if absent. Fails if it is not an array of objects.

@@ -143,3 +143,8 @@ const char *sn_gltf_claim_name(sn_gltf *gltf, json_t *seen, const char *name, co
   sn_fail_once(&gltf->reader, SN_NO_MEMORY, "out of memory while naming joints and morph targets");
   return NULL;
 }
+
+bool sn_gltf_says(const sn_gltf *gltf, const char *key) {
+  const json_t *extras = json_object_get(json_object_get(gltf->json, "asset"), "extras");
+  return json_is_true(json_object_get(extras, key));
+}

@@ -93,12 +93,6 @@ static double group_size(const sn_gltf *gltf, const int *group, int g) {
   return size;
 }
 
-// Whether the file stores where in the scene a mesh was bound (FBX): then only a later change of scale is undone.
-static bool is_bound_in_scene(const sn_gltf *gltf) {
-  const json_t *extras = json_object_get(json_object_get(gltf->json, "asset"), "extras");
-  return json_is_true(json_object_get(extras, GLTF_BOUND_IN_SCENE));
-}
-
 // Groups of skins; the skin joint at or above each node; G_j B_j of the `map_count` joints of a group in the scene's default pose.
 typedef struct space_job {
   int *group, *skin_joint, map_count;
@@ -130,7 +124,7 @@ static sn_affine group_map(const sn_gltf *gltf, const space_job *job, int g) {
     out = maps[0];
   } else {
     double scale = common_scale(maps, job->map_count, job->scales);
-    bool bound = is_bound_in_scene(gltf);
+    bool bound = sn_gltf_says(gltf, GLTF_BOUND_IN_SCENE);
     if (fabs(scale - 1) <= (bound ? same_scale : agreement)) scale = 1;
     sn_mat3 turn = bound ? sn_mat3_identity() : group_turn(gltf, job, g);
     out = sn_affine_make(sn_mat3_scale(turn, scale), sn_vec3_make(0, 0, 0));

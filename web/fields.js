@@ -23,7 +23,7 @@ function angleScales(entry) {
 export const fields = {
   weights: {
     title: 'Weights',
-    applies: () => true,
+    applies: entry => entry.bones.length > 1,
     values: (entry, state) => blended(entry, bone => bone === Math.min(state.bone, entry.bones.length - 1) ? 1 : 0),
     label: (entry, state) => `Weight of ${entry.bones[state.bone] ?? 'the bone'}`,
     ends: ['0', '1'],
@@ -33,11 +33,11 @@ export const fields = {
     applies: entry => angleScales(entry) !== null,
     values: entry => {
       const scales = angleScales(entry), { info: { jointCount }, jointParents } = entry.model;
-      // What is fixed to a joint rotates with it wholly; nothing rotates what is fixed to the root.
+      // A joint's skin rotates with all of its angle; that of a root has no joint to follow.
       const own = bone => jointParents[bone] < 0 ? 0 : 1;
       return scales && blended(entry, bone => bone < jointCount ? own(bone) : scales[bone - jointCount]);
     },
-    label: entry => `Angle scale u: turns of the skin per turn of the joint${entry.model.info.torqueCount ? ', at the least torque' : ''}`,
+    label: entry => `Angle scale u: rotation of the skin over that of the joint${entry.model.info.torqueCount ? ', at the least torque' : ''}`,
     ends: ['0', '0.5', '≥ 1'],
   },
 };

@@ -197,7 +197,7 @@ typedef struct sn_view_job {
   int count, page_count;
   const char *const *models, *const *pages; // files
   sn_inputs *inputs;
-  const char *title, *path; // title NULL: the first model's name
+  const char *title, *path; // title NULL: the name of the only model, or of `path`
   const char *page;         // the HTML template
   size_t page_size;
 } sn_view_job;

@@ -36,11 +36,11 @@ static void restore_spec(char *text) {
   }
 }
 
-// The file's name without its folder and ".sinew".
+// The file's name without its folder and ".sinew" or ".html".
 static void write_name(const char *path, char *text, size_t room) {
   const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
   size_t size = strlen(name);
-  if (sn_has_extension(name, ".sinew")) size -= strlen(".sinew");
+  if (sn_has_extension(name, ".sinew") || sn_has_extension(name, ".html")) size = (size_t)(strrchr(name, '.') - name);
   snprintf(text, room, "%.*s", (int)size, name);
   restore_spec(text);
 }
@@ -50,6 +50,9 @@ static json_t *model_name(const char *path) {
   write_name(path, text, sizeof text);
   return sn_report_text(text);
 }
+
+// A page of several models has the name of its file.
+static const char *named_after(const sn_view_job *job) { return job->count == 1 ? job->models[0] : job->path; }
 
 // Sets object[key]; fails if `value` is NULL.
 static sn_status put(sn_context *ctx, json_t *object, const char *key, json_t *value) {
@@ -234,7 +237,7 @@ static sn_status put_skeleton(view *v, const sn_examples *e, json_t *out) {
 static sn_status describe_set(view *v, json_t *out) {
   const sn_examples *e = &v->examples;
   int frames = frame_count(e), count = v->job->count;
-  json_t *title = v->job->title ? sn_report_text(v->job->title) : model_name(v->job->models[0]);
+  json_t *title = v->job->title ? sn_report_text(v->job->title) : model_name(named_after(v->job));
   SN_TRY(put(v->ctx, out, "name", title));
   sn_report_add(out, "version:s frame_count:i fps:f", SN_VERSION, frames, sn_inputs_rate(v->job->inputs, &e->frames));
   SN_TRY(sn_keys_parse(v->ctx, v->job->inputs->keys, frames, v->job->inputs->seed, &v->keys, &v->others));
@@ -310,7 +313,7 @@ sn_status sn_job_view(sn_context *ctx, const sn_view_job *job, json_t **input) {
   sn_keys_free(&v.others);
   sn_examples_free(&v.examples);
   for (int k = 0; v.models && k < job->count; k++) sn_opened_close(&v.models[k]);
-  if (job->count > 0) write_name(job->models[0], name, sizeof name);
+  if (job->count > 0) write_name(named_after(job), name, sizeof name);
   if (status == SN_OK) status = sn_page_write(ctx, job, job->title ? job->title : name, sets);
   json_decref(set);
   json_decref(sets);

@@ -427,6 +427,45 @@ static void test_published_join(void **state) {
   sn_keys_free(&keys), sn_arena_free(&memory), sn_examples_free(&e);
 }
 
+// 5.1: the matrices T_b are those of the least E(T, alpha) for the weights found: by a dense least-squares solve for every pose.
+static void test_proxy_bones_minimise_their_error(void **state) {
+  enum { poses = 3, bones_most = 5, most = 4 * bones_most };
+  sn_context ctx = sn_context_default();
+  const double amounts[poses] = {0.4, 1.1, 1.9};
+  sn_examples e;
+  make_tube(&ctx, (tube){9, 9, false}, twist, amounts, poses, &e);
+  sn_keys keys = keys_of(&ctx, "all", poses, NULL);
+  sn_rotreg_training fitted = five_gradients(&ctx, &e, &keys, true);
+  const sn_rotreg_bones b = fitted.bones;
+  int n = e.rest.vertex_count, columns = 4 * b.bone_count, rank;
+  double found = 0, least = 0, singular[most];
+  double *a = calloc((size_t)(n * columns), sizeof *a), *right = calloc((size_t)(3 * n), sizeof *right);
+  for (int f = 0; f < poses; f++) {
+    memset(a, 0, (size_t)(n * columns) * sizeof *a);
+    for (int i = 0; i < n; i++) {
+      sn_vec3 y = sn_vec3_from(sn_frame(&e.frames, f)[i]), left = y;
+      for (int k = 0; k < b.skin.influences; k++) {
+        int bone = b.skin.joints[i * b.skin.influences + k];
+        double w = (double)b.skin.weights[i * b.skin.influences + k];
+        sn_vec3 p = sn_vec3_sub(sn_vec3_from(e.rest.positions[i]), b.centre[bone]);
+        double *row = a + i * columns + 4 * bone;
+        row[0] += w * p.x, row[1] += w * p.y, row[2] += w * p.z, row[3] += w;
+        left = sn_vec3_mad(left, sn_affine_apply(b.matrix[f * b.bone_count + bone], p), -w);
+      }
+      found += sn_vec3_dot(left, left);
+      right[3 * i] = y.x, right[3 * i + 1] = y.y, right[3 * i + 2] = y.z;
+    }
+    assert_int_equal(LAPACKE_dgelsd(LAPACK_ROW_MAJOR, n, columns, 3, a, columns, right, 3, singular, 1e-12, &rank),
+                     0);
+    for (int k = 3 * rank; k < 3 * n; k++) least += right[k] * right[k];
+  }
+  print_message("E of the proxy bones %g, least %g, rank %d of %d\n", found, least, rank, columns);
+  assert_below(found, 1.01 * least); // a ridge keeps it from being equal
+  free(a), free(right);
+  sn_rotreg_training_free(&fitted);
+  sn_keys_free(&keys), sn_examples_free(&e);
+}
+
 // As published the coefficients are free: each gradient's part of the residual vanishes, and they need not sum to one.
 static void test_published_coefficients(void **state) {
   sn_context ctx = sn_context_default();
@@ -736,6 +775,7 @@ int main(void) {
     cmocka_unit_test(test_mean_shift_by_hand),
     cmocka_unit_test(test_mean_shift_finds_rigid_parts),
     cmocka_unit_test(test_published_join),
+    cmocka_unit_test(test_proxy_bones_minimise_their_error),
     cmocka_unit_test(test_published_coefficients),
     cmocka_unit_test(test_published_fixed_set),
     cmocka_unit_test(test_many_parts_leave_groups_to_the_largest),

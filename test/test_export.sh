@@ -86,6 +86,7 @@ expect 1 'the name ends in .py' "$SINEW" export arm.sinew --skeleton arm.glb --t
 expect 2 '--to TOOL is missing' "$SINEW" export arm.sinew --skeleton arm.glb -o no.json
 expect 2 '--skeleton FILE is missing' "$SINEW" export arm.sinew "${to[@]}"
 expect 2 '-o FILE is missing' "$SINEW" export arm.sinew --skeleton arm.glb --to json
+expect 1 '--skeleton rom/rest.obj: no character' "$SINEW" export arm.sinew --skeleton rom/rest.obj "${to[@]}"
 expect 1 'nowhere.glb' "$SINEW" export arm.sinew --skeleton nowhere.glb "${to[@]}"
 check test ! -e no.json
 finish

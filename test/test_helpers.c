@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The drive `helpers` against its formula, written out here in double precision on a model made by hand, and models that are wrong.
-#include "check.h"
+// The drive `helpers` against its formula, written out here in double precision on a model made by hand, and models that are wrong;
+// products of values that training finds.
 #include "runtime/format.h"
-#include "sinew/model.h"
+#include "train_fixture.h"
 
 enum {
   joint_count = 3,
@@ -10,7 +10,7 @@ enum {
   value_count = 1,
   group_count = 4,
   row_count = 9 + 9 + 2 + 9,
-  linear_count = 12
+  linear_count = 14
 };
 
 typedef struct handmade {
@@ -37,10 +37,11 @@ static void make(sn_random *rng, handmade *m) {
     for (int c = 0; c < SN_RT_HELPER_CHANNELS; c++) m->helpers[h].low[c] = -0.3f, m->helpers[h].high[c] = 0.4f;
   for (int r = 0; r < row_count; r++)
     for (int c = 0; c < SN_RT_HELPER_CHANNELS; c++) m->mix[r][c] = (float)(0.2 * sn_random_normal(rng));
-  for (int n = 0; n < linear_count; n++) // helper 0: all channels by the value; helper 1: constants
-    m->linear[n] = (sn_rt_linear){.value = n < 9 ? 0 : SN_RT_NO_JOINT,
-                                  .place = (uint16_t)(n < 9 ? n : SN_RT_LINEAR_PLACES + 4 * (n - 9)),
-                                  .number = (float)sn_random_normal(rng)};
+  // Helper 0: all channels by the value, then one by its square; helper 1: constants.
+  const uint16_t places[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, SN_RT_LINEAR_FACTOR, 4, 16, 20, 24};
+  for (int n = 0; n < linear_count; n++)
+    m->linear[n] = (sn_rt_linear){
+      .value = n < 11 ? 0 : SN_RT_NO_JOINT, .place = places[n], .number = (float)sn_random_normal(rng)};
 }
 
 static sn_status build(sn_context *ctx, const handmade *m, sn_model *out) {
@@ -113,13 +114,14 @@ static int terms_of(const handmade *m, const pose *p, const sn_rt_terms *t, doub
   return n;
 }
 
-// x -> t + r x (x - c) + s (x - c), whose numbers are linear in the value.
+// x -> t + r x (x - c) + s (x - c), whose numbers are linear in the value and its square.
 static sn_affine linear_of(const handmade *m, const pose *p, int index) {
-  double sum[SN_RT_LINEAR_CHANNELS] = {0};
+  double sum[SN_RT_LINEAR_PLACES] = {0};
   for (int n = 0; n < linear_count; n++)
     if (m->linear[n].place / 16 == index)
       sum[m->linear[n].place % 16] +=
-        (double)m->linear[n].number * (m->linear[n].value == SN_RT_NO_JOINT ? 1 : (double)p->value);
+        (double)m->linear[n].number * (m->linear[n].value == SN_RT_NO_JOINT ? 1 : (double)p->value) *
+        (n > 0 && m->linear[n - 1].place == SN_RT_LINEAR_FACTOR ? sum[SN_RT_LINEAR_FACTOR] : 1);
   sn_affine out = {0};
   sn_vec3 r = sn_vec3_make(sum[3], sum[4], sum[5]);
   for (int k = 0; k < 4; k++) { // of the unit vectors, then of the origin
@@ -256,8 +258,40 @@ static void test_values_beside_joints(void **state) {
   sn_model_free(&model), sn_skeleton_free(&skeleton);
 }
 
+// Frames that move a part of the mesh by a, by its square and by its product with b: new values move it as the formula says.
+static void test_products(void **state) {
+  enum { frames = 60 };
+  sn_context ctx = sn_context_default();
+  sn_random rng = sn_random_new(9);
+  sn_examples e = generate(&ctx, "elbow", frames, 600);
+  sn_skeleton_free(&e.skeleton), sn_poses_free(&e.poses), sn_skin_free(&e.skin);
+  assert_ok(&ctx, sn_values_new(&ctx, 2, frames, &e.values));
+  for (int v = 0; v < 2; v++) e.values.names[v] = sn_arena_text(&ctx, &e.values.memory, v ? "b" : "a");
+  double low = INFINITY, high = -INFINITY;
+  for (int i = 0; i < e.rest.vertex_count; i++)
+    low = fmin(low, (double)e.rest.positions[i][0]), high = fmax(high, (double)e.rest.positions[i][0]);
+  for (int f = 0; f < frames; f++) {
+    double *v = e.values.values + 2 * f; // those of training frames 0 and 2 are the ends of the range
+    double a = v[0] = f == 0 || f == 2 ? f / 2 : sn_random_uniform(&rng);
+    double b = v[1] = f == 0 || f == 2 ? f / 2 : sn_random_uniform(&rng);
+    for (int i = 0; i < e.rest.vertex_count; i++) {
+      const float *p = e.rest.positions[i];
+      double part = (double)p[0] > (low + high) / 2;
+      float(*to)[3] = sn_frame_mutable(&e.frames, f);
+      to[i][0] = p[0], to[i][1] = (float)((double)p[1] + part * (0.1 * a - 0.3 * a * a));
+      to[i][2] = (float)((double)p[2] + part * 0.4 * a * b);
+    }
+  }
+  trained t = train(&ctx, &e, "helpers:helpers=4", "every:2");
+  printf("%s; largest error %.2g %% of the diagonal\n", t.report.learned, t.scores.test.max_pct_diag);
+  assert_null(strstr(t.report.learned, " 0 products"));
+  assert_true(t.scores.test.max_pct_diag < 1e-2);
+  release(&t);
+  sn_examples_free(&e);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_formula), cmocka_unit_test(test_wrong_models),
-                                     cmocka_unit_test(test_values_beside_joints)};
+                                     cmocka_unit_test(test_values_beside_joints), cmocka_unit_test(test_products)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

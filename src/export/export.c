@@ -194,6 +194,8 @@ static sn_status check(sn_context *ctx, const sn_export_job *job, const struct t
   if (!(*tool)->name) return sn_fail(ctx, SN_BAD_INPUT, "`to` %s: choose %s", job->tool, sn_export_tools);
   if (!sn_has_extension(job->path, (*tool)->extension) || strlen(job->path) > 4000)
     return sn_fail(ctx, SN_BAD_INPUT, "%s: for %s the name ends in %s", job->path, (*tool)->name, (*tool)->extension);
+  if (!sn_is_document(job->skeleton))
+    return sn_fail(ctx, SN_BAD_INPUT, "`skeleton` %s: no character; give its .glb, .gltf or .fbx", job->skeleton);
   const sn_rt_info *info = &job->model->info;
   bool shapes = info->correct != SN_RT_CORRECT_NONE && info->drive == SN_RT_DRIVE_JOINTS;
   if (info->drive != SN_RT_DRIVE_HELPERS && !shapes)

@@ -82,7 +82,8 @@ static void test_numbers_are_the_polar_parts(void **state) {
     motions[f] = sn_affine_make(sn_mat3_mul(sn_rotation_exp(v), stretch), random_vec3(&rng));
   }
   const sn_affine_options options = {.published = true, .stretch = SN_BONES_AFFINE, .places = SN_PLACES_BARE};
-  const sn_control_bones bones = {.bones = 1, .frames = frames, .motions = motions, .centres = &centre};
+  const sn_keys keys = {.count = frames};
+  const sn_proxy_bones bones = {.bone_count = 1, .keys = &keys, .motion = motions, .centre = &centre};
   assert_ok(&ctx, sn_control_encode(&ctx, &bones, &options, out));
   for (int f = 0; f < frames; f++) {
     double dot = 0;
@@ -106,14 +107,12 @@ static void add_dense(void *user, const sn_control_row *r, double weight) {
   d->rows++;
 }
 
-static sn_control_bones small_bones(sn_context *ctx, const sn_examples *e, int count) {
+static sn_proxy_bones small_bones(sn_context *ctx, sn_examples *e, int count, sn_keys *keys) {
   sn_affine_options options = {
     .bones = count, .stretch = true, .places = SN_PLACES_POISSON, .rho = 1e-4, .influences = 4};
-  sn_keys keys;
-  sn_control_bones bones;
-  assert_ok(ctx, sn_keys_parse(ctx, "every:4", e->frames.frame_count, 1, &keys, NULL));
-  assert_ok(ctx, sn_control_bones_make(ctx, e, &keys, &options, &bones));
-  sn_keys_free(&keys);
+  assert_ok(ctx, sn_keys_parse(ctx, "every:4", e->frames.frame_count, 1, keys, NULL));
+  sn_proxy_bones bones = {.examples = e, .keys = keys};
+  assert_ok(ctx, sn_control_bones_make(ctx, &e->memory, &options, &bones));
   return bones;
 }
 
@@ -121,34 +120,34 @@ static sn_control_bones small_bones(sn_context *ctx, const sn_examples *e, int c
 static void test_poisson(void **state) {
   sn_context ctx = sn_context_default();
   sn_examples e = generate(&ctx, "cylinder", 17, 300);
-  sn_control_bones bones = small_bones(&ctx, &e, 12);
-  int columns = 3 * bones.bones + e.control_count;
+  sn_keys keys;
+  sn_proxy_bones bones = small_bones(&ctx, &e, 12, &keys);
+  int columns = 3 * bones.bone_count + e.control_count;
   const sn_control_data data = {
     .bones = &bones, .examples = &e, .vertices = e.controls, .control_count = e.control_count};
-  double *p = calloc((size_t)(bones.bones * columns), sizeof *p);
+  double *p = calloc((size_t)(bones.bone_count * columns), sizeof *p);
   assert_ok(&ctx, sn_control_poisson(&ctx, &data, 100, p));
-  dense d = {.bones = bones.bones, .columns = columns, .capacity = 4 * e.rest.triangle_count};
+  dense d = {.bones = bones.bone_count, .columns = columns, .capacity = 4 * e.rest.triangle_count};
   d.a = calloc((size_t)d.capacity * (size_t)d.bones, sizeof *d.a);
   d.b = calloc((size_t)d.capacity * (size_t)d.columns, sizeof *d.b);
   assert_ok(&ctx, sn_control_poisson_rows(&ctx, &data, 100, add_dense, &d));
   assert_int_equal(LAPACKE_dgels(LAPACK_ROW_MAJOR, 'N', d.rows, d.bones, columns, d.a, d.bones, d.b, columns), 0);
-  for (int n = 0; n < bones.bones * columns; n++) assert_near(p[n], d.b[n], 1e-8);
+  for (int n = 0; n < bones.bone_count * columns; n++) assert_near(p[n], d.b[n], 1e-8);
   sn_random rng = sn_random_new(3);
   sn_mat3 r = random_rotation(&rng);
   sn_vec3 t = random_vec3(&rng);
-  for (int b = 0; b < bones.bones; b++) { // every F the rotation r, controls moved by it: so are the centres
+  for (int b = 0; b < bones.bone_count; b++) { // every F the rotation r, controls moved by it: so are the centres
     const double *row = p + b * columns;
-    sn_vec3 sum = {0, 0, 0}, wanted = sn_vec3_add(sn_mat3_apply(r, bones.centres[b]), t);
-    for (int n = 0; n < 3 * bones.bones; n++) sum = sn_vec3_mad(sum, sn_mat3_column(r, n % 3), row[n]);
+    sn_vec3 sum = {0, 0, 0}, wanted = sn_vec3_add(sn_mat3_apply(r, bones.centre[b]), t);
+    for (int n = 0; n < 3 * bones.bone_count; n++) sum = sn_vec3_mad(sum, sn_mat3_column(r, n % 3), row[n]);
     for (int c = 0; c < e.control_count; c++) {
       sn_vec3 v = sn_vec3_from(e.rest.positions[e.controls[c]]);
-      sum = sn_vec3_mad(sum, sn_vec3_add(sn_mat3_apply(r, v), t), row[3 * bones.bones + c]);
+      sum = sn_vec3_mad(sum, sn_vec3_add(sn_mat3_apply(r, v), t), row[3 * bones.bone_count + c]);
     }
     assert_below(sn_vec3_distance(sum, wanted), 1e-6);
   }
   free(p), free(d.a), free(d.b);
-  sn_control_bones_free(&bones);
-  sn_examples_free(&e);
+  sn_skin_free(&bones.skin), sn_keys_free(&keys), sn_examples_free(&e);
 }
 
 // The weight of bone b on vertex i.
@@ -160,28 +159,27 @@ static double weight_of(const sn_skin *skin, int i, int b) {
 }
 
 // sum_b w_bi (F_b (v_i - c_b) + x_b)
-static sn_vec3 blended(const sn_control_bones *bones, const sn_examples *e, const sn_mat3 *f, const sn_vec3 *x,
-                       int i) {
+static sn_vec3 blended(const sn_proxy_bones *bones, const sn_examples *e, const sn_mat3 *f, const sn_vec3 *x, int i) {
   sn_vec3 sum = {0, 0, 0}, v = sn_vec3_from(e->rest.positions[i]);
-  for (int b = 0; b < bones->bones; b++) {
-    sn_vec3 at = sn_vec3_add(sn_mat3_apply(f[b], sn_vec3_sub(v, bones->centres[b])), x[b]);
+  for (int b = 0; b < bones->bone_count; b++) {
+    sn_vec3 at = sn_vec3_add(sn_mat3_apply(f[b], sn_vec3_sub(v, bones->centre[b])), x[b]);
     sum = sn_vec3_mad(sum, at, weight_of(&bones->skin, i, b));
   }
   return sum;
 }
 
 // Adds w times the residual of an edge to the slope of the bones that it depends on; the squares of its coefficients to *held.
-static void add_edge_slope(const sn_control_bones *bones, const sn_examples *e, const sn_mat3 *f, const sn_vec3 *x,
+static void add_edge_slope(const sn_proxy_bones *bones, const sn_examples *e, const sn_mat3 *f, const sn_vec3 *x,
                            const int ends[2], sn_vec3 *slope, double *held) {
   sn_vec3 edge = sn_vec3_sub(sn_vec3_from(e->rest.positions[ends[0]]), sn_vec3_from(e->rest.positions[ends[1]]));
   sn_vec3 residual = sn_vec3_sub(blended(bones, e, f, x, ends[1]), blended(bones, e, f, x, ends[0]));
-  for (int b = 0; b < bones->bones; b++) {
+  for (int b = 0; b < bones->bone_count; b++) {
     double mean = 0.5 * (weight_of(&bones->skin, ends[0], b) + weight_of(&bones->skin, ends[1], b));
     residual = sn_vec3_mad(residual, sn_mat3_apply(f[b], edge), mean);
   }
-  for (int b = 0; b < bones->bones; b++) {
+  for (int b = 0; b < bones->bone_count; b++) {
     double w = weight_of(&bones->skin, ends[0], b) - weight_of(&bones->skin, ends[1], b);
-    slope[b] = sn_vec3_mad(slope[b], residual, w), *held += w * w / bones->bones;
+    slope[b] = sn_vec3_mad(slope[b], residual, w), *held += w * w / bones->bone_count;
   }
 }
 
@@ -192,22 +190,23 @@ static void test_poisson_minimises_its_sum(void **state) {
   static bool seen[most][most];
   sn_context ctx = sn_context_default();
   sn_examples e = generate(&ctx, "cylinder", 17, most);
-  sn_control_bones bones = small_bones(&ctx, &e, count);
+  sn_keys keys;
+  sn_proxy_bones bones = small_bones(&ctx, &e, count, &keys);
   sn_random rng = sn_random_new(41);
   sn_mat3 f[count];
   sn_vec3 x[count] = {{0, 0, 0}}, controls[2], slope[count] = {{0, 0, 0}};
   assert_int_equal(e.control_count, 2);
-  assert_true(e.rest.vertex_count <= most && bones.bones <= count);
+  assert_true(e.rest.vertex_count <= most && bones.bone_count <= count);
   double p[count * (3 * count + 2)], held = 0, largest = 0;
   const sn_control_data data = {.bones = &bones, .examples = &e, .vertices = e.controls, .control_count = 2};
   assert_ok(&ctx, sn_control_poisson(&ctx, &data, 100, p));
-  for (int b = 0; b < bones.bones; b++)
+  for (int b = 0; b < bones.bone_count; b++)
     for (int n = 0; n < 9; n++) f[b].m[n / 3][n % 3] = (n % 4 == 0) + 0.3 * sn_random_normal(&rng);
   for (int c = 0; c < 2; c++) controls[c] = random_vec3(&rng);
-  for (int b = 0; b < bones.bones; b++) {
-    const double *row = p + b * (3 * bones.bones + 2);
-    for (int n = 0; n < 3 * bones.bones; n++) x[b] = sn_vec3_mad(x[b], sn_mat3_column(f[n / 3], n % 3), row[n]);
-    for (int c = 0; c < 2; c++) x[b] = sn_vec3_mad(x[b], controls[c], row[3 * bones.bones + c]);
+  for (int b = 0; b < bones.bone_count; b++) {
+    const double *row = p + b * (3 * bones.bone_count + 2);
+    for (int n = 0; n < 3 * bones.bone_count; n++) x[b] = sn_vec3_mad(x[b], sn_mat3_column(f[n / 3], n % 3), row[n]);
+    for (int c = 0; c < 2; c++) x[b] = sn_vec3_mad(x[b], controls[c], row[3 * bones.bone_count + c]);
   }
   for (int n = 0; n < 3 * e.rest.triangle_count; n++) {
     int a = e.rest.triangles[n / 3][n % 3], b = e.rest.triangles[n / 3][(n % 3 + 1) % 3];
@@ -216,15 +215,15 @@ static void test_poisson_minimises_its_sum(void **state) {
     seen[ends[0]][ends[1]] = true;
     add_edge_slope(&bones, &e, f, x, ends, slope, &held);
   }
-  for (int b = 0; b < bones.bones; b++) largest = fmax(largest, sn_vec3_length(slope[b]));
+  for (int b = 0; b < bones.bone_count; b++) largest = fmax(largest, sn_vec3_length(slope[b]));
   assert_true(largest > 1e-3); // edges alone pull: control points hold them
   for (int c = 0; c < 2; c++)
-    for (int b = 0; b < bones.bones; b++) {
+    for (int b = 0; b < bones.bone_count; b++) {
       sn_vec3 off = sn_vec3_sub(controls[c], blended(&bones, &e, f, x, e.controls[c]));
       slope[b] = sn_vec3_mad(slope[b], off, 100 * held * weight_of(&bones.skin, e.controls[c], b));
     }
-  for (int b = 0; b < bones.bones; b++) assert_below(sn_vec3_length(slope[b]), 1e-5 * largest);
-  sn_control_bones_free(&bones), sn_examples_free(&e);
+  for (int b = 0; b < bones.bone_count; b++) assert_below(sn_vec3_length(slope[b]), 1e-5 * largest);
+  sn_skin_free(&bones.skin), sn_keys_free(&keys), sn_examples_free(&e);
 }
 
 // The two layers (3.2, 3.3, appendix) where they can be written down: q of one bone moves along one direction, q^j = q0 + s_j a. Then q
@@ -254,7 +253,8 @@ static void test_predictor_of_one_direction(void **state) {
   assert_int_equal(LAPACKE_dgesv(LAPACK_ROW_MAJOR, 5, 1, m, 5, pivot, right, 1), 0);
   const sn_affine_options options = {
     .published = true, .beta = beta, .kappa = 2, .stretch = SN_BONES_AFFINE, .places = SN_PLACES_BARE};
-  const sn_control_bones bones = {.bones = 1, .frames = frames};
+  const sn_keys keys = {.count = frames};
+  const sn_proxy_bones bones = {.bone_count = 1, .keys = &keys};
   const sn_control_data data = {.bones = &bones,
                                 .options = &options,
                                 .outputs = outputs,
@@ -439,14 +439,14 @@ static void test_published_and_linear(void **state) {
 
 // ---- requirements ----------------------------------------------------------------------------------------------------
 
-static double bones_error(const sn_examples *e, const sn_keys *keys, const sn_control_bones *bones) {
+static double bones_error(const sn_examples *e, const sn_keys *keys, const sn_proxy_bones *bones) {
   double sum = 0;
   for (int f = 0; f < keys->count; f++)
     for (int i = 0; i < e->rest.vertex_count; i++) {
       sn_vec3 p = sn_vec3_scale(sn_vec3_from(sn_frame(&e->frames, keys->frames[f])[i]), -1);
       for (int k = 0; k < bones->skin.influences; k++) {
         size_t at = (size_t)i * (size_t)bones->skin.influences + (size_t)k;
-        sn_affine m = bones->motions[f * bones->bones + bones->skin.joints[at]];
+        sn_affine m = bones->motion[f * bones->bone_count + bones->skin.joints[at]];
         p = sn_vec3_mad(p, sn_affine_apply(m, sn_vec3_from(e->rest.positions[i])), (double)bones->skin.weights[at]);
       }
       sum += sn_vec3_dot(p, p);
@@ -464,10 +464,10 @@ static void test_training_frames(void **state) {
     char spec[64];
     snprintf(spec, sizeof spec, "affine:bones=30,kappa=1000,stretch=1,poisson=%d", poisson);
     trained t = train(&ctx, &e, spec, "every:4");
-    sn_control_bones bones;
-    assert_ok(&ctx, sn_control_bones_make(&ctx, &e, &t.keys, &options, &bones));
+    sn_proxy_bones bones = {.examples = &e, .keys = &t.keys};
+    assert_ok(&ctx, sn_control_bones_make(&ctx, &e.memory, &options, &bones));
     double own = bones_error(&e, &t.keys, &bones);
-    sn_control_bones_free(&bones);
+    sn_skin_free(&bones.skin);
     print_message("poisson=%d: the bones leave %.4f %% of the diagonal, training %.4f %%\n", poisson,
                   100 * own / diagonal(&e), t.scores.train.rms_pct_diag);
     assert_below(t.scores.train.rms, 1.05 * own);

@@ -436,7 +436,7 @@ static void test_proxy_bones_minimise_their_error(void **state) {
   make_tube(&ctx, (tube){9, 9, false}, twist, amounts, poses, &e);
   sn_keys keys = keys_of(&ctx, "all", poses, NULL);
   sn_rotreg_training fitted = five_gradients(&ctx, &e, &keys, true);
-  const sn_rotreg_bones b = fitted.bones;
+  const sn_proxy_bones b = fitted.bones;
   int n = e.rest.vertex_count, columns = 4 * b.bone_count, rank;
   double found = 0, least = 0, singular[most];
   double *a = calloc((size_t)(n * columns), sizeof *a), *right = calloc((size_t)(3 * n), sizeof *right);
@@ -447,10 +447,10 @@ static void test_proxy_bones_minimise_their_error(void **state) {
       for (int k = 0; k < b.skin.influences; k++) {
         int bone = b.skin.joints[i * b.skin.influences + k];
         double w = (double)b.skin.weights[i * b.skin.influences + k];
-        sn_vec3 p = sn_vec3_sub(sn_vec3_from(e.rest.positions[i]), b.centre[bone]);
+        sn_vec3 rest = sn_vec3_from(e.rest.positions[i]), p = sn_vec3_sub(rest, b.centre[bone]);
         double *row = a + i * columns + 4 * bone;
         row[0] += w * p.x, row[1] += w * p.y, row[2] += w * p.z, row[3] += w;
-        left = sn_vec3_mad(left, sn_affine_apply(b.matrix[f * b.bone_count + bone], p), -w);
+        left = sn_vec3_mad(left, sn_affine_apply(b.motion[f * b.bone_count + bone], rest), -w);
       }
       found += sn_vec3_dot(left, left);
       right[3 * i] = y.x, right[3 * i + 1] = y.y, right[3 * i + 2] = y.z;

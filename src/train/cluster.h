@@ -10,6 +10,9 @@
 // of groups other than the triangle's, and for anchors (per pose, in squared diagonals).
 static const double sn_bone_ridge = 1e-2;
 
+// The ridge of what only has to exceed rounding.
+static const double sn_bone_rounding = 1e-7;
+
 typedef struct sn_cluster_tree {
   int leaf_count;  // triangles
   int (*joins)[2]; // leaf_count - 1, in order: joins the groups of these two triangles

@@ -56,7 +56,7 @@ static uint32_t file_vertex(const sn_examples *examples, int i) {
 
 // Describes parameters, training frames and predictor as sections.
 static sn_status describe(sn_context *ctx, const sn_control_data *data, const double *map, sn_plan *plan) {
-  size_t bones = (size_t)data->bones->bones, frames = (size_t)data->bones->frames,
+  size_t bones = (size_t)data->bones->bone_count, frames = (size_t)data->bones->keys->count,
          points = (size_t)data->control_count;
   size_t rows = bones * (size_t)data->outputs, columns = 3 * bones + points;
   bool solved = data->solve != NULL;
@@ -74,17 +74,17 @@ static sn_status describe(sn_context *ctx, const sn_control_data *data, const do
   if (solved) head->flags |= SN_RT_CONTROL_POISSON;
   for (size_t c = 0; c < points; c++) vertices[c] = file_vertex(data->examples, data->vertices[c]);
   for (size_t n = 0; n < 3 * points * frames; n++) controls[n] = (float)data->controls[n];
-  for (size_t b = 0; b < bones; b++) sn_vec3_store(data->bones->centres[b], centres + 3 * b);
+  for (size_t b = 0; b < bones; b++) sn_vec3_store(data->bones->centre[b], centres + 3 * b);
   store_strips(map, rows, frames + 1, predictor);
   if (solved) store_strips(data->solve, bones, columns, solve);
   plan->desc.drive = SN_RT_DRIVE_CONTROLS, plan->desc.skeleton = NULL;
-  plan->desc.palette_count = data->bones->bones, plan->desc.control_count = data->control_count;
+  plan->desc.palette_count = data->bones->bone_count, plan->desc.control_count = data->control_count;
   return SN_OK;
 }
 
 // Notes control points that never move; fails if none moves.
 static sn_status note_still(sn_context *ctx, const sn_control_data *data, sn_train_report *report) {
-  int frames = data->bones->frames, count = data->control_count, still = 0, first = 0;
+  int frames = data->bones->keys->count, count = data->control_count, still = 0, first = 0;
   for (int c = count - 1; c >= 0; c--) {
     bool moves = false;
     for (int f = 1; f < frames && !moves; f++) {
@@ -109,17 +109,17 @@ static sn_status note_still(sn_context *ctx, const sn_control_data *data, sn_tra
 }
 
 static sn_status learn(sn_context *ctx, sn_control_data *data, sn_plan *plan, sn_train_report *report) {
-  const sn_control_bones *bones = data->bones;
+  const sn_proxy_bones *bones = data->bones;
   const sn_affine_options *options = data->options;
   sn_arena *memory = &plan->memory;
   int *controls = NULL;
   data->outputs = sn_control_outputs(options);
-  size_t count = (size_t)bones->bones, per_bone = (size_t)data->outputs;
+  size_t count = (size_t)bones->bone_count, per_bone = (size_t)data->outputs;
   sn_status status = find_controls(ctx, data->examples, data->keys, memory, &data->control_count, &controls);
   if (status != SN_OK) return status;
   double *solve = SN_NEW(ctx, memory, double, count *(3 * count + (size_t)data->control_count));
-  double *numbers = SN_NEW(ctx, memory, double, count *(size_t)bones->frames *per_bone);
-  double *map = SN_NEW(ctx, memory, double, count *per_bone *(size_t)(bones->frames + 1));
+  double *numbers = SN_NEW(ctx, memory, double, count *(size_t)bones->keys->count *per_bone);
+  double *map = SN_NEW(ctx, memory, double, count *per_bone *(size_t)(bones->keys->count + 1));
   data->vertices = controls;
   data->controls = control_vectors(ctx, data->examples, data->keys, controls, data->control_count, memory);
   if (!solve || !numbers || !map || !data->controls) return ctx->error.status;
@@ -131,7 +131,7 @@ static sn_status learn(sn_context *ctx, sn_control_data *data, sn_plan *plan, sn
     status = sn_control_poisson(ctx, data, stiffness, solve);
   }
   if (status == SN_OK && options->places == SN_PLACES_POISSON) status = sn_control_poisson_fit(ctx, data, solve);
-  if (status == SN_OK && report) snprintf(report->note, sizeof report->note, "%d bones", bones->bones);
+  if (status == SN_OK && report) snprintf(report->note, sizeof report->note, "%d bones", bones->bone_count);
   if (status == SN_OK) status = note_still(ctx, data, report);
   if (status == SN_OK) status = sn_control_predictor(ctx, data, map);
   return status == SN_OK ? describe(ctx, data, map, plan) : status;
@@ -156,13 +156,11 @@ static sn_status train_affine(sn_context *ctx, const void *given, const sn_examp
   if (examples->control_count == 0 && examples->control_target == 0) {
     return sn_fail(ctx, SN_BAD_INPUT, "control points drive it: give `controls` LIST, or auto:N to have N chosen");
   }
-  sn_control_bones bones;
-  sn_status status = sn_control_bones_make(ctx, examples, keys, &options, &bones);
+  sn_proxy_bones bones = {.examples = examples, .keys = keys};
   sn_control_data data = {.bones = &bones, .options = &options, .examples = examples, .keys = keys};
-  if (status == SN_OK) status = learn(ctx, &data, plan, report);
-  plan->skin = bones.skin, bones.skin = (sn_skin){0};
-  sn_control_bones_free(&bones);
-  return status;
+  sn_status status = sn_control_bones_make(ctx, &plan->memory, &options, &bones);
+  plan->skin = bones.skin;
+  return status == SN_OK ? learn(ctx, &data, plan, report) : status;
 }
 
 #define FIELD(name) offsetof(sn_affine_options, name)

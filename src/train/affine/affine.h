@@ -6,21 +6,13 @@
 #define SINEW_TRAIN_AFFINE_AFFINE_H
 
 #include "sinew/train.h"
+#include "train/proxy.h"
 
 // ---- bones (bones.c) ------------------------------------------------------------------------------------------------
 
-// Proxy bones b, T_b in the training frames (section 3.1), and the weights w, smoothed (section 4).
-typedef struct sn_control_bones {
-  int bones, frames;  // training frames, in the order of the keys
-  sn_affine *motions; // frames * bones, from the rest pose to the pose
-  sn_vec3 *centres;   // bones, in the rest pose
-  sn_skin skin;
-  sn_arena memory;
-} sn_control_bones;
-
-sn_status sn_control_bones_make(sn_context *ctx, const sn_examples *examples, const sn_keys *keys,
-                                const sn_affine_options *options, sn_control_bones *out);
-void sn_control_bones_free(sn_control_bones *bones);
+// Bones and weights, smoothed (section 4), for b->examples and the frames of b->keys. The caller frees b->skin.
+sn_status sn_control_bones_make(sn_context *ctx, sn_arena *memory, const sn_affine_options *options,
+                                sn_proxy_bones *b);
 
 // ---- numbers to predict (motion.c) ----------------------------------------------------------------------------------
 
@@ -31,7 +23,7 @@ int sn_control_outputs(const sn_affine_options *options);
 bool sn_control_dual(const sn_affine_options *options);
 
 // out: [bone][frame][outputs]. The quaternions of a bone have consistent signs.
-sn_status sn_control_encode(sn_context *ctx, const sn_control_bones *bones, const sn_affine_options *options,
+sn_status sn_control_encode(sn_context *ctx, const sn_proxy_bones *bones, const sn_affine_options *options,
                             double *out);
 
 // Makes the signs of `count` quaternions, `stride` numbers apart, consistent along a minimum spanning tree of
@@ -41,7 +33,7 @@ void sn_control_align_signs(double *quaternions, int count, int stride, int dual
 // ---- prediction (predict.c) -----------------------------------------------------------------------------------------
 
 typedef struct sn_control_data {
-  const sn_control_bones *bones;
+  const sn_proxy_bones *bones;
   const sn_affine_options *options;
   int outputs;
   const double *numbers; // [bone][frame][outputs]

@@ -50,9 +50,9 @@ static void store_dual(sn_quat q, sn_vec3 t, double out[4]) {
   out[0] = dual.x, out[1] = dual.y, out[2] = dual.z, out[3] = dual.w;
 }
 
-static void encode_bone(const sn_control_bones *bones, const sn_affine_options *o, int b, int f, double *out) {
-  sn_affine motion = bones->motions[(size_t)f * (size_t)bones->bones + (size_t)b];
-  sn_vec3 centre = bones->centres[b], moved = sn_vec3_sub(sn_affine_apply(motion, centre), centre);
+static void encode_bone(const sn_proxy_bones *bones, const sn_affine_options *o, int b, int f, double *out) {
+  sn_affine motion = bones->motion[(size_t)f * (size_t)bones->bone_count + (size_t)b];
+  sn_vec3 centre = bones->centre[b], moved = sn_vec3_sub(sn_affine_apply(motion, centre), centre);
   sn_mat3 r, w;
   sn_mat3_polar(sn_affine_linear(motion), &r, &w);
   sn_quat q = sn_quat_from_mat3(r);
@@ -69,15 +69,15 @@ static void encode_bone(const sn_control_bones *bones, const sn_affine_options *
   }
 }
 
-sn_status sn_control_encode(sn_context *ctx, const sn_control_bones *bones, const sn_affine_options *options,
+sn_status sn_control_encode(sn_context *ctx, const sn_proxy_bones *bones, const sn_affine_options *options,
                             double *out) {
   sn_arena scratch = sn_arena_new(ctx);
   int outputs = sn_control_outputs(options);
-  double *space = SN_NEW(ctx, &scratch, double, 3 * (size_t)bones->frames);
-  for (int b = 0; space && b < bones->bones; b++) {
-    double *own = out + (size_t)b * (size_t)bones->frames * (size_t)outputs;
-    for (int f = 0; f < bones->frames; f++) encode_bone(bones, options, b, f, own + (size_t)f * (size_t)outputs);
-    sn_control_align_signs(own, bones->frames, outputs, sn_control_dual(options) ? 4 : 0, space);
+  double *space = SN_NEW(ctx, &scratch, double, 3 * (size_t)bones->keys->count);
+  for (int b = 0; space && b < bones->bone_count; b++) {
+    double *own = out + (size_t)b * (size_t)bones->keys->count * (size_t)outputs;
+    for (int f = 0; f < bones->keys->count; f++) encode_bone(bones, options, b, f, own + (size_t)f * (size_t)outputs);
+    sn_control_align_signs(own, bones->keys->count, outputs, sn_control_dual(options) ? 4 : 0, space);
   }
   sn_arena_free(&scratch);
   return space ? SN_OK : ctx->error.status;

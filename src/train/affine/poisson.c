@@ -38,7 +38,7 @@ static void add_right(sn_control_row *r, int bone, sn_vec3 v) {
 }
 
 // Adds `sign` times the vertex's blended position: bone positions on the left, linear parts on the right with opposite sign.
-static void add_vertex(sn_control_row *r, const sn_mesh *rest, const sn_control_bones *bones, int i, double sign) {
+static void add_vertex(sn_control_row *r, const sn_mesh *rest, const sn_proxy_bones *bones, int i, double sign) {
   const sn_skin *skin = &bones->skin;
   for (int k = 0; k < skin->influences; k++) {
     size_t at = (size_t)i * (size_t)skin->influences + (size_t)k;
@@ -46,11 +46,11 @@ static void add_vertex(sn_control_row *r, const sn_mesh *rest, const sn_control_
     double w = sign * (double)skin->weights[at];
     if (w == 0) continue;
     add_left(r, b, w);
-    add_right(r, b, sn_vec3_scale(sn_vec3_sub(sn_vec3_from(rest->positions[i]), bones->centres[b]), -w));
+    add_right(r, b, sn_vec3_scale(sn_vec3_sub(sn_vec3_from(rest->positions[i]), bones->centre[b]), -w));
   }
 }
 
-static sn_control_row edge_row(const sn_mesh *rest, const sn_control_bones *bones, int i, int j) {
+static sn_control_row edge_row(const sn_mesh *rest, const sn_proxy_bones *bones, int i, int j) {
   const sn_skin *skin = &bones->skin;
   sn_control_row r = {0};
   add_vertex(&r, rest, bones, i, 1), add_vertex(&r, rest, bones, j, -1);
@@ -65,9 +65,9 @@ static sn_control_row edge_row(const sn_mesh *rest, const sn_control_bones *bone
 }
 
 // Adds a row between neighbours in a minimum spanning tree of the bones' centres (Prim).
-static void emit_bone_tree(const sn_control_bones *bones, double weight, double *distance, int *nearest,
+static void emit_bone_tree(const sn_proxy_bones *bones, double weight, double *distance, int *nearest,
                            sn_control_row_fn fn, void *user) {
-  int count = bones->bones;
+  int count = bones->bone_count;
   for (int b = 0; b < count; b++) distance[b] = INFINITY, nearest[b] = -1;
   distance[0] = 0;
   for (int step = 0; step < count; step++) {
@@ -78,13 +78,13 @@ static void emit_bone_tree(const sn_control_bones *bones, double weight, double 
     nearest[next] = -2;
     if (from >= 0) {
       sn_control_row r = {0};
-      sn_vec3 half = sn_vec3_scale(sn_vec3_sub(bones->centres[next], bones->centres[from]), 0.5);
+      sn_vec3 half = sn_vec3_scale(sn_vec3_sub(bones->centre[next], bones->centre[from]), 0.5);
       add_left(&r, next, 1), add_left(&r, from, -1);
       add_right(&r, next, half), add_right(&r, from, half);
       fn(user, &r, weight);
     }
     for (int b = 0; b < count; b++) {
-      double d = sn_vec3_distance(bones->centres[b], bones->centres[next]);
+      double d = sn_vec3_distance(bones->centre[b], bones->centre[next]);
       if (nearest[b] != -2 && d < distance[b]) distance[b] = d, nearest[b] = next;
     }
   }
@@ -93,24 +93,24 @@ static void emit_bone_tree(const sn_control_bones *bones, double weight, double 
 sn_status sn_control_poisson_rows(sn_context *ctx, const sn_control_data *data, double stiffness,
                                   sn_control_row_fn fn, void *user) {
   const sn_mesh *rest = &data->examples->rest;
-  const sn_control_bones *bones = data->bones;
+  const sn_proxy_bones *bones = data->bones;
   sn_topology topology;
   sn_status status = sn_topology_build(ctx, rest, &topology);
   if (status != SN_OK) return status;
   sn_arena scratch = sn_arena_new(ctx);
-  double *distance = SN_NEW(ctx, &scratch, double, bones->bones), hold = 0;
-  int *nearest = SN_NEW(ctx, &scratch, int, bones->bones);
+  double *distance = SN_NEW(ctx, &scratch, double, bones->bone_count), hold = 0;
+  int *nearest = SN_NEW(ctx, &scratch, int, bones->bone_count);
   if (!distance || !nearest) status = ctx->error.status;
   for (int e = 0; status == SN_OK && e < topology.edge_count; e++) {
     sn_control_row r = edge_row(rest, bones, topology.edges[e][0], topology.edges[e][1]);
-    for (int n = 0; n < r.count; n++) hold += r.x[n] * r.x[n] / bones->bones;
+    for (int n = 0; n < r.count; n++) hold += r.x[n] * r.x[n] / bones->bone_count;
     fn(user, &r, 1);
   }
   if (!(hold > 0)) hold = 1;
   for (int c = 0; status == SN_OK && c < data->control_count; c++) {
     sn_control_row r = {0};
     add_vertex(&r, rest, bones, data->vertices[c], 1);
-    r.columns[r.right_count] = 3 * bones->bones + c, r.right[r.right_count++] = 1;
+    r.columns[r.right_count] = 3 * bones->bone_count + c, r.right[r.right_count++] = 1;
     fn(user, &r, stiffness * hold);
   }
   if (status == SN_OK) emit_bone_tree(bones, bone_weight * hold, distance, nearest, fn, user);
@@ -139,7 +139,7 @@ static void add_row(void *user, const sn_control_row *r, double weight) {
 
 sn_status sn_control_poisson(sn_context *ctx, const sn_control_data *data, double stiffness, double *out) {
   sn_arena scratch = sn_arena_new(ctx);
-  int bones = data->bones->bones;
+  int bones = data->bones->bone_count;
   normal_equations n = {.bones = bones, .columns = 3 * bones + data->control_count, .b = out};
   n.a = SN_NEW(ctx, &scratch, double, (size_t)n.bones *(size_t)n.bones);
   sn_status status = n.a ? SN_OK : ctx->error.status;
@@ -164,16 +164,17 @@ typedef struct samples {
 } samples;
 
 static void fill_sample(const sn_control_data *data, int f, int r, double *input, double *place) {
-  const sn_control_bones *bones = data->bones;
-  int count = bones->bones, points = data->control_count;
+  const sn_proxy_bones *bones = data->bones;
+  int count = bones->bone_count, points = data->control_count;
   for (int b = 0; b < count; b++) {
-    sn_affine m = f < bones->frames ? bones->motions[(size_t)f * (size_t)count + (size_t)b] : sn_affine_identity();
-    sn_vec3 moved = sn_affine_apply(m, bones->centres[b]);
+    sn_affine m =
+      f < bones->keys->count ? bones->motion[(size_t)f * (size_t)count + (size_t)b] : sn_affine_identity();
+    sn_vec3 moved = sn_affine_apply(m, bones->centre[b]);
     for (int k = 0; k < 3; k++) input[3 * b + k] = m.m[r][k];
     place[b] = r == 0 ? moved.x : r == 1 ? moved.y : moved.z;
   }
   for (int c = 0; c < points; c++) {
-    input[3 * count + c] = f < bones->frames
+    input[3 * count + c] = f < bones->keys->count
                              ? data->controls[((size_t)f * (size_t)points + (size_t)c) * 3 + (size_t)r]
                              : (double)data->examples->rest.positions[data->vertices[c]][r];
   }
@@ -204,17 +205,17 @@ static sn_status solve_samples(sn_context *ctx, sn_arena *scratch, int bones, sa
 
 sn_status sn_control_poisson_fit(sn_context *ctx, const sn_control_data *data, double *solve) {
   sn_arena scratch = sn_arena_new(ctx);
-  const sn_control_bones *bones = data->bones;
-  int count = bones->bones;
-  samples s = {.count = 3 * (bones->frames + 1), .columns = 3 * count + data->control_count};
+  const sn_proxy_bones *bones = data->bones;
+  int count = bones->bone_count;
+  samples s = {.count = 3 * (bones->keys->count + 1), .columns = 3 * count + data->control_count};
   s.inputs = SN_NEW(ctx, &scratch, double, (size_t)s.count *(size_t)s.columns);
   s.residual = SN_NEW(ctx, &scratch, double, (size_t)s.count *(size_t)count);
   sn_status status = s.inputs && s.residual ? SN_OK : ctx->error.status;
   double unit = 0;
-  for (int b = 0; b < count; b++) unit = fmax(unit, sn_vec3_distance(bones->centres[b], bones->centres[0]));
+  for (int b = 0; b < count; b++) unit = fmax(unit, sn_vec3_distance(bones->centre[b], bones->centre[0]));
   if (!(unit > 0)) unit = 1;
   if (status == SN_OK) {
-    for (int f = 0, n = 0; f <= bones->frames; f++)
+    for (int f = 0, n = 0; f <= bones->keys->count; f++)
       for (int r = 0; r < 3; r++, n++) {
         fill_sample(data, f, r, s.inputs + (size_t)n * (size_t)s.columns, s.residual + (size_t)n * (size_t)count);
       }

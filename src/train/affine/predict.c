@@ -26,7 +26,7 @@ typedef struct bone_space {
 static const double rounding = 1e-7;
 
 double sn_control_width(const sn_control_data *data) {
-  int numbers = 3 * data->control_count, frames = data->bones->frames;
+  int numbers = 3 * data->control_count, frames = data->bones->keys->count;
   double sum = 0;
   if (data->options->published) return data->options->beta;
   for (int n = 0; n < numbers; n++) { // the mean squared distance over all pairs is twice the variance
@@ -46,7 +46,7 @@ static double kernel(const double *a, const double *b, int numbers, double width
 }
 
 static void fill_kernel(const sn_control_data *data, double *out) {
-  size_t numbers = 3 * (size_t)data->control_count, frames = (size_t)data->bones->frames;
+  size_t numbers = 3 * (size_t)data->control_count, frames = (size_t)data->bones->keys->count;
   double width = sn_control_width(data);
   for (size_t n = 0; n < frames * frames; n++)
     out[n] =
@@ -137,7 +137,7 @@ static void predict_range(void *user, int64_t begin, int64_t end, int worker) {
 
 sn_status sn_control_predictor(sn_context *ctx, const sn_control_data *data, double *out) {
   sn_arena scratch = sn_arena_new(ctx);
-  int frames = data->bones->frames;
+  int frames = data->bones->keys->count;
   double *k = SN_NEW(ctx, &scratch, double, (size_t)frames *(size_t)frames);
   bone_space *spaces = SN_NEW(ctx, &scratch, bone_space, sn_threads(ctx));
   sn_kcca_basis basis = {0};
@@ -151,7 +151,7 @@ sn_status sn_control_predictor(sn_context *ctx, const sn_control_data *data, dou
   }
   if (status == SN_OK) {
     predict_job job = {data, &basis, spaces, out};
-    sn_parallel_for(ctx, data->bones->bones, 4, predict_range, &job);
+    sn_parallel_for(ctx, data->bones->bone_count, 4, predict_range, &job);
   }
   sn_arena_free(&scratch);
   return status;

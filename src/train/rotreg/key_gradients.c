@@ -47,13 +47,13 @@ static double alone_error(const sn_rotreg_training *t, int triangle, int l) {
 
 // The gradient of the triangle's group first, then those of adjacent groups with the least error.
 static void choose_gradients(const sn_rotreg_training *t, int triangle) {
-  const sn_rotreg_bones *bones = &t->bones;
+  const sn_proxy_bones *bones = &t->bones;
   int own = bones->group_of[triangle], *index = t->gradients.index[triangle], count = 0;
   double errors[most];
   for (int m = 0; m < most; m++) index[m] = -1;
   index[0] = own;
   for (int other = 0; other < bones->bone_count; other++) {
-    if (other == own || !bones->adjacent[(size_t)own * (size_t)bones->bone_count + (size_t)other]) continue;
+    if (other == own || !t->adjacent[(size_t)own * (size_t)bones->bone_count + (size_t)other]) continue;
     count = sn_least_enter(most - 1, count, alone_error(t, triangle, other), other, errors, index + 1);
   }
 }
@@ -136,7 +136,7 @@ static sn_status solve_sequences(const sn_rotreg_training *t) {
 sn_status sn_rotreg_key_gradients_fit(sn_rotreg_training *t) {
   sn_context *ctx = t->ctx;
   sn_rotreg_key_gradients *k = &t->gradients;
-  const sn_rotreg_bones *bones = &t->bones;
+  const sn_proxy_bones *bones = &t->bones;
   int triangles = t->examples->rest.triangle_count;
   *k = (sn_rotreg_key_gradients){.gradient_count = bones->bone_count, .pose_count = t->keys->count};
   k->sequence = SN_NEW(ctx, &t->memory, sn_mat3, (size_t)k->gradient_count * (size_t)k->pose_count);
@@ -144,7 +144,7 @@ sn_status sn_rotreg_key_gradients_fit(sn_rotreg_training *t) {
   k->beta = sn_arena_alloc(ctx, &t->memory, (size_t)triangles, sizeof *k->beta);
   if (!k->sequence || !k->index || !k->beta) return ctx->error.status;
   for (int n = 0; n < k->gradient_count * k->pose_count; n++)
-    k->sequence[n] = sn_affine_linear(bones->matrix[n % k->pose_count * k->gradient_count + n / k->pose_count]);
+    k->sequence[n] = sn_affine_linear(bones->motion[n % k->pose_count * k->gradient_count + n / k->pose_count]);
   for (int n = 0; n < triangles; n++) {
     for (int m = 0; m < most; m++) k->index[n][m] = m ? -1 : bones->group_of[n];
     k->beta[n][0] = 1;

@@ -13,9 +13,9 @@
 
 // Fits proxy bones to the groups of a cut of the tree, or of mean shift.
 static sn_status fit_bones(sn_rotreg_training *t, const sn_cluster_tree *tree, int count) {
-  sn_rotreg_bones *b = &t->bones;
+  sn_proxy_bones *b = &t->bones;
   sn_skin_free(&b->skin);
-  *b = (sn_rotreg_bones){.group_of = SN_NEW(t->ctx, &t->memory, int, t->examples->rest.triangle_count)};
+  *b = (sn_proxy_bones){.group_of = SN_NEW(t->ctx, &t->memory, int, t->examples->rest.triangle_count)};
   if (!b->group_of) return t->ctx->error.status;
   SN_TRY(tree ? sn_cluster_cut(t->ctx, tree, count, b->group_of, &b->bone_count)
               : sn_rotreg_mean_shift(t, count, b->group_of, &b->bone_count));
@@ -29,7 +29,7 @@ static sn_status bones_for_error(sn_rotreg_training *t, const sn_cluster_tree *t
   while (low < high) {
     int middle = (int)sqrt((double)low * high);
     SN_TRY(fit_bones(t, tree, middle));
-    double rms = sqrt(sn_rotreg_mean(t->bones.error, (size_t)t->examples->rest.vertex_count));
+    double rms = sqrt(sn_rotreg_mean(t->bone_error, (size_t)t->examples->rest.vertex_count));
     if (rms <= limit) {
       high = middle;
     } else {

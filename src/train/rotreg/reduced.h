@@ -5,23 +5,14 @@
 
 #include "solve/cholesky.h"
 #include "train/cluster.h"
+#include "train/proxy.h"
 #include "train/rotreg/torque.h"
 
 typedef struct sn_rotreg_training sn_rotreg_training; // below
 
 // ---- proxy bones (5.1) ---------------------------------------------------------------------------------------------
 
-typedef struct sn_rotreg_bones {
-  int bone_count, pose_count;
-  int *group_of;     // per triangle
-  bool *adjacent;    // [bone][bone]: groups with a common edge; true on the diagonal
-  sn_vec3 *centre;   // of the group's triangles, in the rest pose
-  sn_affine *matrix; // [pose][bone]: maps p - centre to the pose
-  sn_skin skin;      // `joints` are bone indices; free with sn_skin_free
-  double *error;     // per vertex: mean squared distance in the training poses
-} sn_rotreg_bones;
-
-// Fits weights and matrices in alternation; group_of and bone_count must be set.
+// Fits weights and motions of `bones` in alternation; group_of and bone_count must be set.
 sn_status sn_rotreg_bones_fit(sn_rotreg_training *t);
 
 // Mean shift with a flat kernel: moves x to the mean of the points within h, until it stays. At least one point must be
@@ -100,7 +91,9 @@ struct sn_rotreg_training {
   sn_rotreg_rotations rotations;
   sn_skin skin; // linear blend skinning on the joints
   sn_folds folds;
-  sn_rotreg_bones bones;             // reduced form only
+  sn_proxy_bones bones;              // reduced form only
+  bool *adjacent;                    // [bone][bone]: groups with a common edge; true on the diagonal
+  double *bone_error;                // per vertex: mean squared distance in the training poses
   sn_rotreg_local *local;            // [gradient][joint]; NULL: no prior
   sn_rotreg_key_gradients gradients; // full form: one per triangle
   sn_rotreg_predictor *predictors;   // one per gradient

@@ -73,12 +73,12 @@ def _add_curves(action, bone, path, values, numbers):
         curve.update()
 
 
-def _continued(turns):
+def _continued(quaternions):
     """Quaternions, each with the sign that is nearer to the one before."""
-    for f in range(1, len(turns)):
-        if turns[f] @ turns[f - 1] < 0:
-            turns[f] = -turns[f]
-    return turns
+    for f in range(1, len(quaternions)):
+        if quaternions[f] @ quaternions[f - 1] < 0:
+            quaternions[f] = -quaternions[f]
+    return quaternions
 
 
 def animate(armature, skeleton, numbers, name):
@@ -86,10 +86,10 @@ def animate(armature, skeleton, numbers, name):
     basis = _basis(armature, skeleton)
     for j, joint in enumerate(skeleton.names):
         armature.pose.bones[joint].rotation_mode = "QUATERNION"
-        turns = np.array([Matrix(m[:3, :3].tolist()).to_quaternion() for m in basis[:, j]])
-        turns = _continued(turns)
+        quaternions = np.array([Matrix(m[:3, :3].tolist()).to_quaternion() for m in basis[:, j]])
+        quaternions = _continued(quaternions)
         _add_curves(action, joint, "location", basis[:, j, :3, 3], numbers)
-        _add_curves(action, joint, "rotation_quaternion", turns, numbers)
+        _add_curves(action, joint, "rotation_quaternion", quaternions, numbers)
     armature.animation_data_create()
     armature.animation_data.action = action
 

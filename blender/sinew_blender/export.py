@@ -136,8 +136,8 @@ class SINEW_OT_export(Job, bpy.types.Operator, ExportHelper):
             scene.show_alone(context, obj)
         beside = os.path.splitext(self.filepath)[0] + ".sinew"
         model.save(beside)
-        told = "; its clips move the helpers" if model.info["drive"] == "helpers" else ""
-        return f"{os.path.basename(self.filepath)}, and {os.path.basename(beside)} for the runtime{told}"
+        note = "; its clips move the helpers" if model.info["drive"] == "helpers" else ""
+        return f"{os.path.basename(self.filepath)}, and {os.path.basename(beside)} for the runtime{note}"
 
     @staticmethod
     def prepare(parts, meshes, rest):

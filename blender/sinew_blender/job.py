@@ -17,10 +17,10 @@ class Failure(Exception):
 def in_thread(work):
     """A step: runs work(progress) on a thread of its own, yields its progress, returns its result. Closing the generator
     stops the work."""
-    state = {"told": ("starting", 0.0), "stop": False}
+    state = {"progress": ("starting", 0.0), "stop": False}
 
     def progress(task, done):
-        state["told"] = task, done
+        state["progress"] = task, done
         return not state["stop"]
 
     def run():
@@ -34,7 +34,7 @@ def in_thread(work):
     try:
         while thread.is_alive():
             thread.join(0.02)
-            yield state["told"]
+            yield state["progress"]
     finally:
         state["stop"] = True
         thread.join()

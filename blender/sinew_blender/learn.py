@@ -52,8 +52,8 @@ class SINEW_OT_learn(Job, bpy.types.Operator):
         scene.show_alone(context, shown[0])
         player.show(context.scene, context.evaluated_depsgraph_get())
         report = model.report
-        told = report["test"] or report["train"]
-        return (f"{method}: {len(model.bytes) / 1024:.0f} kB; error {told['rms_pct_diag']:.3g} % of the size"
+        metrics = report["test"] or report["train"]
+        return (f"{method}: {len(model.bytes) / 1024:.0f} kB; error {metrics['rms_pct_diag']:.3g} % of the size"
                 + (" on frames between the keys" if report["test"] else ""))
 
     @staticmethod

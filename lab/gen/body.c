@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include "lab/gen/figure.h"
 
-// Limbs as the table knows them; a limb without joints is part of the one it hangs on.
+// Limbs of the table; one without joints is part of the limb above it.
 enum { TRUNK, ARM, LEG, THUMB, INDEX, MIDDLE, RING, LITTLE, LIMBS };
 
 typedef struct body_joint {
@@ -297,7 +297,7 @@ static void muscle(body *b, int bone, int driver, int right, double at, double l
   m->bend_axis = mirrored_axis(bend_axis, right);
 }
 
-// Bellies that answer the angles alone, at shoulders, arms, hips, legs and the belly.
+// Muscles that depend on the angles alone, at shoulders, arms, hips, legs and the belly.
 static void athlete_muscles(body *b, int right) {
   sn_vec3 front = sn_xyz(0, 0, 1), back = sn_xyz(0, 0, -1), x = sn_xyz(1, 0, 0), z = sn_xyz(0, 0, 1);
   sn_vec3 up_arm = sn_xyz(0.6427876, 0.7660444, 0), forward = sn_xyz(-0.6427876, -0.7660444, 0),
@@ -329,7 +329,7 @@ static void body_limbs(body *b, int right) {
   limb_drives(b, right);
 }
 
-// What an animator's rig does: volume, muscles that answer angles, and a smoothed skin with its details kept.
+// What an animator's rig does: volume, muscles that depend on angles, and a smoothed skin with its details kept.
 void sn_figure_athlete(sn_figure *figure, int joint_count) {
   body b = {.figure = figure, .joint_count = joint_count};
   body_trunk(&b);

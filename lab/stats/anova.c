@@ -165,7 +165,7 @@ static void remove_additive(const sn_anova_table *table, const double *v, double
   }
 }
 
-// SS_AB = sum n_ij (what no additive model explains)^2. It starts from cell - row mean - column mean + grand, which in a
+// SS_AB = sum n_ij (residual of the additive model)^2. It starts from cell - row mean - column mean + grand, which in a
 // balanced table is already that.
 static sn_status interaction_ss(sn_context *ctx, const sn_anova_table *table, const double *row, const double *column,
                                 double *ss) {
@@ -247,8 +247,8 @@ static void form_groups(sn_scheffe *s) {
   s->partition = true;
   for (int first = 0; first < s->level_count; first++) {
     int last = first;
-    for (bool alike = true; alike && last + 1 < s->level_count; last += alike)
-      for (int k = first; k <= last; k++) alike = alike && !levels_differ(s, s->order[k], s->order[last + 1]);
+    for (bool same = true; same && last + 1 < s->level_count; last += same)
+      for (int k = first; k <= last; k++) same = same && !levels_differ(s, s->order[k], s->order[last + 1]);
     sn_scheffe_group *before = s->group_count > 0 ? &s->groups[s->group_count - 1] : NULL;
     if (before && before->last >= last) continue;
     if (before && before->last >= first) s->partition = false;

@@ -281,7 +281,7 @@ def arguments():
     p.add_argument('--pairs', default='', metavar='TEXT', help='only pairs with this in their name, as "rom/2 > walk"')
     p.add_argument('--methods', default=','.join(METHODS), help='separated by commas, or by spaces where a method has several options')
     p.add_argument('--auto-everywhere', action='store_true', help='auto on every pair, not only on those that have a bar for it')
-    p.add_argument('--out', metavar='FILE.json', help='results; suite.json beside the tool unless told')
+    p.add_argument('--out', metavar='FILE.json', help='results; default: suite.json beside the tool')
     p.add_argument('--keep', action='store_true', help="keep another binary's results for what is not run anew")
     p.add_argument('--show', action='store_true', help='run nothing, print what --out holds')
     p.add_argument('--compare', metavar='FILE.json', help='ratios to these results, worst first')

@@ -12,8 +12,8 @@ LEAST_RATE, MOST_RATE = 1e-3, 1e6  # frames per second, as of the command line's
 
 
 def _refuse(what, shape, have):
-    wanted = " x ".join("n" if n < 0 else str(n) for n in shape)
-    raise ValueError(f"{what}: an array of {wanted} is needed, not {' x '.join(map(str, have)) or 'a number'}")
+    needed = " x ".join("n" if n < 0 else str(n) for n in shape)
+    raise ValueError(f"{what}: an array of {needed} is needed, not {' x '.join(map(str, have)) or 'a number'}")
 
 
 def _converted(array, dtype, what):

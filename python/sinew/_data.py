@@ -225,10 +225,10 @@ def give_skeleton(session, skeletons, start, mesh):
     for k, skeleton in enumerate(skeletons):
         if skeleton.names != first.names:
             raise Error(f"the skeleton of clip {k} has other joints than that of clip 0")
-        wanted = len(skeleton.poses) if start is None else int(start[k + 1] - start[k])
-        if len(skeleton.poses) < wanted:
-            raise Error(f"clip {k} has {wanted} frames, but its skeleton {len(skeleton.poses)} poses")
-        clips.append(skeleton.poses[:wanted])
+        needed = len(skeleton.poses) if start is None else int(start[k + 1] - start[k])
+        if len(skeleton.poses) < needed:
+            raise Error(f"clip {k} has {needed} frames, but its skeleton {len(skeleton.poses)} poses")
+        clips.append(skeleton.poses[:needed])
     poses = clips[0] if len(clips) == 1 else np.concatenate(clips)
     names = (ctypes.c_char_p * len(first))(*map(text, first.names))  # the library copies them
     given = c.Skeleton(len(first), len(poses), names, session.own(first.parents), session.own(first.rest), session.own(poses))
@@ -295,7 +295,7 @@ def give_examples(session, rest, frames, skeleton=None, torques=None, controls=N
         give_values(session, values)
     if controls is not None:
         automatic = isinstance(controls, str) and controls.startswith("auto:")
-        wanted = whole(int(controls[5:]), MOST, "controls", 1) if automatic else 0
+        needed = whole(int(controls[5:]), MOST, "controls", 1) if automatic else 0
         picked = checked([] if automatic else controls, INT, (-1,), "controls")
-        session.check(lib.sn_session_give_controls(session.handle, len(picked), session.keep(picked), wanted))
+        session.check(lib.sn_session_give_controls(session.handle, len(picked), session.keep(picked), needed))
     session.do(lib.sn_session_load_given)

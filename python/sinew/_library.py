@@ -115,11 +115,11 @@ def _kernels():
 
 def _open():
     path = os.environ.get("SINEW_LIBRARY") or str(Path(__file__).parent / "lib" / "libsinew-python.so")
-    wanted = {"OPENBLAS_NUM_THREADS": "1"}
+    variables = {"OPENBLAS_NUM_THREADS": "1"}
     if _kernels() and "OPENBLAS_CORETYPE" not in os.environ:
-        wanted["OPENBLAS_CORETYPE"] = _kernels()
-    before = {name: os.environ.get(name) for name in wanted}
-    os.environ.update(wanted)  # read while the library is loaded; numpy keeps its own choice
+        variables["OPENBLAS_CORETYPE"] = _kernels()
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)  # read while the library is loaded; numpy keeps its own choice
     try:
         library = ctypes.CDLL(path)
     except OSError as error:

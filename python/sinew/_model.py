@@ -18,7 +18,7 @@ _evaluate, _time = lib.sn_evaluator_run, lib.sn_evaluator_time
 
 
 def _aligned(size):
-    """Bytes that begin at a multiple of 64, as the runtime likes them."""
+    """Bytes that begin at a multiple of 64, which the runtime reads fastest."""
     raw = np.empty(size + 64, np.uint8)
     start = -raw.ctypes.data % 64
     return raw[start : start + size]
@@ -48,7 +48,7 @@ class Model:
 
     With a first axis of frames in what it is given, so has what it returns. `names` and `parents` are those of the joints,
     `values` the names of its values,
-    `info` what is inside, `report` what training told (None for a model from a file). Any number of threads may call it.
+    `info` what is inside, `report` that of training (None for a model from a file). Any number of threads may call it.
     """
 
     def __init__(self, source, report=None):
@@ -208,7 +208,7 @@ class Model:
 
     def bind(self, rest):
         """What world matrices of a character's joints are multiplied with to become what this model takes: float32, joints x 3 x 4.
-        `rest` has those matrices in the character's rest pose, in the order of `names`. Turned axes are corrected; a joint that is
+        `rest` has those matrices in the character's rest pose, in the order of `names`. Rotated axes are corrected; a joint that is
         elsewhere is refused by its name."""
         rest, message = checked(rest, FLOAT, (len(self.names), 3, 4), "rest"), ctypes.create_string_buffer(MESSAGE_SIZE)
         out = np.empty_like(rest)

@@ -160,7 +160,7 @@ class Session:
                     self.check(lib.sn_session_option(self.handle, name.replace("_", "-").encode(), given))
 
     def keep(self, array):
-        """The address of a checked array that lives as long as this session. Nobody may change it while a solve runs."""
+        """The address of a checked array that lives as long as this session. Do not change it while a solve runs."""
         self.kept.append(array)
         return address(array)
 

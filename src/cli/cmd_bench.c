@@ -18,10 +18,12 @@ static sn_status bench(cli *c, const sn_rt_model *model, const sn_examples *exam
   sn_bench_result r;
   SN_TRY(sn_job_bench(&c->ctx, model, examples, seconds, &r));
   double n = model->info.vertex_count, lbs = r.lbs.median;
-  sn_cli_say(c, "%s: %u vertices, %u palette matrices, %s blend, %.3f million operations, %.1f KB touched (%s)\n",
+  sn_cli_say(c,
+             "%s: %u vertices, %u palette matrices, %s blend, %.3f million operations, %.1f KB touched, %.1f KB of "
+             "scratch memory per character (%s)\n",
              c->arguments[0], model->info.vertex_count, model->info.palette_count,
              sn_rt_blend_name(model->info.blend), 1e-6 * (double)model->info.flops, 1e-3 * (double)r.bytes,
-             sn_rt_path_name(sn_rt_get_path(model)));
+             1e-3 * (double)sn_rt_scratch_size(model), sn_rt_path_name(sn_rt_get_path(model)));
   say_row(c, "positions and normals", &r.full, n, lbs);
   say_row(c, "positions", &r.positions, n, lbs);
   say_row(c, "plain lbs, both", &r.lbs, n, lbs);

@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-// A factor of a product, as the numbers of a lane: tensor cores read the first 11 bits of a number and of what is left of it.
+// A factor of a product, as the numbers of a lane: tensor cores read the first 11 bits of a number and of its rounding error.
 template <int N> struct factor {
   uint32_t high[N], low[N];
   __device__ __forceinline__ void set(int n, float x) {

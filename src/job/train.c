@@ -23,6 +23,7 @@ static sn_status measure(sn_context *ctx, const sn_train_job *job, sn_train_resu
     snprintf(end, sizeof out->report.note - (size_t)(end - note), "%s%s%s", *note && end[-1] != ' ' ? "; " : "",
              poor ? "a poor fit: a frame is damaged, or too much for the method. " : "",
              bare ? "The rest mesh has no faces: the page will not draw it." : "");
+  for (size_t n = strlen(note); n > 0 && note[n - 1] == ' '; n--) note[n - 1] = 0;
   return SN_OK;
 }
 

@@ -176,8 +176,8 @@ static void report_learned(const sn_corrector *c, const rated *w, const sn_rate 
     snprintf(ridges + length, sizeof ridges - length, "%s%g", k ? ", " : "", sn_ridge(r->priors.of[k]));
   }
   snprintf(text + used, size - used,
-           "Corrections: %d displacement fields in %d patches, functions of %d %s, ridge %s. ", rate->fields,
-           w->patches, r->control_count,
+           "Corrections: %d displacement fields in %d patch%s, functions of %d %s, ridge %s. ", rate->fields,
+           w->patches, w->patches == 1 ? "" : "es", r->control_count,
            c->residuals.joint_count == 0  ? "values"
            : c->residuals.value_count > 0 ? "joints and values"
                                           : "joints",

@@ -13,7 +13,7 @@ typedef struct gen_set {
 static const gen_set sets[] = {
   {{"bar", "box beam, twisted 0 to 180 degrees, linear along its length", 41, 80, 2, 8}, sn_gen_bar, NULL},
   {{"elbow", "arm of two joints that bends and twists at once", 41, 2610, 2, 600}, NULL, sn_figure_elbow},
-  {{"wrist", "forearm and hand, half a turn of the wrist taken up by the forearm", 41, 2000, 2, 400},
+  {{"wrist", "forearm and hand, 180 degrees of twist taken up by the forearm", 41, 2000, 2, 400},
    NULL,
    sn_figure_wrist},
   {{"cylinder", "cylinder that bulges as its upper end is pushed down, with control points", 40, 2000, 2, 60},

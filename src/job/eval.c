@@ -61,10 +61,11 @@ static sn_status morph_targets(evaluation *e, sn_displacements *fields, float **
   int frames = e->input.poses.frame_count;
   bool many = frames > 0 && fields->count > frames && !*names;
   if (!many) return SN_OK;
-  sn_inputs_note(e->job->inputs,
-                 "note: %s: %d displacement fields are too many: each of the %d frames becomes a morph target. "
-                 "Training with --method psd:shapes=32 or helpers gives a smaller file",
-                 e->job->path, fields->count, frames);
+  if (frames > 32) // as many as psd:shapes=32 has
+    sn_inputs_note(e->job->inputs,
+                   "note: %s: each of the %d frames becomes a morph target, because the model has %d displacement "
+                   "fields; models of `--method psd:shapes=32` or `helpers` give smaller files",
+                   e->job->path, frames, fields->count);
   return targets_of_frames(e, (size_t)frames, fields, weights);
 }
 

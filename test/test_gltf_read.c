@@ -600,6 +600,23 @@ static void test_bad_values(void **state) {
     "follows joint 5, but skin 0 has only 1");
 }
 
+// A chunk of JSON that is no multiple of four bytes: the next one follows at once.
+static void test_odd_glb(void **state) {
+  sn_context ctx = sn_context_default();
+  sn_gltf *gltf;
+  size_t size;
+  uint8_t *glb = make_keep_glb(&size), *odd = malloc(size + 1);
+  uint32_t json;
+  memcpy(&json, glb + 12, 4);
+  memcpy(odd, glb, 20 + json);
+  odd[20 + json] = ' ';
+  memcpy(odd + 21 + json, glb + 20 + json, size - 20 - json);
+  put_u32(odd + 8, (uint32_t)size + 1), put_u32(odd + 12, json + 1);
+  assert_ok(&ctx, sn_gltf_parse(&ctx, "odd.glb", odd, size + 1, NULL, &gltf));
+  sn_gltf_free(gltf);
+  free(glb), free(odd);
+}
+
 static void test_lying_glb(void **state) {
   sn_context ctx = sn_context_default();
   sn_gltf *gltf;
@@ -643,6 +660,7 @@ int main(void) {
     cmocka_unit_test(test_attached_and_two_skins),
     cmocka_unit_test(test_hostile),
     cmocka_unit_test(test_bad_values),
+    cmocka_unit_test(test_odd_glb),
     cmocka_unit_test(test_lying_glb),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -57,7 +57,8 @@ static int read_and_write(void *data, char *message, size_t size) {
                *name = strrchr(asked->path, '/') + 1;
     size_t folder = (size_t)(name - asked->path);
     const char *at = memmem(text, strlen(text), asked->path, folder); // remove our temporary folder from the message
-    snprintf(message, size, "%.*s%s", at ? (int)(at - text) : 0, text, at ? at + folder : text);
+    snprintf(message, size, "%.*s%s%s", at ? (int)(at - text) : 0, text, at ? at + folder : text,
+             errno == ENOMEM ? "" : "; export it as .glb or .fbx");
     return CHILD_FAILED;
   }
   if (sn_assimp_write(&ctx, scene, asked->answer) == SN_OK) return 0;

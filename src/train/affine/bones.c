@@ -39,10 +39,13 @@ static void add_pair(rigid_sums *s, double weight, sn_vec3 p, sn_vec3 q) {
   s->h = sn_mat3_add(s->h, sn_mat3_scale(sn_mat3_outer(p, q), weight));
 }
 
-// R and t that minimise sum weight |R p + t - q|^2.
-static sn_affine rigid_of(const rigid_sums *s) {
+// R and t that minimise sum weight |R p + t - q|^2; vertices on a line, or a single one, leave the present rotation.
+static sn_affine rigid_of(const rigid_sums *s, sn_affine present) {
   sn_vec3 p = sn_vec3_scale(s->p, 1 / s->weight), q = sn_vec3_scale(s->q, 1 / s->weight);
-  sn_mat3 r = sn_mat3_kabsch(sn_mat3_sub(s->h, sn_mat3_scale(sn_mat3_outer(p, q), s->weight)));
+  sn_mat3 h = sn_mat3_sub(s->h, sn_mat3_scale(sn_mat3_outer(p, q), s->weight));
+  double hold = sn_bone_ridge * sn_mat3_norm(h) + sn_bone_rounding * sn_mat3_norm(s->h);
+  sn_mat3 back = sn_mat3_transpose(sn_affine_linear(present));
+  sn_mat3 r = sn_mat3_kabsch(sn_mat3_add(h, sn_mat3_scale(back, hold)));
   return sn_affine_make(r, sn_vec3_sub(q, sn_mat3_apply(r, p)));
 }
 
@@ -60,7 +63,7 @@ static void sweep_rigid(const sn_proxy_bones *b, int pose, rigid_sums *sums) {
     }
   }
   for (int j = 0; j < b->bone_count; j++)
-    if (sums[j].weight > 0) motion[j] = rigid_of(&sums[j]);
+    if (sums[j].weight > 0) motion[j] = rigid_of(&sums[j], motion[j]);
 }
 
 typedef struct rigid_job {

@@ -175,7 +175,7 @@ static void begin(void *user) {
   sn_cli_say(c, "%d vertices, %d joints, %d frames: %d for training, %d for testing%s%s\n",
              examples->rest.vertex_count, examples->skeleton.joint_count, examples->frames.frame_count,
              data->keys.count, loocv && !clips ? data->keys.count : data->others.count,
-             loocv ? " (leave one out)" : "", clips ? "; test figures are of the clips that are only tested on" : "");
+             loocv ? " (leave one out)" : "", clips ? "; test errors are those of the test clips" : "");
   // "between": frames that are neither trained on nor in a test clip.
   say_header(c, clips && (loocv || data->others.count > examples->test_frame_count), clips,
              loocv || data->others.count > 0);

@@ -128,7 +128,7 @@ sn_status sn_inputs_load(sn_context *ctx, sn_inputs *in, sn_examples *out) {
   sn_load_options *o = &in->load;
   int tests = in->test_frames.count, test_skeletons = in->test_skeletons.count;
   if (tests + test_skeletons > 0 && in->frames.count == 0)
-    return sn_fail(ctx, SN_BAD_INPUT, "clips that are only tested on need clips to train on: `frames` FILE");
+    return sn_fail(ctx, SN_BAD_INPUT, "test clips need clips to train on: give `frames` FILE");
   if (in->skeletons.count + test_skeletons > 0 && tests != test_skeletons)
     return sn_fail(ctx, SN_BAD_INPUT,
                    "%d `test-frames` and %d `test-skeleton`: they pair up in order, so give as many of each", tests,

@@ -50,9 +50,6 @@ sn_status sn_examples_sculpt(sn_context *ctx, const sn_load_options *options, co
 sn_status sn_examples_retarget(sn_context *ctx, sn_skeleton *ours, const char *map, sn_examples *examples,
                                char *matched, size_t size);
 
-// Appends the mirror image of every frame across an axis, 'x' to 'z', and extends `keys` by the mirrored keys.
-sn_status sn_examples_mirror_keys(sn_context *ctx, char axis, sn_examples *examples, sn_keys *keys);
-
 #pragma GCC visibility pop
 #ifdef __cplusplus
 }

@@ -80,8 +80,6 @@ enum { SN_FILE_KINDS = 3 };
 sn_status sn_adjust_option(sn_context *ctx, const char *option, const char *text, sn_adjust adjust[SN_FILE_KINDS]);
 sn_mat3 sn_adjust_linear(const sn_adjust *adjust); // scale and axes; NULL: the identity
 bool sn_adjust_moves(const sn_adjust *adjust);     // false if that is the identity
-// "xz-y": the file's axes, with signs, that become x, y and z; "z-up" is short for it. False for anything else.
-bool sn_axes_parse(const char *text, sn_mat3 *out);
 
 // Selects part of a file, and how to sample and adjust it.
 typedef struct sn_choice {

@@ -41,6 +41,19 @@ static sn_status check_limits(sn_context *ctx, const sn_limits *l, const sn_exam
                  ratio);
 }
 
+// Appends the mirror image of every frame, and extends the keys by those of the keys: frame f's is frame f + count.
+static sn_status add_mirrored(sn_context *ctx, const char *axis, sn_examples *examples, sn_keys *keys) {
+  if (strlen(axis) != 1 || *axis < 'x' || *axis > 'z')
+    return sn_fail(ctx, SN_BAD_INPUT, "`mirror` %s: choose x, y or z, the axis normal to the mirror plane", axis);
+  int count = examples->frames.frame_count, *frames = SN_NEW(ctx, &keys->memory, int, 2 * keys->count);
+  if (count == 0) return sn_fail(ctx, SN_BAD_INPUT, "`mirror`: there are no frames to mirror");
+  if (!frames) return ctx->error.status;
+  for (int k = 0; k < keys->count; k++)
+    frames[k] = keys->frames[k], frames[keys->count + k] = count + keys->frames[k];
+  keys->frames = frames, keys->count *= 2;
+  return sn_examples_mirror(ctx, *axis - 'x', examples);
+}
+
 // Checks and completes the training data. A method without corrections needs no frames; `from` brings mesh and joints.
 static sn_status prepare(sn_context *ctx, sn_train_job *job) {
   sn_training *data = &job->data;
@@ -60,9 +73,7 @@ static sn_status prepare(sn_context *ctx, sn_train_job *job) {
     const char *keys = job->from ? "all" : data->inputs->keys;
     SN_TRY(sn_train_keys(ctx, examples, keys, data->inputs->seed, &data->keys, &data->others));
   }
-  if (!mirror) return SN_OK;
-  if (strlen(mirror) == 1) return sn_examples_mirror_keys(ctx, mirror[0], examples, &data->keys);
-  return sn_fail(ctx, SN_BAD_INPUT, "`mirror` %s: choose x, y or z, the axis normal to the mirror plane", mirror);
+  return mirror ? add_mirrored(ctx, mirror, examples, &data->keys) : SN_OK;
 }
 
 static sn_status train_model(sn_context *ctx, const sn_train_job *job, sn_train_result *out) {

@@ -7,9 +7,7 @@
 
 #include "base/number.h"
 
-static uint32_t big32(const uint8_t *p) {
-  return (uint32_t)p[3] | (uint32_t)p[2] << 8 | (uint32_t)p[1] << 16 | (uint32_t)p[0] << 24;
-}
+static uint32_t big32(const uint8_t *p) { return __builtin_bswap32((uint32_t)sn_little(p, 4)); }
 
 // Checks the header's counts: positive, and the positions fit into the `size` bytes of the file after the header.
 static sn_status check_counts(sn_context *ctx, const char *name, uint32_t points, uint32_t frames, uint64_t header,

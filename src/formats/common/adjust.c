@@ -14,7 +14,8 @@ static const char *const file_names[SN_FILE_KINDS] = {"rest", "frames", "skeleto
 
 // ---- axes as text -----------------------------------------------------------------------------------------------------
 
-bool sn_axes_parse(const char *text, sn_mat3 *out) {
+// "xz-y": the file's axes, with signs, that become x, y and z; "z-up" is short for it. False for anything else.
+static bool parse_axes(const char *text, sn_mat3 *out) {
   if (strcasecmp(text, "z-up") == 0) text = "xz-y";
   if (strcasecmp(text, "y-up") == 0) text = "xyz";
   int used = 0;
@@ -77,7 +78,7 @@ sn_status sn_adjust_option(sn_context *ctx, const char *option, const char *text
     return sn_fail(ctx, SN_BAD_INPUT,
                    "`scale` %s: must be a positive number, perhaps behind frames=, rest= or skeleton=", text);
   }
-  if (axes && !sn_axes_parse(value, &read.axes)) {
+  if (axes && !parse_axes(value, &read.axes)) {
     return sn_fail(
       ctx, SN_BAD_INPUT,
       "`axes` %s: give the file's axes that are x, y and z here, as xz-y, or z-up for just that; perhaps "

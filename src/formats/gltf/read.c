@@ -18,7 +18,7 @@ typedef struct glb_chunks {
 static void split_glb(sn_reader *r, const uint8_t *bytes, size_t size, glb_chunks *out) {
   if (size < 12) return sn_fail_once(r, SN_BAD_FILE, "is cut short: a GLB header has 12 bytes, this file %zu", size);
   uint32_t version = (uint32_t)sn_little(bytes + 4, 4), length = (uint32_t)sn_little(bytes + 8, 4);
-  if (version != 2) return sn_fail_once(r, SN_UNSUPPORTED, "is GLB version %u; Sinew reads version 2", version);
+  if (version != 2) return sn_fail_once(r, SN_UNSUPPORTED, "is GLB version %u; export it again as glTF 2.0", version);
   if (length > size)
     return sn_fail_once(r, SN_BAD_FILE, "is cut short: its header says %u bytes, the file has %zu", length, size);
   for (size_t at = 12, chunk = 0; at + 8 <= length; chunk++) {
@@ -54,9 +54,9 @@ static void check_version(sn_gltf *gltf) {
   const json_t *asset = json_object_get(gltf->json, "asset");
   const char *needed = json_string_value(json_object_get(asset, "minVersion"));
   if (!needed) needed = json_string_value(json_object_get(asset, "version"));
-  if (!needed) return sn_fail_once(&gltf->reader, SN_BAD_FILE, "asset.version is missing; is this glTF 2.0?");
+  if (!needed) return sn_fail_once(&gltf->reader, SN_BAD_FILE, "asset.version is missing; export it as glTF 2.0");
   if (strncmp(needed, "2.", 2) != 0)
-    sn_fail_once(&gltf->reader, SN_UNSUPPORTED, "is glTF version %.20s; Sinew reads 2.0", needed);
+    sn_fail_once(&gltf->reader, SN_UNSUPPORTED, "is glTF version %.20s; export it again as glTF 2.0", needed);
 }
 
 // Extensions that do not move vertices, by the beginning of their name, and those that are decoded.

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/scope.h"
 #include "runtime/format.h"
 #include "train/train.h"
 
@@ -115,26 +116,25 @@ static sn_status learn(sn_context *ctx, sn_control_data *data, sn_plan *plan, sn
   int *controls = NULL;
   data->outputs = sn_control_outputs(options);
   size_t count = (size_t)bones->bone_count, per_bone = (size_t)data->outputs;
-  sn_status status = find_controls(ctx, data->examples, data->keys, memory, &data->control_count, &controls);
-  if (status != SN_OK) return status;
+  SN_TRY(find_controls(ctx, data->examples, data->keys, memory, &data->control_count, &controls));
   double *solve = SN_NEW(ctx, memory, double, count *(3 * count + (size_t)data->control_count));
   double *numbers = SN_NEW(ctx, memory, double, count *(size_t)bones->keys->count *per_bone);
   double *map = SN_NEW(ctx, memory, double, count *per_bone *(size_t)(bones->keys->count + 1));
   data->vertices = controls;
   data->controls = control_vectors(ctx, data->examples, data->keys, controls, data->control_count, memory);
   if (!solve || !numbers || !map || !data->controls) return ctx->error.status;
-  status = sn_control_encode(ctx, bones, options, numbers);
+  SN_TRY(sn_control_encode(ctx, bones, options, numbers));
   data->numbers = numbers;
   double stiffness = options->places == SN_PLACES_BARE ? published_stiffness : usual_stiffness;
-  if (status == SN_OK && options->places != SN_PLACES_PREDICTED) {
+  if (options->places != SN_PLACES_PREDICTED) {
     data->solve = solve;
-    status = sn_control_poisson(ctx, data, stiffness, solve);
+    SN_TRY(sn_control_poisson(ctx, data, stiffness, solve));
   }
-  if (status == SN_OK && options->places == SN_PLACES_POISSON) status = sn_control_poisson_fit(ctx, data, solve);
-  if (status == SN_OK && report) snprintf(report->note, sizeof report->note, "%d bones", bones->bone_count);
-  if (status == SN_OK) status = note_still(ctx, data, report);
-  if (status == SN_OK) status = sn_control_predictor(ctx, data, map);
-  return status == SN_OK ? describe(ctx, data, map, plan) : status;
+  if (options->places == SN_PLACES_POISSON) SN_TRY(sn_control_poisson_fit(ctx, data, solve));
+  if (report) snprintf(report->note, sizeof report->note, "%d bones", bones->bone_count);
+  SN_TRY(note_still(ctx, data, report));
+  SN_TRY(sn_control_predictor(ctx, data, map));
+  return describe(ctx, data, map, plan);
 }
 
 // Fills in the options that are `auto`.

@@ -9,8 +9,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/scope.h"
 #include "solve/lapack.h"
-#include "solve/solve.h"
 
 enum { candidate_count = 64 };
 
@@ -156,7 +156,7 @@ static void take_best(search *s, int vertex_count, int *out) {
 
 sn_status sn_control_choose_controls(sn_context *ctx, const sn_examples *examples, const sn_keys *keys, int count,
                                      int *out) {
-  sn_arena scratch = sn_arena_new(ctx);
+  SN_SCRATCH(scratch, ctx);
   int vertices = examples->rest.vertex_count, workers = sn_threads(ctx);
   search s = {.frames = keys->count, .candidates = vertices < candidate_count ? vertices : candidate_count};
   if (s.candidates < count) s.candidates = count < vertices ? count : vertices;
@@ -167,16 +167,13 @@ sn_status sn_control_choose_controls(sn_context *ctx, const sn_examples *example
   s.errors = SN_NEW(ctx, &scratch, double, s.candidates);
   s.space = SN_NEW(ctx, &scratch, double, (size_t)workers * 2 * n * n);
   double *nearest = SN_NEW(ctx, &scratch, double, vertices);
-  bool good = s.vertex && s.distances && s.chosen && s.errors && s.space && nearest;
-  sn_status status = good ? shape_coordinates(ctx, examples, keys, &scratch, &s) : ctx->error.status;
-  if (status == SN_OK) {
-    choose_candidates(examples, keys, nearest, &s);
-    fill_distances(examples, keys, &s);
-    for (int k = 0; k < count; k++) {
-      sn_parallel_for(ctx, s.candidates, 4, try_candidates, &s);
-      take_best(&s, vertices, out);
-    }
+  if (!s.vertex || !s.distances || !s.chosen || !s.errors || !s.space || !nearest) return ctx->error.status;
+  SN_TRY(shape_coordinates(ctx, examples, keys, &scratch, &s));
+  choose_candidates(examples, keys, nearest, &s);
+  fill_distances(examples, keys, &s);
+  for (int k = 0; k < count; k++) {
+    sn_parallel_for(ctx, s.candidates, 4, try_candidates, &s);
+    take_best(&s, vertices, out);
   }
-  sn_arena_free(&scratch);
-  return status;
+  return SN_OK;
 }

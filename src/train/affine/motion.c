@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "runtime/format.h"
+#include "base/scope.h"
 
 int sn_control_outputs(const sn_affine_options *options) {
   int stretch = options->stretch ? 6 : 0;
@@ -71,14 +71,14 @@ static void encode_bone(const sn_proxy_bones *bones, const sn_affine_options *o,
 
 sn_status sn_control_encode(sn_context *ctx, const sn_proxy_bones *bones, const sn_affine_options *options,
                             double *out) {
-  sn_arena scratch = sn_arena_new(ctx);
-  int outputs = sn_control_outputs(options);
-  double *space = SN_NEW(ctx, &scratch, double, 3 * (size_t)bones->keys->count);
-  for (int b = 0; space && b < bones->bone_count; b++) {
-    double *own = out + (size_t)b * (size_t)bones->keys->count * (size_t)outputs;
-    for (int f = 0; f < bones->keys->count; f++) encode_bone(bones, options, b, f, own + (size_t)f * (size_t)outputs);
-    sn_control_align_signs(own, bones->keys->count, outputs, sn_control_dual(options) ? 4 : 0, space);
+  SN_SCRATCH(scratch, ctx);
+  int outputs = sn_control_outputs(options), frames = bones->keys->count;
+  double *space = SN_NEW(ctx, &scratch, double, 3 * (size_t)frames);
+  if (!space) return ctx->error.status;
+  for (int b = 0; b < bones->bone_count; b++) {
+    double *own = out + (size_t)b * (size_t)frames * (size_t)outputs;
+    for (int f = 0; f < frames; f++) encode_bone(bones, options, b, f, own + (size_t)f * (size_t)outputs);
+    sn_control_align_signs(own, frames, outputs, sn_control_dual(options) ? 4 : 0, space);
   }
-  sn_arena_free(&scratch);
-  return space ? SN_OK : ctx->error.status;
+  return SN_OK;
 }

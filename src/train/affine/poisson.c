@@ -11,8 +11,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/scope.h"
 #include "solve/lapack.h"
-#include "solve/solve.h"
 
 // Weight of the rows between bones, relative to the mean weight of a bone: for bones that no other row determines.
 static const double bone_weight = 1e-7;
@@ -94,29 +94,26 @@ sn_status sn_control_poisson_rows(sn_context *ctx, const sn_control_data *data, 
                                   sn_control_row_fn fn, void *user) {
   const sn_mesh *rest = &data->examples->rest;
   const sn_proxy_bones *bones = data->bones;
-  sn_topology topology;
-  sn_status status = sn_topology_build(ctx, rest, &topology);
-  if (status != SN_OK) return status;
-  sn_arena scratch = sn_arena_new(ctx);
+  SN_SCRATCH(scratch, ctx);
+  SN_FREED_BY(sn_topology_free) sn_topology topology = {0};
   double *distance = SN_NEW(ctx, &scratch, double, bones->bone_count), hold = 0;
   int *nearest = SN_NEW(ctx, &scratch, int, bones->bone_count);
-  if (!distance || !nearest) status = ctx->error.status;
-  for (int e = 0; status == SN_OK && e < topology.edge_count; e++) {
+  if (!distance || !nearest) return ctx->error.status;
+  SN_TRY(sn_topology_build(ctx, rest, &topology));
+  for (int e = 0; e < topology.edge_count; e++) {
     sn_control_row r = edge_row(rest, bones, topology.edges[e][0], topology.edges[e][1]);
     for (int n = 0; n < r.count; n++) hold += r.x[n] * r.x[n] / bones->bone_count;
     fn(user, &r, 1);
   }
   if (!(hold > 0)) hold = 1;
-  for (int c = 0; status == SN_OK && c < data->control_count; c++) {
+  for (int c = 0; c < data->control_count; c++) {
     sn_control_row r = {0};
     add_vertex(&r, rest, bones, data->vertices[c], 1);
     r.columns[r.right_count] = 3 * bones->bone_count + c, r.right[r.right_count++] = 1;
     fn(user, &r, stiffness * hold);
   }
-  if (status == SN_OK) emit_bone_tree(bones, bone_weight * hold, distance, nearest, fn, user);
-  sn_arena_free(&scratch);
-  sn_topology_free(&topology);
-  return status;
+  emit_bone_tree(bones, bone_weight * hold, distance, nearest, fn, user);
+  return SN_OK;
 }
 
 // ---- the solve ------------------------------------------------------------------------------------------------------
@@ -138,20 +135,17 @@ static void add_row(void *user, const sn_control_row *r, double weight) {
 }
 
 sn_status sn_control_poisson(sn_context *ctx, const sn_control_data *data, double stiffness, double *out) {
-  sn_arena scratch = sn_arena_new(ctx);
+  SN_SCRATCH(scratch, ctx);
   int bones = data->bones->bone_count;
   normal_equations n = {.bones = bones, .columns = 3 * bones + data->control_count, .b = out};
-  n.a = SN_NEW(ctx, &scratch, double, (size_t)n.bones *(size_t)n.bones);
-  sn_status status = n.a ? SN_OK : ctx->error.status;
-  memset(out, 0, (size_t)n.bones * (size_t)n.columns * sizeof *out);
-  if (status == SN_OK) status = sn_control_poisson_rows(ctx, data, stiffness, add_row, &n);
-  if (status == SN_OK) status = sn_lapack_posv(ctx, 'L', n.bones, n.columns, n.a, out);
-  if (status == SN_NOT_CONVERGED) {
-    status = sn_fail(ctx, SN_NOT_CONVERGED, "affine: the places of %d bones do not follow from %d control points",
-                     n.bones, data->control_count);
-  }
-  sn_arena_free(&scratch);
-  return status;
+  n.a = SN_NEW(ctx, &scratch, double, (size_t)bones *(size_t)bones);
+  if (!n.a) return ctx->error.status;
+  memset(out, 0, (size_t)bones * (size_t)n.columns * sizeof *out);
+  SN_TRY(sn_control_poisson_rows(ctx, data, stiffness, add_row, &n));
+  sn_status status = sn_lapack_posv(ctx, 'L', bones, n.columns, n.a, out);
+  if (status != SN_NOT_CONVERGED) return status;
+  return sn_fail(ctx, SN_NOT_CONVERGED, "affine: the places of %d bones do not follow from %d control points", bones,
+                 data->control_count);
 }
 
 // ---- fitted to the training frames ----------------------------------------------------------------------------------
@@ -204,32 +198,25 @@ static sn_status solve_samples(sn_context *ctx, sn_arena *scratch, int bones, sa
 }
 
 sn_status sn_control_poisson_fit(sn_context *ctx, const sn_control_data *data, double *solve) {
-  sn_arena scratch = sn_arena_new(ctx);
+  SN_SCRATCH(scratch, ctx);
   const sn_proxy_bones *bones = data->bones;
-  int count = bones->bone_count;
-  samples s = {.count = 3 * (bones->keys->count + 1), .columns = 3 * count + data->control_count};
+  int count = bones->bone_count, frames = bones->keys->count;
+  samples s = {.count = 3 * (frames + 1), .columns = 3 * count + data->control_count};
   s.inputs = SN_NEW(ctx, &scratch, double, (size_t)s.count *(size_t)s.columns);
   s.residual = SN_NEW(ctx, &scratch, double, (size_t)s.count *(size_t)count);
-  sn_status status = s.inputs && s.residual ? SN_OK : ctx->error.status;
+  if (!s.inputs || !s.residual) return ctx->error.status;
   double unit = 0;
   for (int b = 0; b < count; b++) unit = fmax(unit, sn_vec3_distance(bones->centre[b], bones->centre[0]));
   if (!(unit > 0)) unit = 1;
-  if (status == SN_OK) {
-    for (int f = 0, n = 0; f <= bones->keys->count; f++)
-      for (int r = 0; r < 3; r++, n++) {
-        fill_sample(data, f, r, s.inputs + (size_t)n * (size_t)s.columns, s.residual + (size_t)n * (size_t)count);
-      }
-    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, s.count, count, s.columns, -1, s.inputs, s.columns, solve,
-                s.columns, 1, s.residual, count);
-    centre_controls(3 * count, unit, &s);
-    status = solve_samples(ctx, &scratch, count, &s);
-  }
-  if (status == SN_OK) {
-    for (int n = 0; n < s.count; n++)
-      for (int c = 3 * count; c < s.columns; c++) s.inputs[(size_t)n * (size_t)s.columns + (size_t)c] /= unit;
-    cblas_dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, count, s.columns, s.count, 1, s.residual, count, s.inputs,
-                s.columns, 1, solve, s.columns);
-  }
-  sn_arena_free(&scratch);
-  return status;
+  for (int n = 0; n < s.count; n++)
+    fill_sample(data, n / 3, n % 3, s.inputs + (size_t)n * (size_t)s.columns, s.residual + (size_t)n * (size_t)count);
+  cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, s.count, count, s.columns, -1, s.inputs, s.columns, solve,
+              s.columns, 1, s.residual, count);
+  centre_controls(3 * count, unit, &s);
+  SN_TRY(solve_samples(ctx, &scratch, count, &s));
+  for (int n = 0; n < s.count; n++)
+    for (int c = 3 * count; c < s.columns; c++) s.inputs[(size_t)n * (size_t)s.columns + (size_t)c] /= unit;
+  cblas_dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, count, s.columns, s.count, 1, s.residual, count, s.inputs,
+              s.columns, 1, solve, s.columns);
+  return SN_OK;
 }

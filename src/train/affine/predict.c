@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/scope.h"
 #include "solve/kcca.h"
 #include "solve/solve.h"
 
@@ -136,23 +137,16 @@ static void predict_range(void *user, int64_t begin, int64_t end, int worker) {
 }
 
 sn_status sn_control_predictor(sn_context *ctx, const sn_control_data *data, double *out) {
-  sn_arena scratch = sn_arena_new(ctx);
+  SN_SCRATCH(scratch, ctx);
   int frames = data->bones->keys->count;
   double *k = SN_NEW(ctx, &scratch, double, (size_t)frames *(size_t)frames);
   bone_space *spaces = SN_NEW(ctx, &scratch, bone_space, sn_threads(ctx));
   sn_kcca_basis basis = {0};
-  sn_status status = k && spaces ? SN_OK : ctx->error.status;
-  for (int t = 0; status == SN_OK && t < sn_threads(ctx); t++) {
-    status = space_new(ctx, &scratch, frames, data->outputs, &spaces[t]);
-  }
-  if (status == SN_OK) {
-    fill_kernel(data, k);
-    status = sn_kcca_basis_make(ctx, &scratch, frames, k, &basis);
-  }
-  if (status == SN_OK) {
-    predict_job job = {data, &basis, spaces, out};
-    sn_parallel_for(ctx, data->bones->bone_count, 4, predict_range, &job);
-  }
-  sn_arena_free(&scratch);
-  return status;
+  if (!k || !spaces) return ctx->error.status;
+  for (int t = 0; t < sn_threads(ctx); t++) SN_TRY(space_new(ctx, &scratch, frames, data->outputs, &spaces[t]));
+  fill_kernel(data, k);
+  SN_TRY(sn_kcca_basis_make(ctx, &scratch, frames, k, &basis));
+  predict_job job = {data, &basis, spaces, out};
+  sn_parallel_for(ctx, data->bones->bone_count, 4, predict_range, &job);
+  return SN_OK;
 }

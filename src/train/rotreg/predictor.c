@@ -91,10 +91,7 @@ static void take_logs(const fit *f) {
 static double fit_or_take(const fit *f, double prior, sn_rotreg_factor *factor) {
   sn_rotreg_work *w = f->w;
   double cost = 0;
-  if (isnan(prior)) {
-    if (!f->options->published) sn_rotreg_choose_branches(f->count, w->theta, w->branch);
-    return sn_rotreg_fit_u_w(f->count, w->theta, w->branch, f->options->published, &factor->u, &factor->w);
-  }
+  if (isnan(prior)) return sn_rotreg_fit_u_w(f->count, w->theta, w->branch, &factor->u, &factor->w);
   for (int i = 0; i < f->count; i++) {
     w->branch[i] = sn_rotation_unwrap(w->rho[i], sn_vec3_scale(w->theta[i], prior));
     sn_vec3 left = sn_vec3_mad(w->branch[i], w->theta[i], -prior);

@@ -76,11 +76,9 @@ sn_rotreg_fit_options sn_rotreg_fit_options_default(void);
 // set F, clusters by E_A->B, key gradients from the proxy bones with free coefficients.
 sn_rotreg_fit_options sn_rotreg_published_options(void);
 
-// argmin_(W, u) sum |u W theta - rho|^2 in closed form; as published with u >= 0. u = 0, W = I if theta is always zero.
-// Returns the minimum.
-double sn_rotreg_fit_u_w(int count, const sn_vec3 *theta, const sn_vec3 *rho, bool published, double *u, sn_mat3 *w);
-// Puts every rho on the branch of the logarithm that fits rho = u W theta best.
-void sn_rotreg_choose_branches(int count, const sn_vec3 *theta, sn_vec3 *rho);
+// argmin_(W, u) sum |u W theta - rho|^2 with u >= 0 in closed form (3.2.2): W is the rotation nearest to sum rho theta^T. u = 0,
+// W = I if theta is always zero. Returns the minimum.
+double sn_rotreg_fit_u_w(int count, const sn_vec3 *theta, const sn_vec3 *rho, double *u, sn_mat3 *w);
 
 // Poses pick[0 .. count) of a sequence of deformation gradients (one per training pose), and the options of the fit.
 typedef struct sn_rotreg_sample {

@@ -41,6 +41,20 @@ once "rank 1 reads other files than rank 0" timeout -k 10 300 mpirun --quiet -n 
   --rest set/rest.obj --frames other/frames.pc2 --skeleton set/skeleton.glb --keys every:2 -o out.sinew
 once "rank 1: .*out of memory" timeout -k 10 300 mpirun --quiet -n 1 "${train[@]}" : -n 1 "${train[@]}" --memory 400K
 
+# An allocation of Sinew fails in one of two.
+cc -O1 -shared -fPIC -o fail.so "$SINEW_SOURCE/test/torture/failing_malloc.c" || fail "failing_malloc.c"
+starve=(-n 1 env SINEW_FAIL_OWN=1 SINEW_COUNT_TO=count LD_PRELOAD=./fail.so)
+train+=(--threads 1)
+timeout -k 10 300 mpirun --quiet -n 1 "${train[@]}" : "${starve[@]}" "${train[@]}" || fail "with allocations counted"
+total=$(cat count)
+rm -f out.sinew
+for part in 1 3 5 7; do
+  export SINEW_FAIL_AT=$((total * part / 8))
+  once "rank 1: .*out of memory" timeout -k 10 300 mpirun --quiet -n 1 "${train[@]}" : "${starve[@]}" "${train[@]}"
+  once "out of memory" timeout -k 10 300 mpirun --quiet "${starve[@]}" "${train[@]}" : -n 1 "${train[@]}"
+done
+unset SINEW_FAIL_AT
+
 # One of them is killed.
 timeout -k 10 300 mpirun --quiet -n 2 "$tool" rig --rest set/rest.obj --frames set/frames.pc2 --iterations 100000 -o out.glb --quiet > said.txt 2>&1 &
 runner=$!

@@ -164,6 +164,7 @@ void sn_cli_catch_signals(void);
 void sn_cli_team_start(int *argc, char ***argv);
 sn_team *sn_cli_team(void); // NULL: single process
 int sn_cli_team_here(void); // processes on this machine
+void sn_cli_team_say(void); // prints the messages of a silent process that ends at once
 // Leaves the team; returns exit_done only if all processes succeeded.
 int sn_cli_team_end(int status);
 // Fails unless all processes read the same examples.

@@ -77,5 +77,6 @@ void sn_cli_guard_json(void) { json_set_alloc_funcs(json_take, json_give); }
 void sn_cli_out_of_memory(size_t size) {
   sn_cli_discard_outputs();
   fprintf(stderr, "sinew: out of memory: cannot allocate %zu bytes\n", size);
+  sn_cli_team_say();
   _exit(exit_failed);
 }

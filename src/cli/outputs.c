@@ -134,6 +134,7 @@ static void lost_file(int signal_number, siginfo_t *info, void *context) {
   if (write(STDERR_FILENO, before, sizeof before - 1) < 0) _exit(exit_failed);
   write_mapped_name(info->si_addr);
   if (write(STDERR_FILENO, after, sizeof after - 1) < 0) _exit(exit_failed);
+  sn_cli_team_say();
   _exit(exit_failed);
 }
 

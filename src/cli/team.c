@@ -7,6 +7,7 @@
 void sn_cli_team_start(int *argc, char ***argv) { (void)argc, (void)argv; }
 sn_team *sn_cli_team(void) { return NULL; }
 int sn_cli_team_here(void) { return 1; }
+void sn_cli_team_say(void) {}
 int sn_cli_team_end(int status) { return status; }
 sn_status sn_cli_team_check(cli *c, const sn_examples *examples) {
   (void)c, (void)examples;
@@ -49,7 +50,7 @@ static int read_said(char *out, int room) {
   return (int)(got > 0 ? got : 0);
 }
 
-static void say_alone(void) {
+void sn_cli_team_say(void) {
   char text[4096];
   read_said(text, sizeof text);
   int fd = real_stderr >= 0 ? real_stderr : STDERR_FILENO;
@@ -62,13 +63,14 @@ static int first_failed(bool failed) {
   enum { moments = 2000, microseconds = 1000 };
   int mine = failed ? team.rank : team.size, lowest = team.size, done = 0;
   MPI_Request request;
-  MPI_Iallreduce(&mine, &lowest, 1, MPI_INT, MPI_MIN, end_comm, &request);
-  for (int k = 0; failed && !done && k < moments; k++) {
+  bool lost = MPI_Iallreduce(&mine, &lowest, 1, MPI_INT, MPI_MIN, end_comm, &request) != MPI_SUCCESS;
+  if (lost) fputs("sinew: out of memory in MPI\n", stderr);
+  for (int k = 0; failed && !lost && !done && k < moments; k++) {
     MPI_Test(&request, &done, MPI_STATUS_IGNORE);
     if (!done) usleep(microseconds);
   }
-  if (failed && !done) {
-    say_alone();
+  if (lost || (failed && !done)) {
+    sn_cli_team_say();
     MPI_Abort(MPI_COMM_WORLD, exit_failed);
   }
   if (!done) MPI_Wait(&request, MPI_STATUS_IGNORE);
@@ -104,13 +106,15 @@ void sn_cli_team_start(int *argc, char ***argv) {
   MPI_Comm_dup(MPI_COMM_WORLD, &end_comm);
   MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &here_comm);
   MPI_Comm_size(here_comm, &here);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  MPI_Comm_set_errhandler(end_comm, MPI_ERRORS_RETURN);
   team.share = share, team.agree = agree;
   if (team.rank > 0) be_silent();
 }
 
 int sn_cli_team_end(int status) {
-  if (team.size > 1)
-    status = first_failed(status != exit_done) == team.size ? exit_done : status ? status : exit_failed;
+  if (team.size > 1 && status != exit_done)
+    first_failed(true); // all succeeded: they agreed before anything was written
   MPI_Finalize();
   return status;
 }

@@ -6,6 +6,7 @@
 
 #include "base/scope.h"
 #include "sinew/eval.h"
+#include "train/correct/correct.h"
 #include "train/folds.h"
 
 enum { most_candidates = 32 };
@@ -27,7 +28,7 @@ static const struct {
   {"dqs:weights=given", with_skin},
   {"lbs", usual},
   {"dqs", usual},
-  {"helpers", usual},
+  {"helpers", where_limited},
   {"eigenskin", usual},
   {"eigenskin:blend=dualquat", usual},
   {"psd", usual},
@@ -68,13 +69,16 @@ static void free_errors(chooser *c) {
   for (int n = 0; n < most_candidates; n++) sn_errors_free(&c->errors[n]);
 }
 
+static bool is_limited(const chooser *c) {
+  return c->limits->bytes > 0 || c->limits->time > 0 || c->limits->error > 0;
+}
+
 static sn_status list_candidates(chooser *c) {
   const sn_examples *e = c->examples;
-  const sn_limits *limits = c->limits;
   int driven = e->skeleton.joint_count > 0 ? usual : on_values;
   if (e->control_count > 0 || e->control_target > 0) driven = on_controls;
   int has = driven | (e->skin.vertex_count > 0 ? with_skin : 0) | (e->torques.joint_count > 0 ? with_torques : 0) |
-            (limits->bytes > 0 || limits->time > 0 || limits->error > 0 ? where_limited : 0);
+            (is_limited(c) ? where_limited : 0);
   if (driven == on_values && e->values.count == 0)
     return sn_fail(
       c->ctx, SN_BAD_INPUT,
@@ -149,12 +153,26 @@ static sn_status try_candidate(chooser *c, int f, int n) {
   return SN_OK;
 }
 
+// A skin without corrections, with a residual that these would learn.
+static bool is_uncorrected(const sn_candidate *one) {
+  bool skin = strncmp(one->spec.text, "lbs", 3) == 0 || strncmp(one->spec.text, "dqs", 3) == 0;
+  return skin && one->held_out.rms_pct_diag > sn_correct_options_default().threshold;
+}
+
+// Without limits corrections come before the error: in a sparse range of motion only a held-out pose shows what it shows, so
+// that its correction cannot be judged, and helps new motion all the same.
+static bool comes_after(const chooser *c, const sn_candidate *one, const sn_candidate *other) {
+  return !is_limited(c) && is_uncorrected(one) && !is_uncorrected(other);
+}
+
 // Of the candidates that were tried on `folds` folds; NULL: none.
 static const sn_candidate *least_error(const chooser *c, int folds) {
   const sn_candidate *least = NULL;
   for (const sn_candidate *one = c->out->candidates; one < c->out->candidates + c->out->count; one++) {
     if (one->refused[0] || one->folds != folds) continue;
-    if (!least || one->held_out.rms_pct_diag < least->held_out.rms_pct_diag) least = one;
+    if (!least || comes_after(c, least, one) ||
+        (!comes_after(c, one, least) && one->held_out.rms_pct_diag < least->held_out.rms_pct_diag))
+      least = one;
   }
   return least;
 }
@@ -194,6 +212,7 @@ static sn_candidate *best_of(const chooser *c) {
     for (int n = 0; least && n < c->out->count; n++) {
       sn_candidate *candidate = &c->out->candidates[n];
       if (candidate->refused[0] || candidate->folds != folds || candidate->held_out.rms_pct_diag > most) continue;
+      if (comes_after(c, candidate, least)) continue;
       if (!best || candidate->bytes < best->bytes) best = candidate;
     }
   }
@@ -220,8 +239,7 @@ static sn_status train_best(const chooser *c, sn_model *out, sn_train_report *re
   for (;;) {
     sn_candidate *best = best_of(c);
     sn_rt_model model;
-    if (!best && c->out->count == 1 && isfinite(c->out->candidates->held_out.rms) &&
-        !(c->limits->bytes + c->limits->time + c->limits->error > 0)) {
+    if (!best && c->out->count == 1 && isfinite(c->out->candidates->held_out.rms) && !is_limited(c)) {
       best = c->out->candidates; // the only one, and every pose is needed: its own error tells what is wrong
       best->refused[0] = 0, best->held_out.ee = best->held_out.rms_pct_diag = NAN, c->out->is_fit = true;
     }

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { most_frames = 256, most_sample = 3000, rounds = 6, sweeps = 2, usual = 24, count_choices = 4 };
+enum { most_frames = 256, most_sample = 3000, rounds = 10, sweeps = 2, usual = 24, count_choices = 4 };
 static const int choices[count_choices] = {6, 12, usual, 48}; // numbers of helpers, where none is given
 
 static const double no_residual = 1e-5; // a part of the diagonal

@@ -12,7 +12,7 @@ enum { channels = SN_RT_HELPER_CHANNELS, most_candidates = 12 };
 static const double ridge = 0.03;      // relative to the terms' mean square
 static const double penalty = 0.01;    // of motion, relative to what it does to vertices that follow the helper alone
 static const double least_gain = 0.05; // of one more driver
-static const double beyond = 0.25;     // of the range of a channel in training: it may go so far beyond
+static const double beyond = 0.5;      // of the range of a channel in training: it may go so far beyond
 
 typedef struct motion {
   sn_helper_solve *s;

@@ -34,7 +34,7 @@ sn_status sn_kcca_basis_make(sn_context *ctx, sn_arena *memory, int frames, cons
   if (!vectors || !values || !out->vectors || !out->values || !out->mean) return ctx->error.status;
   memcpy(vectors, kernel, n * n * sizeof *vectors);
   centre_kernel(frames, vectors, out->mean);
-  sn_status status = sn_lapack_syev(ctx, 'U', frames, vectors, values);
+  sn_status status = sn_lapack_syevd(ctx, 'U', frames, vectors, values);
   if (status == SN_NO_MEMORY) return status;
   if (status != SN_OK)
     return sn_fail(ctx, SN_NOT_CONVERGED, "the eigenvalues of the kernel matrix of %d frames were not found", frames);

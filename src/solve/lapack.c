@@ -79,33 +79,21 @@ sn_status sn_lapack_potrf(sn_context *ctx, int n, double *a) {
   return LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'U', n, a, n) == 0 ? SN_OK : SN_NOT_CONVERGED; // row-major: lower
 }
 
-static lapack_int eigen(bool divide, char uplo, int n, double *a, double *values, double *work, int size,
-                        lapack_int *whole, int whole_size) {
-  return divide ? LAPACKE_dsyevd_work(LAPACK_COL_MAJOR, 'V', uplo, n, a, n, values, work, size, whole, whole_size)
-                : LAPACKE_dsyev_work(LAPACK_COL_MAJOR, 'V', uplo, n, a, n, values, work, size);
-}
-
-static sn_status find_eigenvectors(sn_context *ctx, bool divide, char uplo, int n, double *a, double *values) {
+sn_status sn_lapack_syevd(sn_context *ctx, char uplo, int n, double *a, double *values) {
   double size = 0;
   lapack_int whole_size = 0;
   if (!all_finite(a, (size_t)n * (size_t)n)) return SN_NOT_CONVERGED;
-  if (eigen(divide, uplo, n, a, values, &size, -1, &whole_size, -1) != 0) return SN_NOT_CONVERGED;
+  if (LAPACKE_dsyevd_work(LAPACK_COL_MAJOR, 'V', uplo, n, a, n, values, &size, -1, &whole_size, -1) != 0)
+    return SN_NOT_CONVERGED;
   SN_SCRATCH(scratch, ctx);
   double *work = SN_NEW(ctx, &scratch, double, size);
   lapack_int *whole = SN_NEW(ctx, &scratch, lapack_int, whole_size);
   if (!work || !whole) return ctx->error.status;
   transpose_square(n, a);
-  lapack_int info = eigen(divide, uplo, n, a, values, work, (int)size, whole, whole_size);
+  lapack_int info =
+    LAPACKE_dsyevd_work(LAPACK_COL_MAJOR, 'V', uplo, n, a, n, values, work, (int)size, whole, whole_size);
   transpose_square(n, a);
   return info == 0 ? SN_OK : SN_NOT_CONVERGED;
-}
-
-sn_status sn_lapack_syev(sn_context *ctx, char uplo, int n, double *a, double *values) {
-  return find_eigenvectors(ctx, false, uplo, n, a, values);
-}
-
-sn_status sn_lapack_syevd(sn_context *ctx, char uplo, int n, double *a, double *values) {
-  return find_eigenvectors(ctx, true, uplo, n, a, values);
 }
 
 sn_status sn_lapack_gesvd(sn_context *ctx, const sn_svd *svd) {

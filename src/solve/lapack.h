@@ -25,8 +25,6 @@ sn_status sn_lapack_posv(sn_context *ctx, char uplo, int n, int columns, double 
 sn_status sn_lapack_potrf(sn_context *ctx, int n, double *a);
 
 // Eigenvalues, ascending, of the symmetric a (n x n, its triangle `uplo`), and its eigenvectors as the columns of a.
-sn_status sn_lapack_syev(sn_context *ctx, char uplo, int n, double *a, double *values);
-// The same by divide and conquer: faster for large matrices.
 sn_status sn_lapack_syevd(sn_context *ctx, char uplo, int n, double *a, double *values);
 
 // a = u diag(s) vt, a of rows x columns (overwritten), s of the smaller of both, u of rows x smaller, vt smaller x columns.

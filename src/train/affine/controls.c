@@ -44,7 +44,7 @@ static sn_status shape_coordinates(sn_context *ctx, const sn_examples *examples,
       for (size_t f = 0; f < n; f++)
         for (size_t g = 0; g <= f; g++) gram[g * n + f] += row[f] * row[g];
     }
-  sn_status status = sn_lapack_syev(ctx, 'U', s->frames, gram, values);
+  sn_status status = sn_lapack_syevd(ctx, 'U', s->frames, gram, values);
   if (status == SN_NO_MEMORY) return status;
   if (status != SN_OK) {
     return sn_fail(ctx, SN_NOT_CONVERGED, "controls auto: the principal shapes of %d frames were not found",

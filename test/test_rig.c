@@ -4,6 +4,17 @@
 
 #include "sinew/formats.h"
 
+// The root is the middle of the tree: no branch has more than half of the bones.
+static void check_root(const sn_skeleton *s) {
+  int below[8] = {0};
+  for (int j = s->joint_count - 1; j >= 0; j--) { // parents come before their children
+    below[j]++;
+    if (s->parents[j] < 0) continue;
+    below[s->parents[j]] += below[j];
+    if (s->parents[s->parents[j]] < 0) assert_true(below[j] <= s->joint_count / 2);
+  }
+}
+
 static void known_rig_is_found(void **state) {
   sn_context ctx = serial();
   for (int bones = 2; bones <= 5; bones++) {
@@ -25,6 +36,7 @@ static void known_rig_is_found(void **state) {
       }
       assert_below(nearest, 0.02 * diagonal);
     }
+    check_root(&r.skeleton);
     sn_rig_result_free(&r);
     free_tube(&t);
   }

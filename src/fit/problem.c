@@ -220,64 +220,6 @@ sn_status sn_fit_groups(sn_context *ctx, const fit_problem *p, sn_range_fn body,
   return status;
 }
 
-typedef struct moment_job {
-  const fit_problem *p;
-  double *sums; // per group: the moments, then the covariance
-} moment_job;
-
-static size_t moment_size(const fit_problem *p) { return 12 * (size_t)p->f + FIT_MONOMIALS; }
-
-static void add_moments(const fit_problem *p, int i, double *moment, double *cov) {
-  size_t columns = 3 * (size_t)p->f;
-  const float *x = fit_row(p, i);
-  double mono[FIT_MONOMIALS];
-  fit_monomials(p->u[i], mono);
-  for (int q = 0; q < FIT_MONOMIALS; q++) cov[q] += mono[q];
-  for (int c = 0; c < 4; c++)
-    for (size_t e = 0; e < columns; e++) moment[(size_t)c * columns + e] += p->u[i][c] * (double)x[e];
-}
-
-static void moment_group(void *user, int64_t begin, int64_t end, int worker) {
-  (void)worker;
-  moment_job *job = user;
-  const fit_problem *p = job->p;
-  for (int g = (int)begin; g < (int)end; g++) {
-    double *sums = job->sums + (size_t)g * moment_size(p);
-    int from, to;
-    fit_group(p, g, &from, &to);
-    for (int q = from; q < to; q++) {
-      add_moments(p, p->order[q], sums, sums + 12 * (size_t)p->f);
-      fit_used(p, 1);
-    }
-  }
-}
-
-static sn_status share_moments(sn_context *ctx, void *user, int group, int owner) {
-  moment_job *job = user;
-  size_t size = moment_size(job->p);
-  return sn_team_share(ctx, owner, job->sums + (size_t)group * size, size * sizeof *job->sums);
-}
-
-sn_status sn_fit_problem_moments(sn_context *ctx, sn_arena *memory, fit_problem *p) {
-  size_t count = 12 * (size_t)p->f;
-  p->moment = SN_NEW(ctx, memory, double, count);
-  if (!p->moment) return ctx->error.status;
-  if (!p->place) { // a sample
-    for (int i = 0; i < p->n; i++) add_moments(p, i, p->moment, p->rest_cov);
-    return SN_OK;
-  }
-  sn_arena scratch = sn_arena_new(ctx);
-  moment_job job = {p, SN_NEW(ctx, &scratch, double, (size_t)fit_groups(p) * moment_size(p))};
-  sn_status status = job.sums ? sn_fit_groups(ctx, p, moment_group, share_moments, &job) : ctx->error.status;
-  for (size_t g = 0; status == SN_OK && g < (size_t)fit_groups(p); g++) {
-    const double *sums = job.sums + g * moment_size(p);
-    for (size_t e = 0; e < count; e++) p->moment[e] += sums[e];
-    for (int q = 0; q < FIT_MONOMIALS; q++) p->rest_cov[q] += sums[count + (size_t)q];
-  }
-  sn_arena_free(&scratch);
-  return status;
-}
-
 static sn_status new_rows(sn_context *ctx, sn_arena *memory, fit_problem *p) {
   size_t count = (size_t)(p->last - p->first) * 3 * (size_t)p->f;
   if (!sn_is_large(ctx, count * sizeof *p->x)) {
@@ -311,8 +253,7 @@ static sn_status build(sn_context *ctx, sn_arena *memory, const fit_data *data, 
   source->centre = units->centre, source->unit = 1 / units->scale;
   p->source = source;
   if (status == SN_OK) status = new_rows(ctx, memory, p);
-  if (status == SN_OK) status = fill_rows(ctx, source, units, p);
-  return status == SN_OK ? sn_fit_problem_moments(ctx, memory, p) : status;
+  return status == SN_OK ? fill_rows(ctx, source, units, p) : status;
 }
 
 sn_status sn_fit_problem_build(sn_context *ctx, sn_arena *memory, const fit_data *data, fit_units *units,

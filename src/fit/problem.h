@@ -20,8 +20,6 @@ typedef struct fit_problem {
   sn_file file;              // maps x if it is large
   double (*u)[4];            // n: (u, 1)
   int *order;                // n: the vertices in a spatially coherent order (sn_fit_order)
-  double *moment;            // 4 rows of 3 f: sum_i u~_ic x_i, for the choice of the root
-  double rest_cov[10];       // sum_i of the monomials of u~_i
 } fit_problem;
 
 // Vertex i of frame f in the solver's units, computed from the frames.
@@ -116,9 +114,6 @@ void sn_fit_order(const double (*u)[4], int *v, int count);
 // Fill the order of a problem whose u is set; `sorted`: the vertices are in that order already.
 sn_status sn_fit_problem_order(sn_context *ctx, sn_arena *memory, fit_problem *p);
 sn_status sn_fit_problem_sorted(sn_context *ctx, sn_arena *memory, fit_problem *p);
-
-// Fills the moments of a problem whose x and u are set.
-sn_status sn_fit_problem_moments(sn_context *ctx, sn_arena *memory, fit_problem *p);
 
 // Convert a skinning matrix of frame f to the solver's units and back. Rigid maps stay rigid.
 sn_affine sn_fit_to_units(const fit_units *units, int f, sn_affine t);

@@ -360,7 +360,6 @@ static sn_status solve_rough(sn_context *ctx, sn_arena *memory, const fit_proble
   sn_status status = chosen ? SN_OK : ctx->error.status;
   if (status == SN_OK)
     status = sn_rig_sample(ctx, &scratch, p, (rig_part){vertices, sample_frames, NULL}, &few, chosen);
-  if (status == SN_OK) status = sn_fit_problem_moments(ctx, &scratch, &few);
   if (status == SN_OK) status = solve_coarse(ctx, &scratch, &few, plan, &coarse, &coarse_tree);
   status = tell(ctx, status, 2);
   if (status == SN_OK) status = sn_rig_tree_new(ctx, memory, coarse.capacity, tree);

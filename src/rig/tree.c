@@ -159,54 +159,23 @@ static void edge_costs(void *user, int64_t begin, int64_t end, int worker) {
     for (int k = 0; k < j; k++) job->edges[j * (j - 1) / 2 + k] = edge_cost(job->m, j, k);
 }
 
-// Error of the whole mesh if all vertices follow bone j: sum_f sum_i |T_j u_i - x_i|^2, without the constant sum |x_i|^2.
-static double alone(const fit_model *m, int j) {
-  const fit_problem *p = m->p;
-  size_t columns = 3 * (size_t)p->f;
-  double cov[4][4], error = 0;
-  fit_unpack(p->rest_cov, cov);
-  for (size_t e = 0; e < columns; e++)
-    for (int c = 0; c < 4; c++) {
-      double t = m->t[(4 * (size_t)j + (size_t)c) * columns + e];
-      error -= 2 * t * p->moment[(size_t)c * columns + e];
-      for (int d = 0; d < 4; d++) error += t * cov[c][d] * m->t[(4 * (size_t)j + (size_t)d) * columns + e];
-    }
-  return error;
-}
-
-// Centre of the bounding box.
-static void body_middle(const fit_problem *p, double middle[3]) {
-  for (int c = 0; c < 3; c++) {
-    double low = INFINITY, high = -INFINITY;
-    for (int i = 0; i < p->n; i++) low = fmin(low, p->u[i][c]), high = fmax(high, p->u[i][c]);
-    middle[c] = (low + high) / 2;
+// The middle of the tree: the bone whose largest branch has the fewest bones; of several, the one with the most weight.
+static int middle_bone(const fit_model *m, const rig_tree *tree) {
+  int size[FIT_MOST_BONES], largest[FIT_MOST_BONES], middle = tree->root;
+  for (int j = 0; j < tree->bones; j++) size[j] = 1, largest[j] = 0;
+  for (int q = tree->bones - 1; q > 0; q--) {
+    int j = tree->order[q], parent = tree->parent[j];
+    size[parent] += size[j];
+    if (size[j] > largest[parent]) largest[parent] = size[j];
   }
-}
-
-// Squared distance of the centroid of bone j's vertices to the centre of the bounding box.
-static double from_middle(const fit_model *m, int j, const double middle[3]) {
-  double s[4][4], square = 0;
-  fit_unpack(fit_pair(m, j, j), s);
-  if (!(s[3][3] > 0)) return INFINITY;
-  for (int c = 0; c < 3; c++) square += (s[c][3] / s[3][3] - middle[c]) * (s[c][3] / s[3][3] - middle[c]);
-  return square;
-}
-
-// Of the bones whose motion alone explains the mesh nearly as well as the best bone's, the one nearest to the centre.
-static int choose_root(const fit_model *m) {
-  static const double nearly = 0.25; // of the difference between the mean and the best
-  double mean = 0, middle[3], best = INFINITY, least = INFINITY;
-  int root = 0;
-  body_middle(m->p, middle);
-  for (int j = 0; j < m->bones; j++) best = fmin(best, alone(m, j)), mean += alone(m, j) / m->bones;
-  double bound = best + nearly * (mean - best), fit = INFINITY;
-  for (int j = 0; j < m->bones; j++)
-    if (alone(m, j) <= bound) least = fmin(least, from_middle(m, j, middle));
-  for (int j = 0; j < m->bones; j++) { // of several near the centre, the one that explains most
-    if (alone(m, j) > bound || from_middle(m, j, middle) > 1.2 * least + 0.01) continue;
-    if (alone(m, j) < fit) fit = alone(m, j), root = j;
+  for (int j = 0; j < tree->bones; j++) {
+    if (tree->bones - size[j] > largest[j]) largest[j] = tree->bones - size[j];
   }
-  return root;
+  for (int j = 0; j < tree->bones; j++) {
+    bool heavier = largest[j] == largest[middle] && sn_rig_share(m, j) > sn_rig_share(m, middle);
+    if (largest[j] < largest[middle] || heavier) middle = j;
+  }
+  return middle;
 }
 
 // Directs the edges away from the root, breadth first.
@@ -251,7 +220,9 @@ sn_status sn_rig_tree_build(sn_context *ctx, const fit_model *m, rig_tree *tree)
       int a = sn_set_first(set, edges[e].j), b = sn_set_first(set, edges[e].k);
       if (a != b) set[a] = b, kept[used++] = edges[e];
     }
-    tree->bones = bones, tree->root = choose_root(m);
+    tree->bones = bones, tree->root = 0;
+    direct_edges(kept, used, tree);
+    tree->root = middle_bone(m, tree);
     direct_edges(kept, used, tree);
     for (int j = 0; j < bones; j++) place_joint(m, tree, j);
   }
@@ -312,19 +283,10 @@ static void turn_tree(rig_tree *tree, int root) {
 }
 
 void sn_rig_tree_settle_root(const fit_model *m, rig_tree *tree) {
-  static const double thin = 0.5; // of the mean of sn_rig_share over all bones
-  double mean = 0, middle[3], least = INFINITY;
-  int next = -1;
-  body_middle(m->p, middle);
-  for (int j = 0; j < tree->bones; j++) mean += sn_rig_share(m, j) / tree->bones;
-  if (sn_rig_share(m, tree->root) >= thin * mean) return;
-  for (int j = 0; j < tree->bones; j++) {
-    double away = from_middle(m, j, middle);
-    if (sn_rig_share(m, j) >= thin * mean && away < least) least = away, next = j;
-  }
-  if (next < 0) return;
-  turn_tree(tree, next);
-  place_joint(m, tree, next);
+  int root = middle_bone(m, tree);
+  if (root == tree->root) return;
+  turn_tree(tree, root);
+  place_joint(m, tree, root);
 }
 
 void sn_rig_tree_add(const fit_model *m, rig_tree *tree) {

@@ -34,11 +34,10 @@ sn_status sn_rig_tree_new(sn_context *ctx, sn_arena *memory, int capacity, rig_t
 void sn_rig_tree_copy(const rig_tree *from, rig_tree *to);
 
 // Topology and joints from free bones (Le and Deng 2014): the minimum spanning tree of the joint cost over the weight
-// overlap; the root is a central bone whose motion alone explains the mesh well. Needs m->pair.
+// overlap; the root is its middle bone. Needs m->pair.
 sn_status sn_rig_tree_build(sn_context *ctx, const fit_model *m, rig_tree *tree);
 
-// If the root has little weight, makes the bone nearest to the middle of the body with enough weight the root. Does not
-// change the motion. Needs m->pair.
+// Makes the middle bone of the present tree the root. Does not change the motion. Needs m->pair.
 void sn_rig_tree_settle_root(const fit_model *m, rig_tree *tree);
 
 // Add or remove one bone without rebuilding the tree. Both need m->pair. Call `add` after the model got its last bone, `remove`

@@ -769,7 +769,7 @@ static void test_arm_and_leg(void **state) {
     const char *set, *keys;
     int frames, vertices;
   } cases[] = {{"arm", "0,12,24,37,49", 50, 2600},
-               {"leg", "0,5,9,14,19,24,28,33,38,42,47,52,57,61,66,71,76,80,85", 86, 1500}};
+               {"leg", "0,5,9,14,19,24,28,33,38,42,47,52,57,61,66,71,76,80,85", 86, 800}};
   enum { smoothed, rough, affine, dual, rigid, spec_count };
   const char *const specs[spec_count] = {"affine:stretch=1", "affine:stretch=1,smooth=0", "affine:published=1",
                                          "affine:published=1,stretch=0,poisson=0", "affine:published=1,stretch=0"};

@@ -6,9 +6,9 @@
 command -v node >/dev/null || { echo "skipped: node is not here"; exit 77; }
 export OPENBLAS_NUM_THREADS=1
 seeds=${SEEDS:-0 1 2} processors=Prescott
-# Kernels that this processor can run.
+# Kernels that this processor can run; Zen's, Haswell's in other blocks, with chosen seeds.
 flags=" $(grep -m 1 '^flags' /proc/cpuinfo) "
-[[ $flags != *" avx2 "* || $flags != *" fma "* ]] || processors+=" Haswell Zen"
+[[ $flags != *" avx2 "* || $flags != *" fma "* ]] || processors+=" Haswell${SEEDS:+ Zen}"
 [[ $flags != *" avx512bw "* || $flags != *" avx512vl "* ]] || processors+=" SkylakeX"
 
 # rig NAME FOLDER BONES: appends bones of --bones auto and the error with BONES to NAME.txt

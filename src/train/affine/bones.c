@@ -26,7 +26,7 @@ static void place_centres(sn_proxy_bones *b, double *total) {
 
 // ---- rigid bones ----------------------------------------------------------------------------------------------------
 
-// Sums over one bone's vertices for the Kabsch algorithm.
+// Sums over one bone's vertices for the Kabsch algorithm, p and q relative to the bone's centre at rest and where it is now.
 typedef struct rigid_sums {
   double weight;
   sn_vec3 p, q;
@@ -40,13 +40,13 @@ static void add_pair(rigid_sums *s, double weight, sn_vec3 p, sn_vec3 q) {
 }
 
 // R and t that minimise sum weight |R p + t - q|^2; vertices on a line, or a single one, leave the present rotation.
-static sn_affine rigid_of(const rigid_sums *s, sn_affine present) {
+static sn_affine rigid_of(const rigid_sums *s, sn_vec3 centre, sn_affine present) {
   sn_vec3 p = sn_vec3_scale(s->p, 1 / s->weight), q = sn_vec3_scale(s->q, 1 / s->weight);
-  sn_mat3 h = sn_mat3_sub(s->h, sn_mat3_scale(sn_mat3_outer(p, q), s->weight));
+  sn_mat3 h = sn_mat3_sub(s->h, sn_mat3_scale(sn_mat3_outer(p, q), s->weight)), r = sn_affine_linear(present);
   double hold = sn_bone_ridge * sn_mat3_norm(h) + sn_bone_rounding * sn_mat3_norm(s->h);
-  sn_mat3 back = sn_mat3_transpose(sn_affine_linear(present));
-  sn_mat3 r = sn_mat3_kabsch(sn_mat3_add(h, sn_mat3_scale(back, hold)));
-  return sn_affine_make(r, sn_vec3_sub(q, sn_mat3_apply(r, p)));
+  if (hold > 0) r = sn_mat3_kabsch(sn_mat3_add(h, sn_mat3_scale(sn_mat3_transpose(r), hold)));
+  sn_vec3 place = sn_vec3_add(sn_affine_apply(present, centre), q);
+  return sn_affine_make(r, sn_vec3_sub(place, sn_mat3_apply(r, sn_vec3_add(centre, p))));
 }
 
 // One Jacobi sweep over the bones of a pose: bone b is fitted to the targets T_b p + residual.
@@ -59,11 +59,12 @@ static void sweep_rigid(const sn_proxy_bones *b, int pose, rigid_sums *sums) {
       size_t at = (size_t)i * (size_t)b->skin.influences + (size_t)k;
       int bone = b->skin.joints[at];
       if (!(b->skin.weights[at] > 0)) break;
-      add_pair(&sums[bone], (double)b->skin.weights[at], p, sn_vec3_add(sn_affine_apply(motion[bone], p), residual));
+      sn_vec3 d = sn_vec3_sub(p, b->centre[bone]), moved = sn_mat3_apply(sn_affine_linear(motion[bone]), d);
+      add_pair(&sums[bone], (double)b->skin.weights[at], d, sn_vec3_add(moved, residual));
     }
   }
   for (int j = 0; j < b->bone_count; j++)
-    if (sums[j].weight > 0) motion[j] = rigid_of(&sums[j], motion[j]);
+    if (sums[j].weight > 0) motion[j] = rigid_of(&sums[j], b->centre[j], motion[j]);
 }
 
 typedef struct rigid_job {
@@ -135,8 +136,8 @@ sn_status sn_control_bones_make(sn_context *ctx, sn_arena *memory, const sn_affi
   SN_TRY(sn_cluster_cut(ctx, &tree, options->bones, b->group_of, &b->bone_count));
   SN_TRY(sn_proxy_start(ctx, memory, b));
   SN_TRY(sn_skin_new(ctx, b->examples->rest.vertex_count, options->influences, &b->skin));
-  for (int n = 0; n < 3 * b->examples->rest.triangle_count;
-       n++) { // at first a vertex follows the last of its triangles
+  // At first a vertex follows the last of its triangles.
+  for (int n = 0; n < 3 * b->examples->rest.triangle_count; n++) {
     size_t at = (size_t)b->examples->rest.triangles[n / 3][n % 3] * (size_t)options->influences;
     b->skin.joints[at] = (uint16_t)b->group_of[n / 3], b->skin.weights[at] = 1;
   }

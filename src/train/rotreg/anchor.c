@@ -153,7 +153,7 @@ sn_status sn_rotreg_anchors_fit(sn_rotreg_training *t) {
 // ---- F (4.2) ---------------------------------------------------------------------------------------------------------
 
 // As published: largest error of a vertex in F, relative to the rms over all vertices. Section 4.2 gives no number.
-static const double threshold = 0.75;
+static const double threshold = 0.5;
 
 sn_status sn_rotreg_hard_set(sn_rotreg_training *t) {
   sn_context *ctx = t->ctx;

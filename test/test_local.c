@@ -210,20 +210,20 @@ static void feet_follow_the_leg(void **state) {
   assert_ok(&ctx, sn_keys_parse(&ctx, "all", frame_count, 1, &all, &none));
   for (int along = 0; along < 2; along++) {
     sn_arena memory = sn_arena_new(&ctx);
-    sn_turn *turns;
+    sn_local_rotation *rotations;
     for (int f = 0; f < frame_count; f++) {
       sn_affine moved = sn_affine_make(sn_rotation_exp((sn_vec3){0.3 * f, 0, 0}), (sn_vec3){0, 0, 0});
       sn_pose(&e.poses, f)[shin] = moved;
       if (along) sn_pose(&e.poses, f)[foot] = moved;
     }
-    assert_ok(&ctx, sn_turns_make(&ctx, &memory, &e, &all, &turns));
+    assert_ok(&ctx, sn_local_rotations_make(&ctx, &memory, &e, &all, &rotations));
     for (int n = 0, seen = 0; n < joint_count; n++) {
-      if (turns[n].joint == foot) assert_int_equal(turns[n].parent, shin);
-      assert_true(turns[n].parent < 0 || (seen >> turns[n].parent & 1)); // parents first
-      seen |= 1 << turns[n].joint;
+      if (rotations[n].joint == foot) assert_int_equal(rotations[n].parent, shin);
+      assert_true(rotations[n].parent < 0 || (seen >> rotations[n].parent & 1)); // parents first
+      seen |= 1 << rotations[n].joint;
     }
     double offsets[3 * joint_count];
-    sn_pose_offsets(turns, &e.skeleton, sn_pose(&e.poses, 2), offsets);
+    sn_pose_offsets(rotations, &e.skeleton, sn_pose(&e.poses, 2), offsets);
     const double *of_foot = offsets + 3 * foot;
     double length = sqrt(of_foot[0] * of_foot[0] + of_foot[1] * of_foot[1] + of_foot[2] * of_foot[2]);
     assert_near(length, along ? 0 : 2 * sin(0.3), 1e-9); // the chord of 0.6 rad, one unit from the centre
@@ -240,9 +240,9 @@ static void coefficients_are_the_formula(void **state) {
   trained t = train(&ctx, &e, "psd:weights=given", "all");
   sn_arena memory = sn_arena_new(&ctx);
   sn_keys all, none;
-  sn_turn *turns;
+  sn_local_rotation *rotations;
   assert_ok(&ctx, sn_keys_parse(&ctx, "all", 60, 1, &all, &none));
-  assert_ok(&ctx, sn_turns_make(&ctx, &memory, &e, &all, &turns));
+  assert_ok(&ctx, sn_local_rotations_make(&ctx, &memory, &e, &all, &rotations));
   const sn_rt_terms *terms = sn_rt_data(&t.model, SN_SECTION_CORRECT_TERMS);
   const sn_rt_field *fields = sn_rt_data(&t.model, SN_SECTION_CORRECT_FIELDS);
   const uint16_t *groups = sn_rt_data(&t.model, SN_SECTION_CORRECT_JOINTS);
@@ -258,7 +258,7 @@ static void coefficients_are_the_formula(void **state) {
   sn_random rng = sn_random_new(8);
   for (int trial = 0; trial < 5; trial++) {
     random_pose(&e.skeleton, 0.8, &rng, pose);
-    sn_pose_vector(turns, joints, pose, vectors);
+    sn_pose_vector(rotations, joints, pose, vectors);
     sn_model_joints(pose, joints, input);
     assert_int_equal(sn_rt_palette(&t.model, &(sn_rt_input){.joints = (const float(*)[12])input}, scratch, NULL),
                      SN_RT_OK);

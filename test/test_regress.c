@@ -12,7 +12,7 @@ enum { poses = 14, vertices = 60, joints = 4 };
 // A chain of joints; vertex i has weight on joint i % joints alone. Residuals are smooth functions of the rotations, and noise.
 typedef struct made {
   sn_residuals m;
-  sn_turn turns[joints];
+  sn_local_rotation rotations[joints];
   double vectors[poses][3 * joints];
   float deltas[poses * vertices][6], farthest[vertices];
   float positions[vertices][3];
@@ -26,7 +26,7 @@ static made *make(sn_context *ctx) {
   made *d = calloc(1, sizeof *d);
   sn_random rng = sn_random_new(3);
   assert_ok(ctx, sn_skin_new(ctx, vertices, 1, &d->weights));
-  for (int j = 0; j < joints; j++) d->turns[j] = (sn_turn){j, j - 1, sn_quat_identity(), true};
+  for (int j = 0; j < joints; j++) d->rotations[j] = (sn_local_rotation){j, j - 1, sn_quat_identity(), true};
   for (int j = 1; j < joints; j++) d->controls[j - 1] = j;
   for (int i = 0; i < vertices; i++) {
     d->weights.joints[i] = (uint16_t)(i % joints), d->weights.weights[i] = 1;
@@ -43,7 +43,7 @@ static made *make(sn_context *ctx) {
       }
   d->m = (sn_residuals){.pose_count = poses, .vertex_count = vertices, .joint_count = joints, .diagonal = 1.7};
   d->m.offsets = d->offsets;
-  d->m.vectors = d->vectors[0], d->m.deltas = d->deltas, d->m.turns = d->turns, d->m.weights = &d->weights;
+  d->m.vectors = d->vectors[0], d->m.deltas = d->deltas, d->m.rotations = d->rotations, d->m.weights = &d->weights;
   d->m.farthest = d->farthest, d->m.clip_of = d->clip_of;
   d->run[1] = sizeof d->rows / sizeof *d->rows;
   for (int n = 0; n < d->run[1]; n++) d->rows[n] = n < vertices ? n : vertices - 1;

@@ -76,7 +76,7 @@ static sn_status predict(sn_context *ctx, const void *options, const sn_examples
   const weighted_options *o = options;
   size_t joints = (size_t)examples->skeleton.joint_count, poses = (size_t)keys->count;
   sn_arena memory = sn_arena_new(ctx);
-  sn_turn *turns;
+  sn_local_rotation *rotations;
   weighted_job job = {examples, keys, test, .sigma = o->sigma, .out = out};
   *out = (sn_frames){0};
   job.vectors = SN_NEW(ctx, &memory, double, 3 * joints * (size_t)examples->poses.frame_count);
@@ -84,9 +84,9 @@ static sn_status predict(sn_context *ctx, const void *options, const sn_examples
   sn_status status = job.vectors && job.space ? SN_OK : ctx->error.status;
   if (status == SN_OK)
     status = sn_train_skin(ctx, &(sn_skin_task){&o->skin, examples, SN_RT_BLEND_LINEAR, keys}, &job.skin);
-  if (status == SN_OK) status = sn_turns_make(ctx, &memory, examples, keys, &turns);
+  if (status == SN_OK) status = sn_local_rotations_make(ctx, &memory, examples, keys, &rotations);
   for (int f = 0; status == SN_OK && f < examples->poses.frame_count; f++)
-    sn_pose_vector(turns, (int)joints, sn_pose(&examples->poses, f), job.vectors + 3 * joints * (size_t)f);
+    sn_pose_vector(rotations, (int)joints, sn_pose(&examples->poses, f), job.vectors + 3 * joints * (size_t)f);
   if (status == SN_OK) status = sn_frames_new(ctx, examples->rest.vertex_count, test->count, out);
   if (status == SN_OK) sn_parallel_for(ctx, examples->rest.vertex_count, 16, predict_range, &job);
   sn_skin_free(&job.skin);

@@ -9,7 +9,7 @@
 
 // Reads the references of the ranges, with joints of the examples; fails on a malformed section.
 static sn_status read_rotations(sn_context *ctx, const sn_model_input *input, const sn_rt_range *ranges,
-                                sn_turn *turns) {
+                                sn_local_rotation *rotations) {
   uint32_t joint_count = input->model->info.joint_count;
   for (uint32_t n = 0; n < joint_count; n++) {
     const sn_rt_reference *r = &ranges[n].reference;
@@ -21,8 +21,8 @@ static sn_status read_rotations(sn_context *ctx, const sn_model_input *input, co
       if (!isfinite(ranges[n].low[c]) || !isfinite(ranges[n].high[c]))
         return sn_fail(ctx, SN_BAD_INPUT, "the model's section %s has numbers that are not finite", SN_RT_RANGE_NAME);
     const float *q = r->rotation;
-    turns[n] = (sn_turn){input->joint_of[r->joint], root ? -1 : input->joint_of[r->parent],
-                         sn_quat_normalize((sn_quat){q[0], q[1], q[2], q[3]}), false};
+    rotations[n] = (sn_local_rotation){input->joint_of[r->joint], root ? -1 : input->joint_of[r->parent],
+                                       sn_quat_normalize((sn_quat){q[0], q[1], q[2], q[3]}), false};
   }
   return SN_OK;
 }
@@ -47,17 +47,17 @@ sn_status sn_assess_outside(sn_context *ctx, const sn_rt_model *model, const sn_
     return sn_fail(ctx, SN_BAD_INPUT, "the model's section %s is not of %d joints", SN_RT_RANGE_NAME, joint_count);
   sn_model_input input;
   SN_TRY(sn_model_input_new(ctx, model, examples, memory, &input));
-  sn_turn *turns = SN_NEW(ctx, memory, sn_turn, joint_count);
+  sn_local_rotation *rotations = SN_NEW(ctx, memory, sn_local_rotation, joint_count);
   double *vector = SN_NEW(ctx, memory, double, 3 * examples->skeleton.joint_count);
   double *degrees = SN_NEW(ctx, memory, double, (size_t)frames *(size_t)joint_count);
-  if (!turns || !vector || !degrees) return ctx->error.status;
-  SN_TRY(read_rotations(ctx, &input, ranges, turns));
+  if (!rotations || !vector || !degrees) return ctx->error.status;
+  SN_TRY(read_rotations(ctx, &input, ranges, rotations));
   for (int f = 0; f < frames; f++) {
-    sn_pose_vector(turns, joint_count, sn_pose(&examples->poses, f), vector);
+    sn_pose_vector(rotations, joint_count, sn_pose(&examples->poses, f), vector);
     for (int n = 0; n < joint_count; n++) // not the first root: it rotates the whole character
-      if (turns[n].parent >= 0)
+      if (rotations[n].parent >= 0)
         degrees[(size_t)f * (size_t)joint_count + ranges[n].reference.joint] =
-          degrees_outside(ranges + n, vector + 3 * (size_t)turns[n].joint);
+          degrees_outside(ranges + n, vector + 3 * (size_t)rotations[n].joint);
   }
   *out = degrees;
   return SN_OK;

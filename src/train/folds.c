@@ -125,13 +125,13 @@ sn_status sn_folds_of_keys(sn_context *ctx, sn_arena *memory, const sn_examples 
   int points = joints > 0 ? joints : vertices < most_points ? vertices : most_points, dims = 3 * points;
   double *vectors = SN_NEW(ctx, memory, double, (size_t)keys->count *(size_t)dims);
   int *clip_of = SN_NEW(ctx, memory, int, keys->count);
-  sn_turn *turns = NULL;
+  sn_local_rotation *rotations = NULL;
   sn_status status = vectors && clip_of ? SN_OK : ctx->error.status;
-  if (status == SN_OK && joints > 0) status = sn_turns_make(ctx, memory, examples, keys, &turns);
+  if (status == SN_OK && joints > 0) status = sn_local_rotations_make(ctx, memory, examples, keys, &rotations);
   for (int k = 0; status == SN_OK && k < keys->count; k++) {
     double *row = vectors + (size_t)k * (size_t)dims;
     if (joints > 0)
-      sn_pose_vector(turns, joints, sn_pose(&examples->poses, keys->frames[k]), row);
+      sn_pose_vector(rotations, joints, sn_pose(&examples->poses, keys->frames[k]), row);
     else
       shape_vector(examples, keys->frames[k], points, row);
     clip_of[k] = clip_at(examples, keys->frames[k]);
@@ -140,10 +140,10 @@ sn_status sn_folds_of_keys(sn_context *ctx, sn_arena *memory, const sn_examples 
                          : status;
 }
 
-// A vertex that moves less than sn_least_turn of the diagonal does not move.
+// A vertex that moves less than sn_least_motion of the diagonal does not move.
 static bool is_rest(const sn_examples *e, int frame) {
   const float *now = sn_frame(&e->frames, frame)[0], *rest = e->rest.positions[0];
-  double least = sn_least_turn * sn_points_diagonal((const float(*)[3])e->rest.positions, e->rest.vertex_count);
+  double least = sn_least_motion * sn_points_diagonal((const float(*)[3])e->rest.positions, e->rest.vertex_count);
   int n = 0;
   while (n < 3 * e->rest.vertex_count && fabs((double)now[n] - rest[n]) <= least) n++;
   return n == 3 * e->rest.vertex_count;

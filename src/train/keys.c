@@ -92,18 +92,18 @@ static sn_status find_kernel(const chooser *c) {
   const sn_values *values = &e->values;
   int frames = c->among->count, joints = e->skeleton.joint_count, stride = 3 * joints + values->count;
   double *rows = new_numbers(c, (size_t)(frames + 1) * (size_t)stride);
-  sn_turn *turns = NULL;
+  sn_local_rotation *rotations = NULL;
   sn_status status = rows ? SN_OK : c->ctx->error.status;
-  if (status == SN_OK && joints > 0) status = sn_turns_make(c->ctx, c->memory, e, c->among, &turns);
+  if (status == SN_OK && joints > 0) status = sn_local_rotations_make(c->ctx, c->memory, e, c->among, &rotations);
   for (int f = 0; status == SN_OK && f <= frames; f++) {
     double *row = rows + (size_t)f * (size_t)stride;
     int frame = f < frames ? c->among->frames[f] : 0;
-    if (joints > 0) sn_pose_vector(turns, joints, f < frames ? sn_pose(&e->poses, frame) : NULL, row);
+    if (joints > 0) sn_pose_vector(rotations, joints, f < frames ? sn_pose(&e->poses, frame) : NULL, row);
     for (int v = 0; v < values->count; v++)
       row[3 * joints + v] = f < frames ? values->values[frame * values->count + v] : values->rest[v];
   }
   for (int n = 0; status == SN_OK && n < joints; n++) // without the root
-    if (turns[n].parent >= 0) add_gaussian(c, rows + 3 * turns[n].joint, stride, 3);
+    if (rotations[n].parent >= 0) add_gaussian(c, rows + 3 * rotations[n].joint, stride, 3);
   for (int v = 0; status == SN_OK && v < values->count; v++) add_gaussian(c, rows + 3 * joints + v, stride, 1);
   size_t square = (size_t)frames * (size_t)frames * sizeof *c->kernel;
   if (status == SN_OK && stride == 0) memcpy(c->kernel, c->error, square);

@@ -17,17 +17,17 @@ static sn_quat rotation_of(sn_affine a) {
   return sn_quat_from_mat3(r);
 }
 
-static sn_quat turn_of(const sn_turn *turn, const sn_affine *pose) {
+static sn_quat local_rotation(const sn_local_rotation *rotation, const sn_affine *pose) {
   if (!pose) return sn_quat_identity();
-  sn_quat own = rotation_of(pose[turn->joint]);
-  return turn->parent < 0 ? own : sn_quat_mul(sn_quat_conjugate(rotation_of(pose[turn->parent])), own);
+  sn_quat own = rotation_of(pose[rotation->joint]);
+  return rotation->parent < 0 ? own : sn_quat_mul(sn_quat_conjugate(rotation_of(pose[rotation->parent])), own);
 }
 
 // The rotation nearest to the mean of the matrices (rest pose included), rounded as in the model file.
-static sn_quat mean_rotation(const sn_turn *turn, const sn_poses *poses, const sn_keys *keys) {
+static sn_quat mean_rotation(const sn_local_rotation *rotation, const sn_poses *poses, const sn_keys *keys) {
   sn_mat3 sum = sn_mat3_identity(), r;
   for (int k = 0; k < keys->count; k++) {
-    sum = sn_mat3_add(sum, sn_quat_to_mat3(turn_of(turn, sn_pose(poses, keys->frames[k]))));
+    sum = sn_mat3_add(sum, sn_quat_to_mat3(local_rotation(rotation, sn_pose(poses, keys->frames[k]))));
   }
   sn_mat3_polar(sum, &r, NULL);
   sn_quat q = sn_quat_from_mat3(r);
@@ -78,14 +78,14 @@ static sn_status choose_parents(sn_context *ctx, sn_arena *memory, const sn_exam
   return status;
 }
 
-sn_status sn_turns_make(sn_context *ctx, sn_arena *memory, const sn_examples *examples, const sn_keys *keys,
-                        sn_turn **out) {
+sn_status sn_local_rotations_make(sn_context *ctx, sn_arena *memory, const sn_examples *examples, const sn_keys *keys,
+                                  sn_local_rotation **out) {
   const sn_skeleton *skeleton = &examples->skeleton;
   int joint_count = skeleton->joint_count, count = 0, root = -1;
   int *parents = SN_NEW(ctx, memory, int, joint_count);
   bool *done = SN_NEW(ctx, memory, bool, joint_count), *joined = SN_NEW(ctx, memory, bool, joint_count);
-  sn_turn *turns = *out = SN_NEW(ctx, memory, sn_turn, joint_count);
-  sn_status status = parents && done && joined && turns ? SN_OK : ctx->error.status;
+  sn_local_rotation *rotations = *out = SN_NEW(ctx, memory, sn_local_rotation, joint_count);
+  sn_status status = parents && done && joined && rotations ? SN_OK : ctx->error.status;
   for (int n = 0; status == SN_OK && n < joint_count; n++) {
     int joint = skeleton->order[n];
     parents[joint] = skeleton->parents[joint] < 0 ? root : skeleton->parents[joint];
@@ -97,44 +97,45 @@ sn_status sn_turns_make(sn_context *ctx, sn_arena *memory, const sn_examples *ex
     for (int n = 0; n < joint_count; n++) {
       int joint = skeleton->order[n], parent = parents[joint];
       if (done[joint] || (parent >= 0 && !done[parent])) continue;
-      turns[count] = (sn_turn){joint, parent, sn_quat_identity(), joined[joint]}, done[joint] = true;
-      turns[count].reference = mean_rotation(turns + count, &examples->poses, keys), count++;
+      rotations[count] = (sn_local_rotation){joint, parent, sn_quat_identity(), joined[joint]}, done[joint] = true;
+      rotations[count].reference = mean_rotation(rotations + count, &examples->poses, keys), count++;
     }
   return status;
 }
 
-static sn_rt_reference reference_of(const sn_turn *t) {
+static sn_rt_reference reference_of(const sn_local_rotation *t) {
   return (sn_rt_reference){
     (uint16_t)t->joint,
     t->parent < 0 ? SN_RT_NO_JOINT : (uint16_t)t->parent,
     {(float)t->reference.x, (float)t->reference.y, (float)t->reference.z, (float)t->reference.w}};
 }
 
-sn_status sn_plan_references(sn_context *ctx, sn_plan *plan, const sn_turn *turns, int joint_count) {
+sn_status sn_plan_references(sn_context *ctx, sn_plan *plan, const sn_local_rotation *rotations, int joint_count) {
   sn_rt_reference *out = sn_plan_section(ctx, plan, SN_SECTION_JOINT_REFERENCE, (size_t)joint_count, sizeof *out);
-  for (int n = 0; out && n < joint_count; n++) out[n] = reference_of(turns + n);
+  for (int n = 0; out && n < joint_count; n++) out[n] = reference_of(rotations + n);
   return out ? SN_OK : ctx->error.status;
 }
 
 sn_status sn_plan_reference_joints(sn_context *ctx, sn_plan *plan, const sn_examples *examples, const sn_keys *keys) {
-  sn_turn *turns;
-  sn_status status = sn_turns_make(ctx, &plan->memory, examples, keys, &turns);
-  return status == SN_OK ? sn_plan_references(ctx, plan, turns, examples->skeleton.joint_count) : status;
+  sn_local_rotation *rotations;
+  sn_status status = sn_local_rotations_make(ctx, &plan->memory, examples, keys, &rotations);
+  return status == SN_OK ? sn_plan_references(ctx, plan, rotations, examples->skeleton.joint_count) : status;
 }
 
-void sn_pose_vector(const sn_turn *turns, int joint_count, const sn_affine *pose, double *out) {
+void sn_pose_vector(const sn_local_rotation *rotations, int joint_count, const sn_affine *pose, double *out) {
   for (int n = 0; n < joint_count; n++) {
-    sn_quat from = sn_quat_mul(sn_quat_conjugate(turns[n].reference), turn_of(turns + n, pose));
+    sn_quat from = sn_quat_mul(sn_quat_conjugate(rotations[n].reference), local_rotation(rotations + n, pose));
     sn_vec3 x = sn_rotation_log(sn_quat_to_mat3(from));
-    double *to = out + 3 * (size_t)turns[n].joint;
+    double *to = out + 3 * (size_t)rotations[n].joint;
     to[0] = x.x, to[1] = x.y, to[2] = x.z;
   }
 }
 
-void sn_pose_offsets(const sn_turn *turns, const sn_skeleton *skeleton, const sn_affine *pose, double *out) {
+void sn_pose_offsets(const sn_local_rotation *rotations, const sn_skeleton *skeleton, const sn_affine *pose,
+                     double *out) {
   memset(out, 0, 3 * (size_t)skeleton->joint_count * sizeof *out);
   for (int n = 0; n < skeleton->joint_count; n++) {
-    const sn_turn *t = turns + n;
+    const sn_local_rotation *t = rotations + n;
     if (!t->joined) continue;
     sn_mat3 parent = sn_quat_to_mat3(rotation_of(pose[t->parent]));
     sn_vec3 seen = sn_mat3_apply(sn_mat3_transpose(parent), gap_of(skeleton, pose, t->joint, t->parent));
@@ -143,18 +144,18 @@ void sn_pose_offsets(const sn_turn *turns, const sn_skeleton *skeleton, const sn
   }
 }
 
-sn_status sn_plan_ranges(sn_context *ctx, sn_plan *plan, const sn_turn *turns, const sn_poses *poses,
+sn_status sn_plan_ranges(sn_context *ctx, sn_plan *plan, const sn_local_rotation *rotations, const sn_poses *poses,
                          const sn_keys *keys) {
   int joint_count = poses->joint_count;
   sn_rt_range *out = SN_NEW(ctx, &plan->memory, sn_rt_range, joint_count);
   double *vector = SN_NEW(ctx, &plan->memory, double, 3 * joint_count);
   if (!out || !vector) return ctx->error.status;
-  for (int n = 0; n < joint_count; n++) out[n].reference = reference_of(turns + n);
+  for (int n = 0; n < joint_count; n++) out[n].reference = reference_of(rotations + n);
   for (int k = -1; k < keys->count; k++) {
-    sn_pose_vector(turns, joint_count, k < 0 ? NULL : sn_pose(poses, keys->frames[k]), vector);
+    sn_pose_vector(rotations, joint_count, k < 0 ? NULL : sn_pose(poses, keys->frames[k]), vector);
     for (int n = 0; n < joint_count; n++)
       for (int c = 0; c < 3; c++) {
-        float x = (float)vector[3 * turns[n].joint + c];
+        float x = (float)vector[3 * rotations[n].joint + c];
         out[n].low[c] = k < 0 ? x : fminf(out[n].low[c], x), out[n].high[c] = k < 0 ? x : fmaxf(out[n].high[c], x);
       }
   }
@@ -183,7 +184,7 @@ static void make_normalised(int count, const double *vectors, const double *mean
     if (out->numbers[d] > largest) largest = out->numbers[d];
   }
   for (int d = 0; d < out->dims; d++) {
-    out->numbers[d] = out->numbers[d] > sn_least_turn * largest && largest > 0 ? 1 / out->numbers[d] : 0;
+    out->numbers[d] = out->numbers[d] > sn_least_motion * largest && largest > 0 ? 1 / out->numbers[d] : 0;
   }
 }
 

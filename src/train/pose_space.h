@@ -8,14 +8,14 @@
 
 // The local rotation of `joint` is relative to `parent` (-1: world). The first root has no parent; other roots are relative to
 // the first, so that the pose does not depend on the orientation of the whole character.
-typedef struct sn_turn {
+typedef struct sn_local_rotation {
   int joint, parent;
   sn_quat reference;
   bool joined; // shares vertices with the parent
-} sn_turn;
+} sn_local_rotation;
 
 // Rotations below this, in radians, count as zero; poses nearer than this part of the largest distance count as equal.
-static const double sn_least_turn = 1e-3;
+static const double sn_least_motion = 1e-3;
 // Defaults of functions of rotations: width of a joint's Gaussian kernel in radians; ridge relative to the mean diagonal of
 // the kernel matrix.
 static const double sn_usual_width = 2, sn_usual_ridge = 1e-3;
@@ -25,19 +25,20 @@ static const double sn_hardly_any = 1e-2;
 // One local rotation per joint, parents first. A joint that shares no vertices with its parent becomes relative to the joint
 // that shares vertices with it and stays nearest: rigs with inverse kinematics make the feet children of the root. `memory`
 // owns the result.
-sn_status sn_turns_make(sn_context *ctx, sn_arena *memory, const sn_examples *examples, const sn_keys *keys,
-                        sn_turn **out);
+sn_status sn_local_rotations_make(sn_context *ctx, sn_arena *memory, const sn_examples *examples, const sn_keys *keys,
+                                  sn_local_rotation **out);
 
 // Add the joints' references, and the ranges of their pose vectors over the rest pose and the frames of `keys`, to a plan.
-sn_status sn_plan_references(sn_context *ctx, sn_plan *plan, const sn_turn *turns, int joint_count);
+sn_status sn_plan_references(sn_context *ctx, sn_plan *plan, const sn_local_rotation *rotations, int joint_count);
 sn_status sn_plan_reference_joints(sn_context *ctx, sn_plan *plan, const sn_examples *examples, const sn_keys *keys);
-sn_status sn_plan_ranges(sn_context *ctx, sn_plan *plan, const sn_turn *turns, const sn_poses *poses,
+sn_status sn_plan_ranges(sn_context *ctx, sn_plan *plan, const sn_local_rotation *rotations, const sn_poses *poses,
                          const sn_keys *keys);
 
 // The pose vector of a pose (skinning matrices; NULL: the rest pose): a rotation vector per joint, by joint index.
-void sn_pose_vector(const sn_turn *turns, int joint_count, const sn_affine *pose, double *out);
+void sn_pose_vector(const sn_local_rotation *rotations, int joint_count, const sn_affine *pose, double *out);
 // Displacement of every joint's origin from its rest position, in the frame of its parent; zero unless `joined`.
-void sn_pose_offsets(const sn_turn *turns, const sn_skeleton *skeleton, const sn_affine *pose, double *out);
+void sn_pose_offsets(const sn_local_rotation *rotations, const sn_skeleton *skeleton, const sn_affine *pose,
+                     double *out);
 
 // A distance between pose vectors of `dims` components: the Euclidean distance of their images under sn_pose_axes.
 typedef struct sn_pose_metric {

@@ -20,7 +20,7 @@ typedef struct adder {
   const sn_examples *examples;
   const sn_keys *keys; // the new poses
   sn_model_input input;
-  sn_turn *turns;
+  sn_local_rotation *rotations;
   sn_residuals m; // pose 0 is the rest pose, then the new ones; in the model's joint and vertex order
   int *controls, control_count, dims;
   double *points, *widths; // of the new pose space: new poses, then existing ones
@@ -54,26 +54,26 @@ static double value_at(const adder *a, int f, uint32_t v) {
 // ---- poses -------------------------------------------------------------------------------------------------------------------
 
 // The joints' references: the model's, or new ones if it has none.
-static sn_status read_turns(adder *a) {
+static sn_status read_rotations(adder *a) {
   const sn_rt_reference *references = sn_rt_data(a->model, SN_SECTION_JOINT_REFERENCE);
   int joint_count = (int)a->model->info.joint_count;
   if (!references) {
     sn_examples own = {0};
     sn_keys none = {0};
     sn_status status = sn_model_skeleton(a->ctx, a->model, &own.skeleton);
-    if (status == SN_OK) status = sn_turns_make(a->ctx, &a->plan.memory, &own, &none, &a->turns);
+    if (status == SN_OK) status = sn_local_rotations_make(a->ctx, &a->plan.memory, &own, &none, &a->rotations);
     sn_skeleton_free(&own.skeleton);
     return status;
   }
-  a->turns = SN_NEW(a->ctx, &a->plan.memory, sn_turn, joint_count);
-  for (int n = 0; a->turns && n < joint_count; n++) {
+  a->rotations = SN_NEW(a->ctx, &a->plan.memory, sn_local_rotation, joint_count);
+  for (int n = 0; a->rotations && n < joint_count; n++) {
     const float *q = references[n].rotation;
-    a->turns[n] = (sn_turn){references[n].joint,
-                            references[n].parent == SN_RT_NO_JOINT ? -1 : references[n].parent,
-                            {(double)q[0], (double)q[1], (double)q[2], (double)q[3]},
-                            false};
+    a->rotations[n] = (sn_local_rotation){references[n].joint,
+                                          references[n].parent == SN_RT_NO_JOINT ? -1 : references[n].parent,
+                                          {(double)q[0], (double)q[1], (double)q[2], (double)q[3]},
+                                          false};
   }
-  return a->turns ? SN_OK : a->ctx->error.status;
+  return a->rotations ? SN_OK : a->ctx->error.status;
 }
 
 // The vector of a frame, or of the rest pose (f < 0). Values are scaled as in the runtime; at rest they are 0, clamped
@@ -82,7 +82,7 @@ static void pose_vector(const adder *a, int f, sn_affine *pose, double *out) {
   const sn_rt_info *info = &a->model->info;
   int joint_count = (int)info->joint_count;
   for (int j = 0; f >= 0 && j < joint_count; j++) pose[j] = sn_pose(&a->examples->poses, f)[a->input.joint_of[j]];
-  if (joint_count > 0) sn_pose_vector(a->turns, joint_count, f < 0 ? NULL : pose, out);
+  if (joint_count > 0) sn_pose_vector(a->rotations, joint_count, f < 0 ? NULL : pose, out);
   for (uint32_t v = 0; v < info->value_count; v++) {
     float range[2];
     sn_rt_value_range(a->model, v, range);
@@ -99,7 +99,7 @@ static sn_status measure_poses(adder *a) {
                         .vertex_count = (int)info->vertex_count,
                         .joint_count = (int)info->joint_count,
                         .value_count = (int)info->value_count,
-                        .turns = a->turns};
+                        .rotations = a->rotations};
   size_t dims = (size_t)sn_residuals_dims(&a->m);
   sn_affine *pose = SN_NEW(a->ctx, &a->plan.memory, sn_affine, info->joint_count);
   a->m.vectors = SN_NEW(a->ctx, &a->plan.memory, double, (size_t)a->m.pose_count *dims);
@@ -113,15 +113,15 @@ static sn_status measure_poses(adder *a) {
 static void use_terms(const adder *a, const sn_rt_terms *t, bool *used) {
   if (t->kind == SN_RT_TERMS_FUNCTIONS) return; // their terms are in the list themselves
   bool value = t->kind == SN_RT_TERMS_VALUE;
-  used[value ? (int)a->model->info.joint_count + t->a : a->turns[t->a].joint] = true;
-  if (t->kind == SN_RT_TERMS_PAIR) used[a->turns[t->b].joint] = true;
+  used[value ? (int)a->model->info.joint_count + t->a : a->rotations[t->a].joint] = true;
+  if (t->kind == SN_RT_TERMS_PAIR) used[a->rotations[t->b].joint] = true;
 }
 
 // The model's number of a field's control k.
 static int field_control(const adder *a, const sn_rt_field *f, uint32_t k) {
   const uint16_t *joints = sn_rt_data(a->model, SN_SECTION_CORRECT_JOINTS);
   int number = joints[f->first_joint + k];
-  return k < f->joint_count ? a->turns[number].joint : (int)a->model->info.joint_count + number;
+  return k < f->joint_count ? a->rotations[number].joint : (int)a->model->info.joint_count + number;
 }
 
 // The controls of the new pose space: those of the existing pose spaces, and those that move in the new poses.
@@ -139,11 +139,12 @@ static sn_status choose_controls(adder *a) {
          k++)
       used[field_control(a, fields + n, k)] = true;
   for (int n = 0; n < all; n++) {
-    bool root = n < a->m.joint_count && a->turns[n].parent < 0;
-    int control = n < a->m.joint_count ? a->turns[n].joint : n;
+    bool root = n < a->m.joint_count && a->rotations[n].parent < 0;
+    int control = n < a->m.joint_count ? a->rotations[n].joint : n;
     for (int p = 1; p < a->m.pose_count && !root; p++) {
       const double *x = sn_control_at(&a->m, p, control), *rest = sn_control_at(&a->m, 0, control);
-      for (int c = 0; c < sn_control_dims(&a->m, control); c++) used[control] |= fabs(x[c] - rest[c]) > sn_least_turn;
+      for (int c = 0; c < sn_control_dims(&a->m, control); c++)
+        used[control] |= fabs(x[c] - rest[c]) > sn_least_motion;
     }
   }
   for (int n = 0; n < all; n++)
@@ -203,18 +204,18 @@ static sn_status gather_points(adder *a) {
     largest = fmax(largest, sqrt(sn_squared_distance(dims, pose, at)));
   }
   for (; a->count < news; a->count++) {
-    int same = find_point(a, a->points + a->count * dims, sn_least_turn * largest);
+    int same = find_point(a, a->points + a->count * dims, sn_least_motion * largest);
     if (same < a->count)
       return sn_fail(a->ctx, SN_BAD_INPUT, "frames %d and %d are one pose: sculpt it once", a->keys->frames[same],
                      a->keys->frames[a->count]);
   }
-  if (find_point(a, pose, sn_least_turn * largest) == a->count)
+  if (find_point(a, pose, sn_least_motion * largest) == a->count)
     memcpy(a->points + a->count++ * dims, pose, (size_t)dims * sizeof *pose);
   for (uint32_t n = 0; n < fields; n++) {
     const sn_rt_field *f = field_of_poses(a, n);
     for (uint32_t c = 0; f && c < f->centre_count; c++) {
       centre_pose(a, f, c, vector, pose);
-      if (find_point(a, pose, sn_least_turn * largest) == a->count)
+      if (find_point(a, pose, sn_least_motion * largest) == a->count)
         memcpy(a->points + a->count++ * dims, pose, (size_t)dims * sizeof *pose);
     }
   }
@@ -353,7 +354,7 @@ static sn_status write(adder *a, const float (*deltas)[6], sn_model *out) {
   if (limited) c->limits = longest_of(a, deltas);
   if (status == SN_OK && limited && !c->limits) status = a->ctx->error.status;
   if (status == SN_OK && joint_count > 0 && !sn_rt_data(a->model, SN_SECTION_JOINT_REFERENCE))
-    status = sn_plan_references(a->ctx, &a->plan, a->turns, joint_count);
+    status = sn_plan_references(a->ctx, &a->plan, a->rotations, joint_count);
   if (status != SN_OK) return status;
   return sn_model_extend(a->ctx, a->model, c, a->plan.sections, a->plan.section_count, out);
 }
@@ -363,7 +364,7 @@ static sn_status run(adder *a, sn_model *out) {
   add_pose pose = {0};
   sn_status status = check_model(a);
   if (status == SN_OK) status = sn_model_input_new(a->ctx, a->model, a->examples, &a->plan.memory, &a->input);
-  if (status == SN_OK) status = read_turns(a);
+  if (status == SN_OK) status = read_rotations(a);
   if (status == SN_OK) status = measure_poses(a);
   if (status == SN_OK) status = choose_controls(a);
   if (status == SN_OK) status = gather_points(a);

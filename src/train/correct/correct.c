@@ -224,7 +224,7 @@ static sn_status regress(sn_corrector *c, sn_plan *plan) {
 // Measures the residuals of the plan's model at the training poses and chooses the controls.
 static sn_status prepare(sn_corrector *c, const sn_plan *plan) {
   sn_context *ctx = c->ctx;
-  sn_status status = sn_turns_make(ctx, &c->memory, c->examples, c->keys, &c->turns);
+  sn_status status = sn_local_rotations_make(ctx, &c->memory, c->examples, c->keys, &c->rotations);
   if (status == SN_OK) status = sn_plan_encode(ctx, plan, c->examples, &c->base);
   if (status == SN_OK) status = sn_model_open(ctx, "model", c->base.bytes, c->base.size, &c->model);
   if (status == SN_OK) status = check_options(ctx, c->options, &c->model, c->examples->values.count);

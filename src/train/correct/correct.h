@@ -35,14 +35,14 @@ typedef struct sn_runs {
 // pose.
 typedef struct sn_residuals {
   int pose_count, vertex_count, joint_count, value_count;
-  double *vectors;        // pose_count * sn_residuals_dims: a rotation vector per joint, one number per value
-  double *offsets;        // pose_count * 3 joint_count: translations of the joints' origins, see sn_pose_offsets
-  float (*deltas)[6];     // pose_count * vertex_count: x y z of the position, x y z of the normal
-  const sn_turn *turns;   // joint_count
-  sn_skin skin;           // the evaluated weights, on palette entries
-  const sn_skin *weights; // on joints: decide which joints are relevant to a vertex; NULL: all are
-  int *clip_of;           // the clip of every pose
-  const double *sigmas;   // kernel width of every pose, 0: not set; NULL: none is set
+  double *vectors;    // pose_count * sn_residuals_dims: a rotation vector per joint, one number per value
+  double *offsets;    // pose_count * 3 joint_count: translations of the joints' origins, see sn_pose_offsets
+  float (*deltas)[6]; // pose_count * vertex_count: x y z of the position, x y z of the normal
+  const sn_local_rotation *rotations; // joint_count
+  sn_skin skin;                       // the evaluated weights, on palette entries
+  const sn_skin *weights;             // on joints: decide which joints are relevant to a vertex; NULL: all are
+  int *clip_of;                       // the clip of every pose
+  const double *sigmas;               // kernel width of every pose, 0: not set; NULL: none is set
   sn_runs runs;
   float *farthest; // vertex_count: the longest residual in any pose, after the blend
   double diagonal;

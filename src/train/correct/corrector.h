@@ -16,7 +16,7 @@ typedef struct sn_corrector {
   sn_model base; // without corrections
   sn_rt_model model;
   sn_residuals residuals;
-  sn_turn *turns;
+  sn_local_rotation *rotations;
   int *joints, joint_count; // controls of the pose space
   int *merged;              // number of training frames averaged into every pose
   int *pose_of;             // the pose of every training frame

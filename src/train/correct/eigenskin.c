@@ -27,7 +27,7 @@ static void find_motion(const sn_residuals *m, const int *joints, int joint_coun
     double largest = 0;
     for (int p = 0; p < m->pose_count; p++) largest = fmax(largest, joint_angle(m, p, joints[j]));
     for (int p = 0; p < m->pose_count; p++)
-      if (joint_angle(m, p, joints[j]) > sn_hardly_any * largest + sn_least_turn)
+      if (joint_angle(m, p, joints[j]) > sn_hardly_any * largest + sn_least_motion)
         out->bits[(size_t)p * (size_t)out->words + (size_t)(j / 64)] |= (uint64_t)1 << (j % 64);
   }
 }

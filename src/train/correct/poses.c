@@ -63,10 +63,10 @@ sn_status sn_controls_choose(sn_corrector *c) {
   }
   if (c->joint_count > 0) return add_values(c);
   for (int n = 0; n < skeleton->joint_count; n++) {
-    int j = c->turns[n].joint;
-    if (c->turns[n].parent < 0) continue;
+    int j = c->rotations[n].joint;
+    if (c->rotations[n].parent < 0) continue;
     for (int p = 1; p < c->residuals.pose_count; p++)
-      if (pose_distance(&c->residuals, 0, p, &j, 1) > sn_least_turn) {
+      if (pose_distance(&c->residuals, 0, p, &j, 1) > sn_least_motion) {
         c->joints[c->joint_count++] = j;
         break;
       }
@@ -112,7 +112,7 @@ void sn_poses_merge(sn_corrector *c) {
   for (int p = 1; p < m->pose_count; p++) {
     const float(*deltas)[6] = (const float(*)[6])(m->deltas + (size_t)p * n);
     int same = 0;
-    while (same < kept && pose_distance(m, p, same, c->joints, c->joint_count) > sn_least_turn * largest) same++;
+    while (same < kept && pose_distance(m, p, same, c->joints, c->joint_count) > sn_least_motion * largest) same++;
     if (same == kept) {
       move_pose(m, (size_t)p, (size_t)kept);
       if (c->sigmas) c->sigmas[kept] = c->sigmas[p];

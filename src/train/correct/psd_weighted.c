@@ -50,7 +50,7 @@ static sn_status find_groups(weighting *w) {
   if (!parents || !apart || !w->roots || !w->group_of || !w->leaders) return w->ctx->error.status;
   for (size_t k = 0; k < width; k++)
     for (int t = 0; t < w->m->joint_count; t++)
-      if (w->m->turns[t].joint == w->joints[k]) parents[k] = w->m->turns[t].parent;
+      if (w->m->rotations[t].joint == w->joints[k]) parents[k] = w->m->rotations[t].parent;
   for (size_t i = 0; i < n; i++) find_roots(w, parents, (int)i, w->roots + i * width), apart[i] = INFINITY;
   do {
     w->leaders[w->group_count] = next;

@@ -157,8 +157,8 @@ static void fill_pose(sn_corrector *c, int k) {
   while (*clip + 1 < e->clip_count && f >= e->clip_start[*clip + 1]) ++*clip;
   if (m->joint_count > 0) {
     const sn_affine *pose = sn_pose(&e->poses, f);
-    sn_pose_vector(c->turns, m->joint_count, pose, vector);
-    sn_pose_offsets(c->turns, &e->skeleton, pose, m->offsets + (size_t)(k + 1) * 3 * (size_t)m->joint_count);
+    sn_pose_vector(c->rotations, m->joint_count, pose, vector);
+    sn_pose_offsets(c->rotations, &e->skeleton, pose, m->offsets + (size_t)(k + 1) * 3 * (size_t)m->joint_count);
   }
   value_vector(c, e->values.values + (size_t)f * (size_t)m->value_count, vector + 3 * (size_t)m->joint_count);
   if (c->sigmas) c->sigmas[k + 1] = e->sigmas[f];
@@ -173,7 +173,7 @@ static sn_status start_residuals(sn_corrector *c) {
                       .vertex_count = n,
                       .joint_count = e->skeleton.joint_count,
                       .value_count = e->values.count,
-                      .turns = c->turns,
+                      .rotations = c->rotations,
                       .diagonal = sn_points_diagonal((const float(*)[3])e->rest.positions, n)};
   m->vectors = SN_NEW(c->ctx, &c->memory, double, (size_t)poses *(size_t)sn_residuals_dims(m));
   m->offsets = SN_NEW(c->ctx, &c->memory, double, (size_t)poses * 3 * (size_t)m->joint_count);
@@ -186,7 +186,7 @@ static sn_status start_residuals(sn_corrector *c) {
       !c->ranges || (e->sigmas && !c->sigmas))
     return c->ctx->error.status;
   find_ranges(c);
-  sn_pose_vector(c->turns, m->joint_count, NULL, m->vectors);
+  sn_pose_vector(c->rotations, m->joint_count, NULL, m->vectors);
   value_vector(c, e->values.rest, m->vectors + 3 * (size_t)m->joint_count);
   sn_status status = read_skin(c, &m->skin);
   return status == SN_OK ? read_runs(c, &m->runs) : status;

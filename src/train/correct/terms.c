@@ -17,7 +17,7 @@ static double product_variance(void) { return 1 / (2 * sn_usual_width * sn_usual
 
 int sn_terms_parent(const sn_residuals *m, int joint) {
   for (int n = 0; n < m->joint_count; n++)
-    if (m->turns[n].joint == joint) return m->turns[n].parent;
+    if (m->rotations[n].joint == joint) return m->rotations[n].parent;
   return -1;
 }
 
@@ -75,7 +75,7 @@ static int levels_of(const sn_residuals *m, int control) {
     control_at(m, control, p, x);
     if (x[0] == 0) continue;
     if (first == 0) first = x[0];
-    if (fabs(x[0] - first) > sn_least_turn * fabs(first)) return 2;
+    if (fabs(x[0] - first) > sn_least_motion * fabs(first)) return 2;
   }
   return 1;
 }
@@ -168,7 +168,7 @@ static sn_status add_hidden(sn_context *ctx, sn_arena *memory, const sn_residual
     sn_terms *t = out->groups + out->all;
     *t = (sn_terms){.a = controls[k], .b = -1, .owner = k, .hidden = true};
     status = make_polynomial(ctx, memory, m, t);
-    out->all += status == SN_OK && cblas_dasum(m->pose_count * t->rank, t->features, 1) > sn_least_turn;
+    out->all += status == SN_OK && cblas_dasum(m->pose_count * t->rank, t->features, 1) > sn_least_motion;
   }
   return status;
 }

@@ -12,7 +12,7 @@ typedef struct tracer {
   const sn_rt_model *model;
   const sn_examples *examples;
   sn_skin skin; // in the model's vertex order
-  sn_turn *turns;
+  sn_local_rotation *rotations;
   sn_arena memory;
   sn_model_input input;
   float (*positions)[3], (*centres)[3];
@@ -53,11 +53,11 @@ static int worst_vertex(const tracer *t) {
 static double rotation_angle(const tracer *t, int f, const double *rest, double *vector) {
   int joint_count = t->examples->skeleton.joint_count;
   double largest = 0;
-  sn_pose_vector(t->turns, joint_count, sn_pose(&t->examples->poses, f), vector);
+  sn_pose_vector(t->rotations, joint_count, sn_pose(&t->examples->poses, f), vector);
   for (int n = 0; n < joint_count; n++) {
-    const double *a = vector + 3 * t->turns[n].joint, *b = rest + 3 * t->turns[n].joint;
+    const double *a = vector + 3 * t->rotations[n].joint, *b = rest + 3 * t->rotations[n].joint;
     double d = sqrt((a[0] - b[0]) * (a[0] - b[0]) + (a[1] - b[1]) * (a[1] - b[1]) + (a[2] - b[2]) * (a[2] - b[2]));
-    if (t->turns[n].parent >= 0 && d > largest) largest = d;
+    if (t->rotations[n].parent >= 0 && d > largest) largest = d;
   }
   return largest;
 }
@@ -68,7 +68,7 @@ static sn_status fill_trace(tracer *t, sn_correct_trace *out) {
          *vector = SN_NEW(t->ctx, &t->memory, double, 3 * joint_count);
   sn_vec3 *truth = SN_NEW(t->ctx, &t->memory, sn_vec3, frames), *given = SN_NEW(t->ctx, &t->memory, sn_vec3, frames);
   if (!rest || !vector || !truth || !given) return t->ctx->error.status;
-  sn_pose_vector(t->turns, joint_count, NULL, rest);
+  sn_pose_vector(t->rotations, joint_count, NULL, rest);
   out->vertex = worst_vertex(t);
   double largest = 0;
   for (int f = 0; f < frames; f++) {
@@ -108,7 +108,7 @@ sn_status sn_correct_trace_make(sn_context *ctx, const sn_rt_model *model, const
   bool all = out->angle && out->truth && out->given && t.values && t.positions && t.centres && t.scratch;
   if (all) sn_rt_get_rest(model, &(sn_rt_rest){.centres = t.centres}, NULL);
   status = all ? sn_model_skin(ctx, model, &t.skin) : ctx->error.status;
-  if (status == SN_OK) status = sn_turns_make(ctx, &t.memory, examples, &none, &t.turns);
+  if (status == SN_OK) status = sn_local_rotations_make(ctx, &t.memory, examples, &none, &t.rotations);
   if (status == SN_OK) status = fill_trace(&t, out);
   sn_skin_free(&t.skin);
   sn_arena_free(&t.memory);

@@ -27,7 +27,7 @@ static int joints_of(const sn_pose_field *f, const sn_residuals *m) {
 static uint16_t control_index(const sn_residuals *m, int control) {
   int index = control - m->joint_count; // of a value; of a joint: the index of its reference
   if (index < 0)
-    for (index = 0; m->turns[index].joint != control;) index++;
+    for (index = 0; m->rotations[index].joint != control;) index++;
   return (uint16_t)index;
 }
 
@@ -161,15 +161,15 @@ static bool has_section(const sn_plan *plan, const char *name) {
 
 sn_status sn_correct_describe_inputs(sn_corrector *c, sn_plan *plan) {
   const sn_examples *e = c->examples;
-  const sn_turn *turns = c->residuals.turns;
+  const sn_local_rotation *rotations = c->residuals.rotations;
   plan->desc.value_count = c->residuals.value_count, plan->desc.value_ranges = (const float(*)[2])c->ranges;
   plan->desc.value_names = (const char *const *)e->values.names;
   sn_status status = SN_OK;
   if (!plan->desc.skeleton) return status;
   if (!has_section(plan, sn_rt_section_name(SN_SECTION_JOINT_REFERENCE)))
-    status = sn_plan_references(c->ctx, plan, turns, e->skeleton.joint_count);
+    status = sn_plan_references(c->ctx, plan, rotations, e->skeleton.joint_count);
   if (status != SN_OK || has_section(plan, SN_RT_RANGE_NAME)) return status;
-  return sn_plan_ranges(c->ctx, plan, turns, &e->poses, c->keys);
+  return sn_plan_ranges(c->ctx, plan, rotations, &e->poses, c->keys);
 }
 
 sn_status sn_correct_describe(sn_corrector *c, const sn_corrections *corrections, sn_plan *plan) {

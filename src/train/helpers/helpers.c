@@ -25,11 +25,11 @@ static sn_status choose_frames(sn_helper_solve *s, const sn_keys *keys) {
 
 static void fill_poses(sn_helper_solve *s) {
   size_t dims = 3 * (size_t)s->joint_count;
-  sn_pose_vector(s->turns, s->joint_count, NULL, s->rest);
+  sn_pose_vector(s->rotations, s->joint_count, NULL, s->rest);
   for (int f = 0; f < s->frame_count; f++) {
     const sn_affine *pose = sn_pose(&s->examples->poses, s->keys.frames[f]);
     double *vector = s->vectors + (size_t)f * dims;
-    sn_pose_vector(s->turns, s->joint_count, pose, vector);
+    sn_pose_vector(s->rotations, s->joint_count, pose, vector);
     for (size_t d = 0; d < dims; d++) vector[d] -= s->rest[d];
     for (int j = 0; j < s->joint_count; j++) {
       sn_mat3 *inverse = s->inverses + (size_t)f * (size_t)s->joint_count + (size_t)j;
@@ -59,7 +59,7 @@ static sn_status prepare(sn_helper_solve *s, const sn_keys *keys) {
   sn_context *ctx = s->ctx;
   s->joint_count = s->examples->skeleton.joint_count;
   sn_status status = choose_frames(s, keys);
-  if (status == SN_OK) status = sn_turns_make(ctx, s->memory, s->examples, keys, &s->turns);
+  if (status == SN_OK) status = sn_local_rotations_make(ctx, s->memory, s->examples, keys, &s->rotations);
   if (status == SN_OK) status = sn_near_new(ctx, s->memory, &s->examples->skeleton, &s->base, &s->near);
   if (status == SN_OK) status = sn_skin_new(ctx, s->examples->rest.vertex_count, s->influences, &s->skin);
   if (status != SN_OK) return status;
@@ -186,7 +186,7 @@ typedef struct written {
 
 static void write_driver(const sn_helper_solve *s, const sn_helper *h, int driver, written *w) {
   int joint = h->drivers[driver], reference = 0;
-  while (s->turns[reference].joint != joint) reference++;
+  while (s->rotations[reference].joint != joint) reference++;
   sn_rt_terms *t = w->terms + w->group_count++;
   *t = (sn_rt_terms){.kind = SN_RT_TERMS_JOINT, .count = SN_RT_QUADRATIC, .a = (uint16_t)reference};
   for (int c = 0; c < 3; c++) t->rest[0][c] = (float)s->rest[3 * joint + c];
@@ -224,16 +224,16 @@ static sn_status write_helpers(const sn_helper_solve *s, sn_plan *plan, written 
 static sn_status put_drivers_first(sn_helper_solve *s) {
   size_t count = (size_t)s->joint_count, put = 0;
   bool *drives = SN_NEW(s->ctx, s->memory, bool, count);
-  sn_turn *sorted = SN_NEW(s->ctx, s->memory, sn_turn, count);
+  sn_local_rotation *sorted = SN_NEW(s->ctx, s->memory, sn_local_rotation, count);
   if (!drives || !sorted) return s->ctx->error.status;
   for (int h = 0; h < s->helper_count; h++)
     for (int d = 0; d < s->helpers[h].driver_count; d++) drives[s->helpers[h].drivers[d]] = true;
   for (size_t n = count; n-- > 0;)
-    if (drives[s->turns[n].joint] && s->turns[n].parent >= 0) drives[s->turns[n].parent] = true;
+    if (drives[s->rotations[n].joint] && s->rotations[n].parent >= 0) drives[s->rotations[n].parent] = true;
   for (int pass = 0; pass < 2; pass++)
     for (size_t n = 0; n < count; n++)
-      if (drives[s->turns[n].joint] == (pass == 0)) sorted[put++] = s->turns[n];
-  s->turns = sorted;
+      if (drives[s->rotations[n].joint] == (pass == 0)) sorted[put++] = s->rotations[n];
+  s->rotations = sorted;
   return SN_OK;
 }
 
@@ -244,8 +244,8 @@ static sn_status describe(sn_helper_solve *s, const sn_keys *keys, sn_plan *plan
   plan->skin = s->skin, s->skin = (sn_skin){0};
   sn_status status = put_drivers_first(s);
   if (status == SN_OK) status = write_helpers(s, plan, &w);
-  if (status == SN_OK) status = sn_plan_references(s->ctx, plan, s->turns, s->joint_count);
-  return status == SN_OK ? sn_plan_ranges(s->ctx, plan, s->turns, &s->examples->poses, keys) : status;
+  if (status == SN_OK) status = sn_plan_references(s->ctx, plan, s->rotations, s->joint_count);
+  return status == SN_OK ? sn_plan_ranges(s->ctx, plan, s->rotations, &s->examples->poses, keys) : status;
 }
 
 // ---- the method --------------------------------------------------------------------------------

@@ -31,7 +31,7 @@ typedef struct sn_helper_solve {
   sn_keys keys; // at most `most_frames` of the training frames
   int joint_count, frame_count, helper_count, placed_count, influences; // placed: of the helpers, so far
   int sample_count, *sample;                                            // vertices that motion is learned from
-  sn_turn *turns;
+  sn_local_rotation *rotations;
   double *rest, *vectors; // pose vectors: of the rest pose; of every frame, minus that
   sn_near near;
   sn_skin base, skin; // without and with helpers

@@ -15,7 +15,7 @@
 static bool has_local_rotations(const sn_rotreg_rotations *rotations) {
   for (int n = 0; n < rotations->pose_count * rotations->joint_count; n++) {
     int j = n % rotations->joint_count;
-    if (rotations->base[j] != j && sn_vec3_length(rotations->theta[n]) > sn_least_turn) return true;
+    if (rotations->base[j] != j && sn_vec3_length(rotations->theta[n]) > sn_least_motion) return true;
   }
   return false;
 }

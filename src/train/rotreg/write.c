@@ -108,7 +108,7 @@ static sn_status add_centre(const sn_rotreg_training *t, sn_plan *plan) {
 }
 
 sn_status sn_rotreg_describe(const sn_rotreg_training *t, sn_plan *plan) {
-  sn_turn *turns;
+  sn_local_rotation *rotations;
   plan->desc.drive = t->torques ? SN_RT_DRIVE_TORQUE : SN_RT_DRIVE_ROTREG;
   plan->desc.palette_count = t->rotations.joint_count + t->bones.bone_count;
   SN_TRY(add_joints(t, plan));
@@ -117,6 +117,6 @@ sn_status sn_rotreg_describe(const sn_rotreg_training *t, sn_plan *plan) {
   if (t->torques) SN_TRY(add_torques(t, plan));
   if (t->torques) SN_TRY(add_offsets(t, plan));
   if (t->is_far) SN_TRY(add_centre(t, plan));
-  SN_TRY(sn_turns_make(t->ctx, &plan->memory, t->examples, t->keys, &turns));
-  return sn_plan_ranges(t->ctx, plan, turns, &t->examples->poses, t->keys);
+  SN_TRY(sn_local_rotations_make(t->ctx, &plan->memory, t->examples, t->keys, &rotations));
+  return sn_plan_ranges(t->ctx, plan, rotations, &t->examples->poses, t->keys);
 }

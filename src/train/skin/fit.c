@@ -149,7 +149,7 @@ sn_status sn_skin_fit(sn_context *ctx, const sn_blend *blend, const sn_skin *pri
   size_t row = (size_t)influences;
   double diagonal = sn_points_diagonal((const float(*)[3])blend->examples->rest.positions, n);
   fit_job job = {.ctx = ctx, .blend = blend, .influences = influences, .ridge = ridge, .out = out};
-  job.floor = sn_least_turn * sn_least_turn * diagonal * diagonal;
+  job.floor = sn_least_motion * sn_least_motion * diagonal * diagonal;
   *out = (sn_skin){0};
   sn_status status = sn_near_new(ctx, &scratch, &blend->examples->skeleton, prior, &job.near);
   if (status == SN_OK) status = sn_skin_new(ctx, n, influences, out);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The regression of corrections against its formula, written out: covariances of polynomial terms, alpha = (K + lambda)^-1 r, held-out errors by
-// fitting again; and what its displacement fields keep of it.
+// The regression of corrections against its formula, written out: covariances of polynomial terms, alpha = (K + lambda)^-1 r,
+// held-out errors by fitting again; and what its displacement fields keep of it.
 #include "train_fixture.h"
 
 #include "solve/lapack.h"

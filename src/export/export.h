@@ -59,8 +59,8 @@ typedef struct sn_table {
   const char **shape_names;
   double *mix; // shape_count * term_count
   int term_count;
-  sn_skeleton
-    skeleton; // the joints with the skeleton file's transforms, then the helpers, then a child of each if `nested`
+  // The joints with the skeleton file's transforms, then the helpers, then a child of each if `nested`.
+  sn_skeleton skeleton;
   bool nested;
   sn_arena memory;
 } sn_table;

@@ -50,9 +50,8 @@ const char *decode(const sn_draco_piece &piece) {
   if (!result.ok() || !result.value()) return "its Draco data are damaged";
   const draco::Mesh &mesh = *result.value();
   if (mesh.num_points() != piece.point_count)
-    return "its Draco data have another number of vertices than its accessors: decode it with `gltf-transform copy "
-           "IN.glb "
-           "OUT.glb`";
+    return "its Draco data have another number of vertices than its accessors: decode it with "
+           "`gltf-transform copy IN.glb OUT.glb`";
   if (uint64_t(mesh.num_faces()) * 3 != piece.corner_count) {
     return "its Draco data have another number of triangles than its indices";
   }

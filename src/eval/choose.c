@@ -55,7 +55,7 @@ typedef struct chooser {
   sn_choice_table *out;
   sn_progress_fn progress; // the caller's
   void *progress_user;
-  char task[320]; // what the caller is told while a candidate is tried, and how much of all trials is done
+  char task[320]; // the trial that progress shows, and the part of all trials that is done
   double done;
 } chooser;
 

@@ -70,13 +70,13 @@ static bool sample(fit_job *job, int clip, double t) {
 static fit_sums sum_up(fit_job *job, const reading *r) {
   const sn_examples *e = job->examples;
   sn_clip_info info = sn_gltf_clip(job->gltf, r->clip);
-  double seconds = info.end - info.start - job->offset, asked = 0;
+  double seconds = info.end - info.start - job->offset, sampled = 0;
   fit_sums out = {0};
   int step = (job->count + most_frames - 1) / most_frames,
       stride = (e->rest.vertex_count + most_vertices - 1) / most_vertices;
   for (int f = 0, n = 0; f < job->count; f += step, n++) {
     double t = (r->backwards ? job->count - 1 - f : r->rate * f + r->shift) / job->fps;
-    asked++;
+    sampled++;
     if (t < -1e-6 || t > seconds + 0.6 / job->fps) continue;
     if (!sample(job, r->clip, t)) return (fit_sums){0};
     const float(*frame)[3] = sn_frame(&e->frames, job->first + f);
@@ -90,7 +90,7 @@ static fit_sums sum_up(fit_job *job, const reading *r) {
     out.frame_dd[n] = out.dd - before;
   }
   double per_frame = (e->rest.vertex_count + stride - 1) / stride;
-  if (out.used < 0.5 * asked * per_frame) out.used = 0;
+  if (out.used < 0.5 * sampled * per_frame) out.used = 0;
   return out;
 }
 

@@ -12,7 +12,7 @@ typedef struct smooth_job {
   const sn_topology *topology;
   double rho;        // in the solver's units, times the number of frames
   const int *vertex; // vertices of the present colour
-  double *wanted;    // bones per worker: s_i
+  double *term;      // bones per worker: s_i
 } smooth_job;
 
 static int ring_size(const sn_topology *t, int i) { return t->ring_start[i + 1] - t->ring_start[i]; }
@@ -126,7 +126,7 @@ static void store(fit_model *m, int i, const sn_simplex *q, const int *bone) {
 static void smooth_range(void *user, int64_t begin, int64_t end, int worker) {
   const smooth_job *job = user;
   fit_model *m = job->m;
-  double *s = job->wanted + (size_t)worker * (size_t)m->bones;
+  double *s = job->term + (size_t)worker * (size_t)m->bones;
   for (int64_t n = begin; n < end; n++) {
     int i = job->vertex[n], bone[SN_SIMPLEX_MAX];
     sn_simplex q = {0};
@@ -159,11 +159,11 @@ sn_status sn_fit_smooth_weights(sn_context *ctx, const sn_mesh *rest, fit_model 
   size_t n = (size_t)m->p->n;
   int *colour = SN_NEW(ctx, &scratch, int, n), *seen = SN_NEW(ctx, &scratch, int, n + 1);
   int *order = SN_NEW(ctx, &scratch, int, n), *start = SN_NEW(ctx, &scratch, int, n + 1);
-  double *wanted = SN_NEW(ctx, &scratch, double, (size_t)sn_threads(ctx) * (size_t)m->bones);
-  if (colour && seen && order && start && wanted) {
+  double *term = SN_NEW(ctx, &scratch, double, (size_t)sn_threads(ctx) * (size_t)m->bones);
+  if (colour && seen && order && start && term) {
     double r = radius(m->p);
     int colours = colour_vertices(&topology, colour, seen, order, start);
-    smooth_job job = {m, &topology, rho * r * r * m->p->f, NULL, wanted};
+    smooth_job job = {m, &topology, rho * r * r * m->p->f, NULL, term};
     for (int sweep = 0; sweep < sweeps; sweep++)
       for (int c = 0; c < colours; c++) {
         job.vertex = order + start[c];

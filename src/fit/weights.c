@@ -34,7 +34,7 @@ typedef struct chunk_scratch {
   float *mix;      // chunk * 4 active: w_ij u~_ic
   float *residual; // chunk * 3f
   float *gradient; // chunk * 4 active
-  double *wanted;  // bones: linear term of the smoothness, sum_k c_ik w_kj
+  double *term;    // bones: linear term of the smoothness, sum_k c_ik w_kj
   double *slope;   // bones: gradient of the weights of one vertex
   double *product; // 4 gram_bones rows of 4 bones: products of transformations, for the Gram matrices
 } chunk_scratch;
@@ -49,7 +49,7 @@ typedef struct pass_job {
   fit_model *m;
   fit_support mode;
   const fit_smooth *smooth;
-  double worth;        // FIT_THIN: least gain of an influence
+  double min_gain;     // FIT_THIN: least gain of an influence
   uint16_t *new_joint; // separate from m->joint if the pass reads the old weights of other vertices
   double *new_weight;
   bool *unused; // bones without vertices, candidates besides those used nearby; NULL: see choose_active
@@ -78,10 +78,10 @@ static struct pass_space *new_space(sn_context *ctx, sn_arena *memory, const fit
     s->mix = SN_NEW(ctx, memory, float, chunk_size * 4 * bones);
     s->gradient = SN_NEW(ctx, memory, float, chunk_size * 4 * bones);
     s->residual = SN_NEW(ctx, memory, float, chunk_size *columns);
-    s->wanted = SN_NEW(ctx, memory, double, bones), s->slope = SN_NEW(ctx, memory, double, bones);
+    s->term = SN_NEW(ctx, memory, double, bones), s->slope = SN_NEW(ctx, memory, double, bones);
     s->bone = SN_NEW(ctx, memory, int, bones), s->slot = SN_NEW(ctx, memory, int, bones);
     s->product = SN_NEW(ctx, memory, double, 16 * gram_bones * bones);
-    good = s->product && s->t && s->mix && s->gradient && s->residual && s->wanted && s->slope && s->bone && s->slot;
+    good = s->product && s->t && s->mix && s->gradient && s->residual && s->term && s->slope && s->bone && s->slot;
   }
   return good ? space : NULL;
 }
@@ -208,21 +208,21 @@ static void fill_quadratic(const fit_model *m, const double mono[FIT_MONOMIALS],
 }
 
 // Adds the smoothness energy of vertex i: sum_k c_ik |w - w_k|^2.
-static void add_smoothness(const fit_model *m, const fit_smooth *smooth, int i, double *wanted, vertex_problem *v) {
+static void add_smoothness(const fit_model *m, const fit_smooth *smooth, int i, double *term, vertex_problem *v) {
   double total = 0;
-  for (int a = 0; a < v->q.n; a++) wanted[v->bone[a]] = 0;
+  for (int a = 0; a < v->q.n; a++) term[v->bone[a]] = 0;
   for (int e = smooth->start[i]; e < smooth->start[i + 1]; e++) {
     size_t row = (size_t)smooth->ring[e] * (size_t)m->limit;
     total += smooth->edge_weight[e];
     for (int q = 0; q < m->limit && m->weight[row + (size_t)q] > 0; q++) {
-      wanted[m->joint[row + (size_t)q]] += smooth->edge_weight[e] * m->weight[row + (size_t)q];
+      term[m->joint[row + (size_t)q]] += smooth->edge_weight[e] * m->weight[row + (size_t)q];
     }
   }
   if (smooth->steady) {
-    for (int a = 0; a < v->q.n; a++) wanted[v->bone[a]] += total * v->q.w[a];
+    for (int a = 0; a < v->q.n; a++) term[v->bone[a]] += total * v->q.w[a];
     total *= 2;
   }
-  for (int a = 0; a < v->q.n; a++) v->q.a[a][a] += total, v->q.b[a] += wanted[v->bone[a]];
+  for (int a = 0; a < v->q.n; a++) v->q.a[a][a] += total, v->q.b[a] += term[v->bone[a]];
 }
 
 static bool has_bone(const vertex_problem *v, int j) {
@@ -311,7 +311,7 @@ static void vertex_setup(const pass_job *job, int i, int extra, const double *mo
   add_promising(m, mono, s, extra < room ? extra : room, v);
   if (smooth) add_neighbours(m, job->smooth, s, i, v->q.n + 4 < SN_SIMPLEX_MAX ? v->q.n + 4 : SN_SIMPLEX_MAX, v);
   fill_quadratic(m, mono, s->slope, v);
-  if (smooth) add_smoothness(m, job->smooth, i, s->wanted, v);
+  if (smooth) add_smoothness(m, job->smooth, i, s->term, v);
 }
 
 // Weights of one vertex. s->slope is T_j u~ . residual for every active bone, at the old weights.
@@ -330,7 +330,7 @@ static void solve_vertex(const pass_job *job, int i, chunk_scratch *s) {
   } else {
     sn_simplex_improve(&v.q, m->limit, 2, 1e-4 * m->vertex_error[i]);
   }
-  if (job->mode == FIT_THIN) sn_simplex_thin(&v.q, job->worth);
+  if (job->mode == FIT_THIN) sn_simplex_thin(&v.q, job->min_gain);
   size_t row = (size_t)i * (size_t)m->limit;
   store_weights(m, &v, job->new_joint + row, job->new_weight + row);
 }
@@ -534,9 +534,9 @@ static void find_unused(const fit_model *m, bool *unused) {
 sn_status sn_fit_pass(sn_context *ctx, fit_model *m, fit_support mode, const fit_smooth *smooth) {
   sn_arena scratch = sn_arena_new(ctx);
   size_t slots = (size_t)m->p->n * (size_t)m->limit;
-  double worth = m->worth * m->error / m->p->n + 1e-10 * m->p->f; // above rounding errors
+  double min_gain = m->min_gain * m->error / m->p->n + 1e-10 * m->p->f; // above rounding errors
   pass_job job = {
-    .m = m, .mode = mode, .smooth = smooth, .worth = worth, .new_joint = m->joint, .new_weight = m->weight};
+    .m = m, .mode = mode, .smooth = smooth, .min_gain = min_gain, .new_joint = m->joint, .new_weight = m->weight};
   sn_status status = SN_OK;
   if (m->bones > many_bones && m->limit > 1 && (mode == FIT_EXPLORE || mode == FIT_PRICE)) {
     job.unused = SN_NEW(ctx, &scratch, bool, m->bones);

@@ -22,7 +22,7 @@ typedef struct fit_model {
   double *price;        // bones, see FIT_PRICE
   double *vertex_error; // n: sum over frames of the squared distance
   double error;         // their sum
-  double worth;         // FIT_THIN: least gain of an influence, relative to the mean squared error of a vertex
+  double min_gain;      // FIT_THIN: least gain of an influence, relative to the mean squared error of a vertex
   double *trail;        // like t: the bones after the last update, from which sn_rig_round extrapolates
   int trail_age;        // updates since the last reset; extrapolation needs at least 1
   struct pass_space *space; // scratch of sn_fit_pass
@@ -39,7 +39,7 @@ typedef enum fit_support {
   FIT_KEEP,    // keep the weights; compute moments and errors only
   FIT_ADJUST,  // from the present weights; may exchange influences with the most promising bones of the same chunk
   FIT_EXPLORE, // the same with all bones (many bones: those used nearby, and unused ones)
-  FIT_THIN,    // like FIT_ADJUST, then drop influences that gain less than `worth`
+  FIT_THIN,    // like FIT_ADJUST, then drop influences that gain less than `min_gain`
   FIT_EXHAUST, // solve for the best set of influences among all bones
   FIT_PRICE    // keep the weights; price[j] = increase of the squared error without bone j
 } fit_support;

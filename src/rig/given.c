@@ -22,7 +22,7 @@ typedef struct given_solve {
   double allowed; // squared error of all vertices and frames, in the solver's units
 } given_solve;
 
-static const double pays = 0.998; // stop when a round leaves more than this part of the squared error
+static const double most_left = 0.998; // stop when a round leaves more than this part of the squared error
 
 static sn_status check_given(sn_context *ctx, const sn_mesh *rest, const sn_frames *frames, const sn_rig_options *o) {
   if (!o->skeleton || o->skeleton->joint_count < 1) return sn_fail(ctx, SN_BAD_INPUT, "there is no skeleton");
@@ -252,7 +252,7 @@ static sn_status solve(sn_context *ctx, given_solve *g, int *rounds) {
     double before = g->m.error;
     status = solve_motion(ctx, g, 2);
     if (status == SN_OK) status = pass(ctx, g, FIT_ADJUST, &g->smooth);
-    if (g->m.error > pays * before) break;
+    if (g->m.error > most_left * before) break;
   }
   return status == SN_OK && g->o->helpers > 0 ? add_helpers(ctx, g) : status;
 }

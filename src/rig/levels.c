@@ -20,19 +20,19 @@ enum {
   few_rounds = 4,       // within one
   searched_bones = 100  // most bones for which the search runs: its cost grows fast
 };
-static const double pays_meanwhile = 0.003; // least relative gain (squared error) of a round, in intermediate steps
-static const double pays_at_last = 0.0005;  // the same in the final rounds
-static const double bearable_rise = 0.01;   // most relative increase (squared error) per round to move joints inside
-static const double dear_inside = 1.2;      // largest factor on the rms error to move joints inside, at the end
-static const double worth_given = 0.02;     // least relative gain (squared error) of a bone
-static const double enough_better = 0.998;  // an exchange is kept if it lowers the squared error to this part
+static const double gain_meanwhile = 0.003; // least relative gain (squared error) of a round, in intermediate steps
+static const double gain_at_last = 0.0005;  // the same in the final rounds
+static const double allowed_rise = 0.01;    // most relative increase (squared error) per round to move joints inside
+static const double allowed_inside = 1.2;   // largest factor on the rms error to move joints inside, at the end
+static const double gain_of_bone = 0.02;    // least relative gain (squared error) of a bone
+static const double exchange_part = 0.998;  // an exchange is kept if it lowers the squared error to this part
 
 typedef struct rig_rounds {
   int least, most;
-  double pays;
+  double gain;
 } rig_rounds;
 
-// At least `least`, at most `most` rounds, while `handful` of them lower the squared error by the fraction `pays` each on average
+// At least `least`, at most `most` rounds, while `handful` of them lower the squared error by the fraction `gain` each on average
 // (extrapolation may fail in a single round). The last round does not extrapolate, so that bones and weights are consistent.
 static sn_status rounds_between(sn_context *ctx, fit_model *m, const rig_way *way, rig_rounds some, int *rounds) {
   enum { handful = 4 };
@@ -42,15 +42,15 @@ static sn_status rounds_between(sn_context *ctx, fit_model *m, const rig_way *wa
   rig_forget_trail(m);
   for (int round = 0; !last && status == SN_OK; round++, ++*rounds) {
     last = round >= some.most - 1 || (round >= handful && round >= some.least &&
-                                      m->error > (1 - handful * some.pays) * before[round % handful]);
+                                      m->error > (1 - handful * some.gain) * before[round % handful]);
     before[round % handful] = m->error;
     status = sn_rig_round(ctx, m, way, round % 5 == 3 ? FIT_EXPLORE : FIT_ADJUST, !last);
   }
   return status;
 }
 
-static sn_status some_rounds(sn_context *ctx, fit_model *m, const rig_way *way, int most, double pays, int *rounds) {
-  return rounds_between(ctx, m, way, (rig_rounds){0, most, pays}, rounds);
+static sn_status some_rounds(sn_context *ctx, fit_model *m, const rig_way *way, int most, double gain, int *rounds) {
+  return rounds_between(ctx, m, way, (rig_rounds){0, most, gain}, rounds);
 }
 
 sn_status sn_rig_start_clusters(sn_context *ctx, sn_arena *memory, const rig_way *way, fit_model *m) {
@@ -165,15 +165,15 @@ static sn_status prune(sn_context *ctx, fit_model *m, const rig_way *way, double
   enum { attempts = 4 };
   sn_status status = SN_OK;
   for (int attempt = 0; status == SN_OK && m->bones > 1 && thinnest(m, way->tree, bound) >= 0; attempt++) {
-    int wanted = m->bones;
+    int target = m->bones;
     bool added = attempt < attempts;
     status = remove_slivers(ctx, m, way, bound);
-    while (status == SN_OK && added && m->bones < wanted) {
+    while (status == SN_OK && added && m->bones < target) {
       status = sn_rig_add_bone(ctx, m, 2 + attempt, &added);
       if (status == SN_OK && added) status = sn_fit_pass(ctx, m, FIT_EXPLORE, NULL);
       if (status == SN_OK && added && way->tree) sn_rig_tree_add(m, way->tree);
     }
-    if (status == SN_OK) status = some_rounds(ctx, m, way, each, pays_meanwhile, rounds);
+    if (status == SN_OK) status = some_rounds(ctx, m, way, each, gain_meanwhile, rounds);
   }
   return status;
 }
@@ -185,12 +185,12 @@ static sn_status tell(sn_context *ctx, sn_status status, int stage) {
   return sn_fail(ctx, SN_STOPPED, "rig: stopped");
 }
 
-// Moves joints inside the body one by one, up to `dear_inside` times the error. From now on joints inside stay inside.
+// Moves joints inside the body one by one, up to `allowed_inside` times the error. From now on joints inside stay inside.
 static sn_status pull_inside(sn_context *ctx, fit_model *m, const rig_way *way) {
   bool moved = false;
   way->tree->stays = true;
   if (sn_rig_joints_outside(way->tree) == 0) return SN_OK;
-  sn_status status = sn_rig_nudge_joints(ctx, m, way->tree, (dear_inside * dear_inside - 1) * m->error, &moved);
+  sn_status status = sn_rig_nudge_joints(ctx, m, way->tree, (allowed_inside * allowed_inside - 1) * m->error, &moved);
   return status == SN_OK && moved ? sn_fit_pass(ctx, m, FIT_ADJUST, way->smooth) : status;
 }
 
@@ -202,7 +202,7 @@ static sn_status join(sn_context *ctx, fit_model *m, const rig_way *way, int mos
   if (status == SN_OK) status = sn_fit_pass(ctx, m, FIT_KEEP, NULL);
   rig_forget_trail(m);
   for (int k = 0; k < most / 2 && status == SN_OK; k++) status = sn_rig_round(ctx, m, way, FIT_KEEP, true);
-  return status == SN_OK ? rounds_between(ctx, m, way, (rig_rounds){most / 2, most, pays_meanwhile}, &rounds)
+  return status == SN_OK ? rounds_between(ctx, m, way, (rig_rounds){most / 2, most, gain_meanwhile}, &rounds)
                          : status;
 }
 
@@ -272,7 +272,7 @@ static sn_status exchange(rig_search *s, int count) {
   if (status == SN_OK) status = some_rounds(ctx, m, &loose, few_rounds, 0, &rounds);
   if (status == SN_OK && s->way.tree) status = join(ctx, m, &s->way, few_rounds);
   while (status == SN_OK && m->bones > bones) status = drop_bone(s);
-  return status == SN_OK ? some_rounds(ctx, m, &s->way, settled_rounds, pays_meanwhile, &rounds) : status;
+  return status == SN_OK ? some_rounds(ctx, m, &s->way, settled_rounds, gain_meanwhile, &rounds) : status;
 }
 
 // Exchanges bones while that lowers the error.
@@ -282,13 +282,13 @@ static sn_status search(rig_search *s) {
   for (int k = 0; k < exchanges && better && s->m->bones > 1 && status == SN_OK; k++) {
     store(s, &s->before);
     status = exchange(s, 1 + s->m->bones / 12);
-    better = s->m->error < enough_better * s->before.m.error;
+    better = s->m->error < exchange_part * s->before.m.error;
     if (!better) restore(s, &s->before);
   }
   return status;
 }
 
-// Removes bones while the squared error grows by less than `worth_given`, or its mean stays below `nothing`.
+// Removes bones while the squared error grows by less than `gain_of_bone`, or its mean stays below `nothing`.
 static sn_status remove_useless(rig_search *s, double nothing) {
   double none = nothing * s->m->p->n * s->m->p->f;
   int rounds = 0;
@@ -296,8 +296,8 @@ static sn_status remove_useless(rig_search *s, double nothing) {
   for (bool useless = true; status == SN_OK && s->m->bones > 1 && useless;) {
     store(s, &s->before);
     status = drop_bone(s);
-    if (status == SN_OK) status = some_rounds(s->ctx, s->m, &s->way, few_rounds, pays_meanwhile, &rounds);
-    useless = s->m->error < (1 + worth_given) * s->before.m.error || s->m->error < none;
+    if (status == SN_OK) status = some_rounds(s->ctx, s->m, &s->way, few_rounds, gain_meanwhile, &rounds);
+    useless = s->m->error < (1 + gain_of_bone) * s->before.m.error || s->m->error < none;
     if (!useless) restore(s, &s->before);
   }
   return status;
@@ -314,10 +314,10 @@ static sn_status start_free(sn_context *ctx, const rig_plan *plan, fit_model *m)
   if (status == SN_OK) status = sn_rig_start_clusters(ctx, &scratch, &loose, &wide);
   while (status == SN_OK && wide.bones > plan->bones)
     status = sn_rig_remove_cheapest(ctx, &wide, &loose, (wide.bones - plan->bones + 2) / 3);
-  if (status == SN_OK) status = some_rounds(ctx, &wide, &loose, settled_rounds, pays_meanwhile, &rounds);
+  if (status == SN_OK) status = some_rounds(ctx, &wide, &loose, settled_rounds, gain_meanwhile, &rounds);
   if (status == SN_OK) status = transfer(ctx, &wide, m);
   sn_arena_free(&scratch);
-  return status == SN_OK ? some_rounds(ctx, m, &loose, settled_rounds, pays_meanwhile, &rounds) : status;
+  return status == SN_OK ? some_rounds(ctx, m, &loose, settled_rounds, gain_meanwhile, &rounds) : status;
 }
 
 // Solves the sample: free bones, the tree, exchanges that leave local minima; removes bones with little gain.
@@ -327,7 +327,7 @@ static sn_status solve_coarse(sn_context *ctx, sn_arena *memory, const fit_probl
   int rounds = 0, capacity = plan->bones + 1 + plan->bones / 4;
   bool searched = plan->bones <= searched_bones;
   sn_status status = sn_rig_tree_new(ctx, memory, capacity, tree);
-  tree->body = plan->body, tree->rise = bearable_rise;
+  tree->body = plan->body, tree->rise = allowed_rise;
   if (status == SN_OK) status = sn_fit_model_new(ctx, memory, p, capacity, plan->limit, m);
   if (status == SN_OK) status = start_free(ctx, plan, m);
   if (status == SN_OK && plan->tree) status = join(ctx, m, &s.way, searched ? 8 : few_rounds);
@@ -338,9 +338,9 @@ static sn_status solve_coarse(sn_context *ctx, sn_arena *memory, const fit_probl
   if (status == SN_OK) status = new_state(ctx, &scratch, m, &s.whole);
   if (status == SN_OK) status = new_state(ctx, &scratch, m, &s.best);
   if (status == SN_OK) status = search(&s);
-  if (status == SN_OK) status = some_rounds(ctx, m, &s.way, most_rounds, pays_meanwhile, &rounds);
+  if (status == SN_OK) status = some_rounds(ctx, m, &s.way, most_rounds, gain_meanwhile, &rounds);
   if (status == SN_OK && plan->tree && !plan->keep) status = remove_useless(&s, plan->nothing);
-  if (status == SN_OK) status = some_rounds(ctx, m, &s.way, settled_rounds, pays_meanwhile, &rounds);
+  if (status == SN_OK) status = some_rounds(ctx, m, &s.way, settled_rounds, gain_meanwhile, &rounds);
   sn_arena_free(&scratch);
   return status;
 }
@@ -368,7 +368,7 @@ static sn_status solve_rough(sn_context *ctx, sn_arena *memory, const fit_proble
     sn_rig_tree_copy(&coarse_tree, tree);
     status = sn_rig_follow(ctx, &scratch, &coarse, &middle, way.tree, &middle_model);
   }
-  if (status == SN_OK) status = some_rounds(ctx, &middle_model, &way, few_rounds, pays_meanwhile, &rounds);
+  if (status == SN_OK) status = some_rounds(ctx, &middle_model, &way, few_rounds, gain_meanwhile, &rounds);
   status = tell(ctx, status, 3);
   if (status == SN_OK) status = sn_fit_model_new(ctx, memory, p, middle_model.capacity, plan->limit, m);
   if (status == SN_OK) status = transfer(ctx, &middle_model, m);
@@ -386,7 +386,7 @@ sn_status sn_rig_solve(sn_context *ctx, sn_arena *memory, const fit_problem *p, 
   sn_status status = solve_rough(ctx, memory, p, plan, m, tree);
   if (status == SN_OK && plan->smooth_auto) sn_fit_smooth_by_error(m, plan->smooth);
   if (status == SN_OK) status = prune(ctx, m, &way, 2 * RIG_THINNEST, 3, rounds);
-  if (status == SN_OK) status = some_rounds(ctx, m, &way, plan->iterations, pays_at_last, rounds);
+  if (status == SN_OK) status = some_rounds(ctx, m, &way, plan->iterations, gain_at_last, rounds);
   if (status == SN_OK) status = prune(ctx, m, &way, (searched ? 1.5 : 1) * RIG_THINNEST, 3, rounds);
   if (status == SN_OK && plan->tree) status = pull_inside(ctx, m, &way);
   if (status == SN_OK && plan->tree) sn_rig_tree_settle_root(m, tree);

@@ -251,14 +251,14 @@ static sn_status mirror_skin(sn_context *ctx, const sn_skin *from, const mirror 
 
 // ---- all of it -----------------------------------------------------------------------------------------------------------
 
-static sn_status choose_mirror(sn_context *ctx, sn_arena *scratch, const sn_mesh *rest, sn_rig_symmetry wanted,
+static sn_status choose_mirror(sn_context *ctx, sn_arena *scratch, const sn_mesh *rest, sn_rig_symmetry option,
                                mirror *best) {
   enum { most_samples = 1000 };
   int step = 1 + (rest->vertex_count - 1) / most_samples;
   *best = (mirror){.matched = -1};
   for (int n = 0; n < 6; n++) {
     sn_mirror planes[2];
-    if (wanted != SN_RIG_SYMMETRY_AUTO && (int)wanted - (int)SN_RIG_SYMMETRY_X != n / 2) continue;
+    if (option != SN_RIG_SYMMETRY_AUTO && (int)option - (int)SN_RIG_SYMMETRY_X != n / 2) continue;
     sn_mirror_planes(rest, n / 2, planes);
     mirror m = {.plane = planes[1 - n % 2]};
     sn_status status = match_vertices(ctx, scratch, rest, step, &m);
@@ -334,13 +334,13 @@ static sn_status refit(sn_context *ctx, const mirror_job *job, const sn_skeleton
   sn_rig_options given = *o;
   sn_skin skin = {0};
   sn_status status = m ? mirror_skin(ctx, &from->skin, m, &skin) : SN_OK;
-  double worth = o->symmetry == SN_RIG_SYMMETRY_AUTO ? job->allowed : INFINITY;
+  double bound = o->symmetry == SN_RIG_SYMMETRY_AUTO ? job->allowed : INFINITY;
   given.given = SN_RIG_WEIGHTS, given.skeleton = skeleton, given.skin = &skin, given.poses = &from->poses;
-  if (status == SN_OK && m) status = sn_rig_with_skeleton(ctx, job->rest, job->frames, &given, worth, out);
+  if (status == SN_OK && m) status = sn_rig_with_skeleton(ctx, job->rest, job->frames, &given, bound, out);
   if (status == SN_OK && (!m || (o->symmetry == SN_RIG_SYMMETRY_AUTO && out->report.rms > job->allowed))) {
     sn_rig_result_free(out);
     given.given = SN_RIG_SKELETON, given.skin = &from->skin;
-    status = sn_rig_with_skeleton(ctx, job->rest, job->frames, &given, worth, out);
+    status = sn_rig_with_skeleton(ctx, job->rest, job->frames, &given, bound, out);
   }
   sn_skin_free(&skin);
   return status;
@@ -350,20 +350,20 @@ static sn_status decide(sn_context *ctx, const mirror_job *job, const mirror *m,
   sn_rig_result *result = job->result;
   double before = result->report.rms_pct_diag, after = better->report.rms_pct_diag;
   int bones = result->skeleton.joint_count;
-  bool worth = job->options->symmetry != SN_RIG_SYMMETRY_AUTO || better->report.rms <= job->allowed;
-  char *said = result->report.symmetry;
+  bool accepted = job->options->symmetry != SN_RIG_SYMMETRY_AUTO || better->report.rms <= job->allowed;
+  char *text = result->report.symmetry;
   size_t size = sizeof result->report.symmetry;
-  sn_status status = worth ? keep(ctx, result, better) : SN_OK;
+  sn_status status = accepted ? keep(ctx, result, better) : SN_OK;
   if (status != SN_OK) return status;
-  if (worth) {
-    snprintf(said, size, "about %c: %d of %d joints have a mirror image (rms %.3g %%, without %.3g %%)",
+  if (accepted) {
+    snprintf(text, size, "about %c: %d of %d joints have a mirror image (rms %.3g %%, without %.3g %%)",
              "xyz"[m->plane.axis], count_paired(m->partner, bones), bones, after, before);
   } else {
-    snprintf(said, size,
+    snprintf(text, size,
              "the rest mesh is symmetric about %c, the motion is not: rms would be %.3g %% instead of %.3g %%",
              "xyz"[m->plane.axis], after, before);
   }
-  result->report.symmetric = worth && count_paired(m->partner, bones) == bones;
+  result->report.symmetric = accepted && count_paired(m->partner, bones) == bones;
   return SN_OK;
 }
 

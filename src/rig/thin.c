@@ -5,8 +5,8 @@
 #include <string.h>
 
 // An influence must lower the energy of its vertex (squared error and smoothness) by this part of the mean squared error of a
-// vertex. The part falls from `dearest` by factors of `cheaper` until the total squared error grows by at most `bearable`.
-static const double dearest = 0.1, cheapest = 1e-3, cheaper = 0.3, bearable = 1.03;
+// vertex. The part falls from `first_gain` by factors of `gain_step` until the squared error grows by at most `allowed_error`.
+static const double first_gain = 0.1, last_gain = 1e-3, gain_step = 0.3, allowed_error = 1.03;
 
 // Strength of the second-order smoothing relative to the mean squared error: smoothing between neighbours leaves kinks in the
 // weights, which show in new poses.
@@ -29,10 +29,10 @@ sn_status sn_rig_thin(sn_context *ctx, const sn_mesh *rest, fit_model *m, const 
   if (status == SN_OK)
     memcpy(joint, m->joint, slots * sizeof *joint), memcpy(weight, m->weight, slots * sizeof *weight);
   bool done = false;
-  for (m->worth = dearest; status == SN_OK && !done && m->worth > cheapest; m->worth *= cheaper) {
+  for (m->min_gain = first_gain; status == SN_OK && !done && m->min_gain > last_gain; m->min_gain *= gain_step) {
     m->error = before;
     status = sn_fit_pass(ctx, m, FIT_THIN, smooth);
-    done = m->error <= bearable * before + 1e-10 * m->p->n * m->p->f;
+    done = m->error <= allowed_error * before + 1e-10 * m->p->n * m->p->f;
     if (done || status != SN_OK) break;
     memcpy(m->joint, joint, slots * sizeof *joint), memcpy(m->weight, weight, slots * sizeof *weight);
   }

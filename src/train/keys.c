@@ -144,12 +144,12 @@ static int best_frame(const chooser *c, double r) {
 }
 
 // Greedy choice, then exchanges of single frames while one lowers the error.
-static sn_status choose(const chooser *c, int wanted, int *out) {
+static sn_status choose(const chooser *c, int target, int *out) {
   int n = c->among->count;
   double r = 1e-300;
   for (int f = 0; f < n; f++) r += sn_usual_ridge * c->kernel[f * n + f] / n;
-  for (int k = 0; k < wanted; k++) move(c, best_frame(c, r), r);
-  bool better = wanted < n;
+  for (int k = 0; k < target; k++) move(c, best_frame(c, r), r);
+  bool better = target < n;
   for (int sweep = 0; better && sweep < most_sweeps; sweep++) {
     better = false;
     if (!sn_progress(c->ctx, "keys", (double)sweep / most_sweeps)) return sn_fail(c->ctx, SN_STOPPED, "stopped");
@@ -166,8 +166,8 @@ static sn_status choose(const chooser *c, int wanted, int *out) {
   return SN_OK;
 }
 
-// Chooses `wanted` of the frames of `among`.
-static sn_status choose_among(sn_context *ctx, const sn_examples *examples, const sn_keys *among, int wanted,
+// Chooses `target` of the frames of `among`.
+static sn_status choose_among(sn_context *ctx, const sn_examples *examples, const sn_keys *among, int target,
                               int *out) {
   sn_arena memory = sn_arena_new(ctx);
   size_t n = (size_t)among->count;
@@ -177,7 +177,7 @@ static sn_status choose_among(sn_context *ctx, const sn_examples *examples, cons
   sn_status status = c.kernel && c.error && c.v && c.own && c.chosen ? SN_OK : ctx->error.status;
   if (status == SN_OK && examples->frames.frame_count > 0) status = find_error(&c);
   if (status == SN_OK) status = find_kernel(&c);
-  if (status == SN_OK) status = choose(&c, wanted, out);
+  if (status == SN_OK) status = choose(&c, target, out);
   sn_arena_free(&memory);
   return status;
 }
@@ -187,14 +187,14 @@ static int part_of(int k, int parts, int count) { return (int)((int64_t)k * coun
 static sn_status choose_keys(sn_context *ctx, const sn_examples *examples, int frame_count, const char *text,
                              sn_keys *out) {
   char *end;
-  long wanted = strtol(text, &end, 10);
-  if (*text < '0' || *text > '9' || *end || wanted < 1 || wanted > frame_count)
+  long target = strtol(text, &end, 10);
+  if (*text < '0' || *text > '9' || *end || target < 1 || target > frame_count)
     return sn_fail(ctx, SN_BAD_INPUT, "`keys` auto:%s: auto:N chooses 1 to %d frames", text, frame_count);
-  *out = (sn_keys){.count = (int)wanted, .memory = sn_arena_new(ctx)};
-  int looked = 2 * (int64_t)wanted > most_frames ? 2 * (int)wanted : most_frames;
+  *out = (sn_keys){.count = (int)target, .memory = sn_arena_new(ctx)};
+  int looked = 2 * (int64_t)target > most_frames ? 2 * (int)target : most_frames;
   if (looked > frame_count) looked = frame_count;
   int parts = (looked + most_frames - 1) / most_frames, *frames = SN_NEW(ctx, &out->memory, int, looked);
-  out->frames = SN_NEW(ctx, &out->memory, int, wanted);
+  out->frames = SN_NEW(ctx, &out->memory, int, target);
   sn_status status = frames && out->frames ? SN_OK : ctx->error.status;
   for (int k = 0; status == SN_OK && k < looked; k++) frames[k] = part_of(k, looked, frame_count);
   for (int p = 0; status == SN_OK && p < parts; p++) {

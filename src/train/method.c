@@ -156,12 +156,12 @@ static sn_status split_frames(sn_context *ctx, const sn_examples *examples, cons
 }
 
 sn_status sn_train_predict(sn_context *ctx, const sn_method_spec *spec, const sn_examples *examples,
-                           const sn_keys *keys, const sn_keys *wanted, sn_frames *out) {
+                           const sn_keys *keys, const sn_keys *targets, sn_frames *out) {
   SN_BLAS_SCOPE;
   *out = (sn_frames){0};
   sn_status status = check_training(ctx, spec, examples, keys);
   sn_frames frames = {0};
-  if (status == SN_OK) status = spec->method->predict(ctx, &spec->options, examples, keys, wanted, &frames);
+  if (status == SN_OK) status = spec->method->predict(ctx, &spec->options, examples, keys, targets, &frames);
   if (status != SN_OK || !examples->source) {
     *out = frames;
     return status;

@@ -16,12 +16,12 @@ static bool is_mesh(const abc_object *object) {
 
 static bool is_empty(const abc_object *object) { return object->info.points == 0 || object->info.faces == 0; }
 
-// Whether `wanted` is `path` or one of its ancestors, with or without the first slash.
-static bool is_within(const char *path, const char *wanted) {
-  if (*wanted != '/') path++;
-  size_t length = strlen(wanted);
-  while (length > 0 && wanted[length - 1] == '/') length--;
-  return strncmp(path, wanted, length) == 0 && (path[length] == '\0' || path[length] == '/');
+// Whether `chosen` is `path` or one of its ancestors, with or without the first slash.
+static bool is_within(const char *path, const char *chosen) {
+  if (*chosen != '/') path++;
+  size_t length = strlen(chosen);
+  while (length > 0 && chosen[length - 1] == '/') length--;
+  return strncmp(path, chosen, length) == 0 && (path[length] == '\0' || path[length] == '/');
 }
 
 // Lists the paths of usable meshes, as many as fit.
@@ -72,12 +72,12 @@ static void check_chosen(sn_abc *abc, const abc_object *object) {
   }
 }
 
-static void choose_one(sn_abc *abc, const char *wanted) {
+static void choose_one(sn_abc *abc, const char *chosen) {
   abc_object *empty = NULL;
   int found = 0, usable = 0;
   for (int k = 0; k < abc->object_count; k++) {
     abc_object *object = &abc->objects[k];
-    if (wanted && !is_within(object->info.path, wanted)) continue;
+    if (chosen && !is_within(object->info.path, chosen)) continue;
     found++;
     if (!is_mesh(object)) continue;
     if (is_empty(object)) {
@@ -88,10 +88,10 @@ static void choose_one(sn_abc *abc, const char *wanted) {
   }
   if (usable > 0) return;
   if (empty) return check_chosen(abc, empty);
-  if (!wanted) return no_mesh(abc);
+  if (!chosen) return no_mesh(abc);
   char others[500];
   list_meshes(abc, NULL, others, sizeof others);
-  sn_abc_fail(abc, SN_BAD_INPUT, "`object` %s: %s; its meshes: %s", wanted,
+  sn_abc_fail(abc, SN_BAD_INPUT, "`object` %s: %s; its meshes: %s", chosen,
               found ? "no mesh there" : "no such object", others);
 }
 

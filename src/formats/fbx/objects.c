@@ -75,9 +75,9 @@ static void list_objects(fbx_scene *s) {
 // ---- connections -----------------------------------------------------------------------------------------------------
 
 static fbx_object *find_object(const fbx_scene *s, const fbx_value *id) {
-  const fbx_object key = {.id = id ? id->integer : 0}, *wanted = &key;
+  const fbx_object key = {.id = id ? id->integer : 0}, *pointer = &key;
   if (!id || id->type != 'I') return NULL;
-  fbx_object **found = bsearch(&wanted, s->by_id, (size_t)s->object_count, sizeof *s->by_id, compare_ids);
+  fbx_object **found = bsearch(&pointer, s->by_id, (size_t)s->object_count, sizeof *s->by_id, compare_ids);
   return found ? *found : NULL;
 }
 

@@ -22,7 +22,7 @@ static void mark_moving(const sn_gltf *gltf, bool *moves) {
 
 typedef struct carry_job {
   int *joint, *carrier; // per node: its joint; the nearest node at or above it that is a joint or moves
-  bool *moves, *wanted; // wanted: becomes a joint
+  bool *moves, *becomes_joint;
   sn_affine *globals;
   int still; // the first part that does not move, -1: none
 } carry_job;
@@ -45,11 +45,11 @@ static int find_carriers(const sn_gltf *gltf, carry_job *job) {
     int carrier = job->carrier[k];
     if (!node->in_scene || node->mesh < 0 || node->skin >= 0) continue;
     if (carrier < 0 && job->still < 0 && invertible(job->globals[k])) job->still = k;
-    if (carrier < 0 || job->joint[carrier] >= 0 || job->wanted[carrier]) continue;
-    job->wanted[carrier] = true, count++;
+    if (carrier < 0 || job->joint[carrier] >= 0 || job->becomes_joint[carrier]) continue;
+    job->becomes_joint[carrier] = true, count++;
   }
   if (gltf->joint_count + count == 0 || job->still < 0) return count;
-  job->wanted[job->still] = true;
+  job->becomes_joint[job->still] = true;
   return count + 1;
 }
 
@@ -64,7 +64,7 @@ static void append_joints(sn_gltf *gltf, const carry_job *job, int count, json_t
       sn_fail_once(r, SN_NO_MEMORY, "out of memory while naming joints");
   }
   for (int k = 0; k < gltf->node_count && r->status == SN_OK; k++) {
-    if (!job->wanted[k]) continue;
+    if (!job->becomes_joint[k]) continue;
     const char *own = gltf->nodes[k].name;
     char other[300];
     snprintf(other, sizeof other, "%.200s (node %d)", own && *own ? own : "part", k);

@@ -297,7 +297,7 @@ static sn_status improve(sn_regression *r, int at, bool *better) {
 
 // Separate ridges, and a smaller variance of pairs, are kept if their squared error is at most this part of that of a common
 // ridge.
-static const double worth_ridges = 0.9;
+static const double kept_part = 0.9;
 
 // Coordinate descent from the common ridge: the variance of pairs, then clip by clip.
 static sn_status choose_priors(sn_regression *r) {
@@ -311,7 +311,7 @@ static sn_status choose_priors(sn_regression *r) {
     if (better) tried = -1;
     at = at == SN_PAIRS ? 0 : at + 1 < clips ? at + 1 : SN_PAIRS;
   }
-  if (r->score > worth_ridges * score) r->priors = common, r->score = score;
+  if (r->score > kept_part * score) r->priors = common, r->score = score;
   return status;
 }
 

@@ -11,7 +11,7 @@
 enum { most_sample = 30000, tried = 256, rounds = 28, rounds_of_choice = 4 };
 
 static const double ridge = 1e-6;     // of the weights on bones that move, relative to the mean vertex's energy
-static const double worth = 0.01;     // of an influence: what it takes off the mean vertex's squared error
+static const double min_gain = 0.01;  // of an influence: what it takes off the mean vertex's squared error
 static const double no_motion = 1e-7; // of all vertices, a part of the diagonal
 
 // ---- the shapes -----------------------------------------------------------------------------------------------------------------
@@ -309,7 +309,7 @@ typedef struct pass {
   sn_skin *all;        // NULL: the sample's
   float *space;        // of every worker: motions, residual, target
   double least, *sums; // squared error of every vertex of the sample
-  float *residuals;    // of these, then the place; NULL: not wanted
+  float *residuals;    // of these, then the place; NULL: not computed
 } pass;
 
 static size_t space_size(const sn_face_solve *s) { return sn_face_dims(s) * (size_t)(s->bone_count + 2); }
@@ -431,7 +431,7 @@ static sn_status alternate(sn_face_solve *s, double *least) {
     if (status == SN_OK) status = run_pass(&p, weigh_range);
   }
   if (status == SN_OK) status = run_pass(&p, measure_range);
-  for (int n = 0; status == SN_OK && n < s->sample_count; n++) *least += worth * p.sums[n] / s->sample_count;
+  for (int n = 0; status == SN_OK && n < s->sample_count; n++) *least += min_gain * p.sums[n] / s->sample_count;
   return status;
 }
 

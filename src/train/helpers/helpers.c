@@ -10,7 +10,7 @@ enum { most_frames = 256, most_sample = 3000, rounds = 10, sweeps = 2, usual = 2
 static const int choices[count_choices] = {6, 12, usual, 48}; // numbers of helpers, where none is given
 
 static const double no_residual = 1e-5; // a part of the diagonal
-static const double worth = 0.1; // of an influence: what it takes off the squared error, over that of the mean vertex
+static const double min_gain = 0.1; // of an influence: squared error that it removes, over that of the mean vertex
 
 // ---- what is given -----------------------------------------------------------------------------------------------------------
 
@@ -91,7 +91,7 @@ static sn_status alternate(sn_helper_solve *s) {
     for (int n = 0; status == SN_OK && n < sweeps * s->placed_count; n++)
       status = sn_helper_move(s, n % s->placed_count, NULL);
   }
-  s->worth = worth * squared_residual(s) / s->sample_count;
+  s->min_gain = min_gain * squared_residual(s) / s->sample_count;
   if (status == SN_OK) status = sn_helpers_weigh(s, true);
   return status;
 }
@@ -136,7 +136,7 @@ static sn_status try_fold(sn_context *ctx, sn_arena *memory, void *user, int ind
   return status;
 }
 
-// The number of helpers (0: to be chosen) and its cross-validated enveloping error. Fewer, or none, unless more are worth it.
+// The number of helpers (0: to be chosen) and its cross-validated enveloping error. Fewer, or none, unless more lower it clearly.
 static sn_status choose_count(sn_helper_solve *s, const sn_skin_options *skin, const sn_base_sample *sample,
                               sn_train_report *report) {
   int count = s->helper_count ? 1 : count_choices, best = 1;

@@ -36,10 +36,10 @@ typedef struct sn_helper_solve {
   sn_near near;
   sn_skin base, skin; // without and with helpers
   sn_helper *helpers;
-  sn_affine *palette;     // frame_count * (joint_count + helper_count)
-  sn_mat3 *inverses;      // frame_count * joint_count: of the joints' linear parts
-  float (*residuals)[3];  // frame_count * sample_count
-  double diagonal, worth; // worth: of an influence, in squared distance over all frames
+  sn_affine *palette;        // frame_count * (joint_count + helper_count)
+  sn_mat3 *inverses;         // frame_count * joint_count: of the joints' linear parts
+  float (*residuals)[3];     // frame_count * sample_count
+  double diagonal, min_gain; // min_gain: of an influence, in squared distance over all frames
 } sn_helper_solve;
 
 // Clusters of points whose last three numbers are their place (k-means), which is scaled so that vertices far apart differ as
@@ -77,7 +77,7 @@ sn_status sn_helper_move(sn_helper_solve *s, int h, const int *owner);
 void sn_helper_apply(sn_helper_solve *s, int h, bool bounded);
 // Weights on joints and helpers: of the sample, or of all vertices.
 sn_status sn_helpers_weigh(sn_helper_solve *s, bool all);
-// Minimises q with at most `influences` weights, each worth `price`, and writes them and their entries into a row of a skin.
+// Minimises q with at most `influences` weights, each at the cost `price`, and writes them and their entries into a row of a skin.
 void sn_helper_solve_row(sn_simplex *q, const int *entries, double price, int influences, uint16_t *joints,
                          float *weights);
 // Residuals of the sample with the present motion and weights.

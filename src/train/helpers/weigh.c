@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-// Of the prior: relative to what the frames say, and to what an influence must be worth (joints with a fifth of the weight stay).
+// Of the prior: relative to the frames' information, and to `min_gain` (joints with a fifth of the weight stay).
 static const double ridge = 0.01, kept = 25;
 
 typedef struct weighing {
@@ -79,23 +79,23 @@ void sn_helper_solve_row(sn_simplex *q, const int *entries, double price, int in
     if (q->w[k] > 0) joints[put] = (uint16_t)entries[k], weights[put++] = (float)q->w[k];
 }
 
-static void weigh_vertex(const sn_helper_solve *s, int i, double worth) {
+static void weigh_vertex(const sn_helper_solve *s, int i, double min_gain) {
   vertex v = {.i = i};
   sn_simplex *q = &v.q;
   size_t row = (size_t)i * (size_t)s->skin.influences;
   find_entries(s, &v);
-  double mu = ridge * fill(s, &v) / q->n + kept * worth;
+  double mu = ridge * fill(s, &v) / q->n + kept * min_gain;
   for (int k = 0; k < q->n; k++)
     for (int l = 0; l < q->n; l++)
       if (v.joint[k] == v.joint[l]) q->a[k][l] += mu, q->b[k] += mu * q->w[l];
-  sn_helper_solve_row(q, v.entries, worth, s->skin.influences, s->skin.joints + row, s->skin.weights + row);
+  sn_helper_solve_row(q, v.entries, min_gain, s->skin.influences, s->skin.joints + row, s->skin.weights + row);
 }
 
 static void weigh_range(void *user, int64_t begin, int64_t end, int worker) {
   (void)worker;
   const weighing *w = user;
   for (int64_t n = begin; n < end; n++)
-    weigh_vertex(w->s, w->all ? (int)n : w->s->sample[n], w->all ? w->s->worth : 0);
+    weigh_vertex(w->s, w->all ? (int)n : w->s->sample[n], w->all ? w->s->min_gain : 0);
 }
 
 sn_status sn_helpers_weigh(sn_helper_solve *s, bool all) {

@@ -56,7 +56,7 @@ static sn_status train_full(sn_rotreg_training *t) {
 typedef struct solve_job {
   const sn_rotreg_training *t;
   const sn_rotreg_poisson *poisson;
-  const sn_keys *wanted;
+  const sn_keys *targets;
   sn_frames *out;
   double *work;
   size_t work_size; // numbers per worker
@@ -73,9 +73,9 @@ static void evaluate_frames(void *user, int64_t begin, int64_t end, int worker) 
   sn_vec3 *theta = (sn_vec3 *)(void *)(rotation + t->rotations.joint_count);
   double *x = (double *)(void *)(theta + t->rotations.joint_count);
   for (int64_t k = begin; k < end; k++) {
-    const sn_affine *pose = sn_pose(&e->poses, job->wanted->frames[k]);
+    const sn_affine *pose = sn_pose(&e->poses, job->targets->frames[k]);
     sn_rotreg_rotations_pose(&t->rotations, pose, rotation, theta);
-    if (t->torques) sn_torque_loads_at(&t->loads, &e->torques, job->wanted->frames[k], x);
+    if (t->torques) sn_torque_loads_at(&t->loads, &e->torques, job->targets->frames[k], x);
     for (int n = 0; n < e->rest.triangle_count; n++)
       gradients[n] = t->torques ? sn_torque_predict(&t->torque.pairs[n], t->torque.functions, rotation, theta, x)
                                 : sn_rotreg_predict(&t->predictors[n], rotation, theta);
@@ -84,24 +84,24 @@ static void evaluate_frames(void *user, int64_t begin, int64_t end, int worker) 
   }
 }
 
-static sn_status evaluate_full(sn_rotreg_training *t, const sn_keys *wanted, sn_frames *out) {
+static sn_status evaluate_full(sn_rotreg_training *t, const sn_keys *targets, sn_frames *out) {
   const sn_mesh *rest = &t->examples->rest;
   SN_FREED_BY(sn_rotreg_poisson_free) sn_rotreg_poisson poisson = {0};
-  solve_job job = {t, &poisson, wanted, out, NULL, 0};
+  solve_job job = {t, &poisson, targets, out, NULL, 0};
   job.work_size = sn_rotreg_poisson_work(rest) + 9 * (size_t)rest->triangle_count + 3 * (size_t)rest->vertex_count +
                   (9 + 3 + 1) * (size_t)t->rotations.joint_count;
   job.work = SN_NEW(t->ctx, &t->memory, double, (size_t)sn_threads(t->ctx) * job.work_size);
   if (!job.work) return t->ctx->error.status;
-  SN_TRY(sn_frames_new(t->ctx, rest->vertex_count, wanted->count, out));
+  SN_TRY(sn_frames_new(t->ctx, rest->vertex_count, targets->count, out));
   SN_TRY(sn_rotreg_poisson_factor(t->ctx, rest, (const double(*)[2])t->edge, t->anchor_weight, &poisson));
-  sn_parallel_for(t->ctx, wanted->count, 1, evaluate_frames, &job);
+  sn_parallel_for(t->ctx, targets->count, 1, evaluate_frames, &job);
   return SN_OK;
 }
 
-sn_status sn_rotreg_full(sn_rotreg_training *t, const sn_keys *wanted, sn_frames *out) {
+sn_status sn_rotreg_full(sn_rotreg_training *t, const sn_keys *targets, sn_frames *out) {
   *out = (sn_frames){0};
   sn_status status = train_full(t);
-  if (status == SN_OK) status = evaluate_full(t, wanted, out);
+  if (status == SN_OK) status = evaluate_full(t, targets, out);
   if (status != SN_OK) sn_frames_free(out);
   sn_rotreg_training_free(t);
   return status;

@@ -84,9 +84,9 @@ static sn_status train(sn_context *ctx, const void *options, const sn_examples *
 }
 
 static sn_status predict(sn_context *ctx, const void *options, const sn_examples *examples, const sn_keys *keys,
-                         const sn_keys *wanted, sn_frames *out) {
+                         const sn_keys *targets, sn_frames *out) {
   sn_rotreg_training t = {.ctx = ctx, .examples = examples, .keys = keys, .options = options};
-  return sn_rotreg_full(&t, wanted, out);
+  return sn_rotreg_full(&t, targets, out);
 }
 
 static bool has_no_model(const void *options) { return ((const sn_rotreg_options *)options)->full; }

@@ -13,10 +13,10 @@ static sn_status train_torque(sn_context *ctx, const void *options, const sn_exa
 static bool has_no_model(const void *options) { return ((const sn_torque_options *)options)->rotreg.full; }
 
 static sn_status predict_torque(sn_context *ctx, const void *options, const sn_examples *examples,
-                                const sn_keys *keys, const sn_keys *wanted, sn_frames *out) {
+                                const sn_keys *keys, const sn_keys *targets, sn_frames *out) {
   const sn_torque_options *o = options;
   sn_rotreg_training t = {.ctx = ctx, .examples = examples, .keys = keys, .options = &o->rotreg, .torques = o};
-  return sn_rotreg_full(&t, wanted, out);
+  return sn_rotreg_full(&t, targets, out);
 }
 
 #define FIELD(name) offsetof(sn_torque_options, name)

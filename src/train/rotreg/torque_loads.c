@@ -25,15 +25,15 @@ sn_status sn_torque_loads_read(sn_context *ctx, sn_arena *memory, const sn_examp
                                const sn_torque_options *options, sn_torque_loads *out) {
   const char *only = options->joint;
   const sn_torques *torques = &examples->torques;
-  int joint_count = examples->skeleton.joint_count, wanted = *only ? sn_skeleton_find(&examples->skeleton, only) : -1;
+  int joint_count = examples->skeleton.joint_count, chosen = *only ? sn_skeleton_find(&examples->skeleton, only) : -1;
   *out = (sn_torque_loads){.joint_count = joint_count, .pose_count = keys->count};
   out->degree_r = options->degree_r, out->degree_s = options->degree_s;
   if (!torques->values) {
     return sn_fail(ctx, SN_BAD_INPUT, "there are no torques to learn from: give `torque` FILE.csv");
   }
-  if (*only && wanted < 0)
+  if (*only && chosen < 0)
     return sn_fail(ctx, SN_BAD_INPUT, "joint=%s: the skeleton has no joint of that name", only);
-  if (*only && !torques->has[wanted]) {
+  if (*only && !torques->has[chosen]) {
     return sn_fail(ctx, SN_BAD_INPUT, "joint=%s: the torques have no column for that joint", only);
   }
   out->range = sn_arena_alloc(ctx, memory, (size_t)joint_count, sizeof *out->range);
@@ -41,7 +41,7 @@ sn_status sn_torque_loads_read(sn_context *ctx, sn_arena *memory, const sn_examp
   if (!out->range || !out->x) return ctx->error.status;
   bool any = false;
   for (int j = 0; j < joint_count; j++) {
-    if (torques->has[j] && (wanted < 0 || j == wanted)) read_joint(examples, keys, j, out);
+    if (torques->has[j] && (chosen < 0 || j == chosen)) read_joint(examples, keys, j, out);
     any = any || out->range[j][1] > out->range[j][0];
   }
   if (any) return SN_OK;

@@ -16,7 +16,8 @@ static int run(cli *c) {
   if (sn_open_as_file(&c->ctx, job.model_name, &opened) != SN_OK) return sn_cli_fail(c);
   if (sn_export(&c->ctx, &job, &done) != SN_OK) return sn_cli_fail(c);
   sn_cli_say(c, "%s: %d %s, driven by %d %s\n", job.path, done.shapes ? done.shapes : done.helpers,
-             done.shapes ? "shapes" : "helpers", done.drivers, done.values ? "values" : "joints");
+             done.shapes ? "shapes" : "helpers", done.drivers,
+             done.drivers == 1 ? (done.values ? "value" : "joint") : (done.values ? "values" : "joints"));
   if (done.limited) sn_cli_say(c, "note: the model limits displacements beyond its training, morph targets do not\n");
   for (int k = 0; k < 2 && done.also[k]; k++) sn_cli_say(c, "%s\n", done.also[k]);
   if (!done.has_materials && strcmp(job.tool, "json") != 0)

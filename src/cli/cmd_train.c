@@ -20,8 +20,7 @@ static void say_scores(const cli *c, const char *name, const sn_metrics *m) {
 // Prints the cross-validated error and what was chosen by it.
 static void say_cross_validation(const cli *c, const sn_train_report *report) {
   if (report->cross_validated > 0)
-    sn_cli_say(c,
-               "  cross-validated enveloping error %s (0: perfect, 1: rigid parts): an estimate for new motion\n",
+    sn_cli_say(c, "  cross-validated enveloping error %s (0: perfect, 1: rigid parts): an estimate for new motion\n",
                sn_cli_figure(report->cross_validated, 4).text);
   if (report->learned[0]) sn_cli_say(c, "  %s\n", report->learned);
   int lacks = report->lack_count < 3 ? report->lack_count : 3;

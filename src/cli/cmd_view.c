@@ -35,7 +35,7 @@ static int run(cli *c) {
 
 static const cli_option options[] = {
   {"-o", "FILE.html", "view.html", "page to write", cli_output},
-  {"--title", "TEXT", NULL, "name of the character on the page (default: of the model, or of the page)", cli_output},
+  {"--title", "TEXT", NULL, "name of the character (default: the model's, or the page's for several)", cli_output},
   CLI_OPTION_REST,
   CLI_OPTION_FRAMES,
   CLI_OPTIONS_DRIVE,

@@ -64,16 +64,16 @@ static int first_failed(bool failed) {
   int mine = failed ? team.rank : team.size, lowest = team.size, done = 0;
   MPI_Request request;
   bool lost = MPI_Iallreduce(&mine, &lowest, 1, MPI_INT, MPI_MIN, end_comm, &request) != MPI_SUCCESS;
-  if (lost) fputs("sinew: out of memory in MPI\n", stderr);
   for (int k = 0; failed && !lost && !done && k < moments; k++) {
-    MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+    lost = MPI_Test(&request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS;
     if (!done) usleep(microseconds);
   }
+  if (!failed && !lost) lost = MPI_Wait(&request, MPI_STATUS_IGNORE) != MPI_SUCCESS;
+  if (lost) fputs("sinew: out of memory in MPI\n", stderr);
   if (lost || (failed && !done)) {
     sn_cli_team_say();
     MPI_Abort(MPI_COMM_WORLD, exit_failed);
   }
-  if (!done) MPI_Wait(&request, MPI_STATUS_IGNORE);
   return lowest;
 }
 

@@ -77,7 +77,7 @@ def load():
         if armature.type == "ARMATURE" and names <= set(armature.pose.bones.keys()):
             armature["sinew_helpers"] = NAME
             for bone in armature.data.bones:
-                bone.hide = bone.hide or bone.name in helpers or bone.name[: -len("_inner")] in helpers
+                bone.hide = bone.hide or bone.name in helpers or bone.name.removesuffix("_inner") in helpers
             for driver in TABLE["drivers"]:
                 if "value" in driver:  # a custom property: set it, animate it, drive it
                     armature[driver["value"]] = min(max(0.0, driver["low"]), driver["high"])

@@ -207,7 +207,7 @@ static sn_status check(sn_context *ctx, const sn_export_job *job, const struct t
     return sn_fail(ctx, SN_UNSUPPORTED,
                    "%s: other tools blend linearly, by the joints alone: train without blend and extra",
                    job->model_name);
-  if (strcmp((*tool)->name, "babylon") == 0 && info->value_count > 0)
+  if (strcmp((*tool)->name, "babylon") == 0 && info->value_count > 0 && !shapes)
     return sn_fail(
       ctx, SN_UNSUPPORTED,
       "%s: values drive its helpers with shear, and graphs in a .glb set no matrices: choose another tool, or "

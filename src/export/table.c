@@ -174,7 +174,8 @@ static sn_status read_products(sn_context *ctx, const sn_rt_model *model, sn_tab
     do {
       factor *= at->number, channel = at->place % SN_RT_LINEAR_PLACES;
       if (at->value != SN_RT_NO_JOINT && product.driver_count == 2)
-        return sn_fail(ctx, SN_UNSUPPORTED, "helpers that products of three values drive are not exported");
+        return sn_fail(ctx, SN_UNSUPPORTED,
+                       "helpers that products of three values drive are not exported: write clips with `eval`");
       if (at->value != SN_RT_NO_JOINT)
         product.drivers[product.driver_count++] = at->value, factor *= SN_RT_VALUE_SPAN;
     } while (++at < end && channel == SN_RT_LINEAR_FACTOR);
@@ -212,7 +213,8 @@ static sn_status fill_helper(sn_context *ctx, sn_table *t, const nodes_between *
   for (int g = 0; g < h->group_count; g++) {
     sn_table_function *f = t->functions + t->function_count++;
     if (terms[g].kind != SN_RT_TERMS_JOINT)
-      return sn_fail(ctx, SN_UNSUPPORTED, "helpers that pairs of joints drive are not exported");
+      return sn_fail(ctx, SN_UNSUPPORTED,
+                     "only helpers that single joints drive are exported: write clips with `eval`");
     f->driver = sn_table_find_driver(ctx, t, nodes, terms[g].a, terms[g].rest[0]);
     if (f->driver < 0) return ctx->error.status;
     for (int k = 0; k < SN_RT_QUADRATIC; k++, mix += SN_RT_HELPER_ROW)

@@ -393,6 +393,7 @@ sn_status sn_rig_solve(sn_context *ctx, sn_arena *memory, const fit_problem *p, 
   if (status != SN_OK || !plan->smooth_auto || !searched) return status;
   status = sn_rig_thin(ctx, plan->rest, m, plan->smooth);
   if (status == SN_OK) status = remove_slivers(ctx, m, &way, RIG_THINNEST);
+  if (status == SN_OK && plan->tree) sn_rig_tree_settle_root(m, tree);
   // Refitting the motion recovers some of the error of thinning.
   return status == SN_OK ? sn_rig_tree_fit(ctx, m, tree, 2, NULL) : status;
 }

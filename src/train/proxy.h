@@ -11,7 +11,7 @@ typedef struct sn_proxy_bones {
   const sn_keys *keys;         // whose frames are the poses
   const sn_topology *topology; // vertices in no triangle do not count; NULL: all count
   int bone_count, *group_of;   // bones; the bone of every triangle at the start
-  sn_vec3 *centre;             // of the bone's triangles in the rest pose
+  sn_vec3 *centre;             // rest pose: of the bone's triangles, later of its weights
   sn_affine *motion;           // [pose][bone]: from the rest pose to the pose
   sn_skin skin;                // `joints` are bones; free with sn_skin_free
 } sn_proxy_bones;

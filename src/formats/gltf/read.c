@@ -29,7 +29,8 @@ static void split_glb(sn_reader *r, const uint8_t *bytes, size_t size, glb_chunk
     if (chunk == 0 && kind != 0x4E4F534A) return sn_fail_once(r, SN_BAD_FILE, "its first chunk is not JSON");
     if (chunk == 0) out->json = (const char *)bytes + at, out->json_size = chunk_size;
     if (chunk == 1 && kind == 0x004E4942) out->bin = bytes + at, out->bin_size = chunk_size;
-    at += chunk_size; // a multiple of 4; some exporters write others, without padding
+    size_t next = at + chunk_size; // a multiple of 4; some exporters write others, with padding or without
+    at = next + 8 <= length && sn_little(bytes + next + 4, 4) == 0x004E4942 ? next : (next + 3) / 4 * 4;
   }
   if (!out->json) sn_fail_once(r, SN_BAD_FILE, "has no JSON chunk");
 }

@@ -295,8 +295,7 @@ static sn_status improve(sn_regression *r, int at, bool *better) {
   return status;
 }
 
-// Separate ridges, and a smaller variance of pairs, are kept if their squared error is at most this part of that of a common
-// ridge.
+// Separate ridges, and a smaller variance of pairs, are kept if their squared error is at most this part of a common ridge's.
 static const double kept_part = 0.9;
 
 // Coordinate descent from the common ridge: the variance of pairs, then clip by clip.

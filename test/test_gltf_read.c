@@ -600,21 +600,25 @@ static void test_bad_values(void **state) {
     "follows joint 5, but skin 0 has only 1");
 }
 
-// A chunk of JSON that is no multiple of four bytes: the next one follows at once.
+// A chunk of JSON that is no multiple of four bytes: the next one follows at once, or at such a multiple.
 static void test_odd_glb(void **state) {
   sn_context ctx = sn_context_default();
-  sn_gltf *gltf;
   size_t size;
-  uint8_t *glb = make_keep_glb(&size), *odd = malloc(size + 1);
+  uint8_t *glb = make_keep_glb(&size);
   uint32_t json;
   memcpy(&json, glb + 12, 4);
-  memcpy(odd, glb, 20 + json);
-  odd[20 + json] = ' ';
-  memcpy(odd + 21 + json, glb + 20 + json, size - 20 - json);
-  put_u32(odd + 8, (uint32_t)size + 1), put_u32(odd + 12, json + 1);
-  assert_ok(&ctx, sn_gltf_parse(&ctx, "odd.glb", odd, size + 1, NULL, &gltf));
-  sn_gltf_free(gltf);
-  free(glb), free(odd);
+  for (size_t more = 1; more <= 4; more += 3) {
+    sn_gltf *gltf;
+    uint8_t *odd = malloc(size + more);
+    memcpy(odd, glb, 20 + json);
+    memset(odd + 20 + json, ' ', more);
+    memcpy(odd + 20 + json + more, glb + 20 + json, size - 20 - json);
+    put_u32(odd + 8, (uint32_t)(size + more)), put_u32(odd + 12, json + 1);
+    assert_ok(&ctx, sn_gltf_parse(&ctx, "odd.glb", odd, size + more, NULL, &gltf));
+    sn_gltf_free(gltf);
+    free(odd);
+  }
+  free(glb);
 }
 
 static void test_lying_glb(void **state) {

@@ -25,7 +25,7 @@ check() { # NAME N STATUS
   case $3 in
     0) [ "$(digest out)" = "$reference" ] || fail "$1, allocation $2: status 0, but other bytes" ;;
     1)
-      grep -q "out of memory" stderr || fail "$1, allocation $2: does not say out of memory: $(cat stderr)"
+      grep -qE "out of memory|Cannot allocate memory" stderr || fail "$1, allocation $2: does not say out of memory: $(cat stderr)"
       [ -z "$(ls -A out)" ] || fail "$1, allocation $2: left $(find out | tr '\n' ' ')"
       ;;
     *) fail "$1, allocation $2: status $3: $(tail -c 300 stderr)" ;;

@@ -47,6 +47,7 @@ typedef struct fit_job {
   sn_affine *posed;              // of our joints
   int *joint_of, joint_count;
   reading plain;
+  fit_sums of_plain;
   fit_sums whole[whole_shifts]; // with the poses shifted by whole frames: 0, 1, -1, 2, -2, ...
   struct finding {
     double error;
@@ -105,6 +106,14 @@ static double error_of(fit_job *job, const reading *r) {
   return error_at(job, &sums, 1);
 }
 
+// The same for another pace: the plain error times what is left of it in the frames that have a pose in both readings.
+static double error_of_pace(fit_job *job, const reading *r) {
+  fit_sums sums = sum_up(job, r), *plain = &job->of_plain;
+  double same = 0;
+  for (int n = 0; n < most_frames; n++) same += sums.frame_dd[n] > 0 ? plain->frame_dd[n] : 0;
+  return sums.used > 0 && same > 0 ? error_at(job, plain, 1) * sqrt(sums.dd / same) : INFINITY;
+}
+
 // Keeps a reading and its message if its error is clearly lower; of equally good readings, the first.
 __attribute__((format(printf, 3, 4))) static bool better(fit_job *job, double error, const char *words, ...) {
   va_list list;
@@ -122,15 +131,15 @@ static void consider_times(fit_job *job) {
   for (size_t k = 0; k < sizeof rates / sizeof *rates; k++) {
     r.rate = job->fps / rates[k];
     if (r.rate == 1) continue;
-    better(job, error_of(job, &r), "the frames fit the clip at %g frames per second: give `fps` %g", rates[k],
+    better(job, error_of_pace(job, &r), "the frames fit the clip at %g frames per second: give `fps` %g", rates[k],
            rates[k]);
   }
   for (int n = 2; n <= 10; n++) {
     r.rate = n;
-    better(job, error_of(job, &r), "the frames are one in %d of the clip: give `fps` %g", n, job->fps / n);
+    better(job, error_of_pace(job, &r), "the frames are one in %d of the clip: give `fps` %g", n, job->fps / n);
   }
   r = job->plain, r.backwards = true;
-  better(job, error_of(job, &r), "the frames run backwards");
+  better(job, error_of_pace(job, &r), "the frames run backwards");
 }
 
 // Minimum of the parabola through three squared errors, `step` apart around `shift`; at most a step away.
@@ -328,7 +337,8 @@ static sn_status check_motion(fit_job *job) {
 
 static sn_status check_readings(fit_job *job) {
   job->plain = (reading){.rate = 1, .clip = job->clip, .axes = sn_mat3_identity()};
-  double error = error_of(job, &job->plain);
+  job->of_plain = sum_up(job, &job->plain);
+  double error = error_at(job, &job->of_plain, 1);
   struct finding *best = &job->best;
   best->error = error;
   if (job->status != SN_OK || !(error > fitting)) return job->status;

@@ -298,13 +298,13 @@ static sn_status improve(sn_regression *r, int at, bool *better) {
 // Separate ridges, and a smaller variance of pairs, are kept if their squared error is at most this part of a common ridge's.
 static const double kept_part = 0.9;
 
-// Coordinate descent from the common ridge: the variance of pairs, then clip by clip.
+// Coordinate descent from the common ridge: clip by clip, then the variance of pairs.
 static sn_status choose_priors(sn_regression *r) {
   int clips = 1 + clip_at(r, r->m->pose_count - 1);
   sn_status status = choose_common(r);
   const sn_priors common = r->priors;
   double score = r->score;
-  for (int at = SN_PAIRS, tried = clips == 1; status == SN_OK && tried <= clips; tried++) {
+  for (int at = clips == 1 ? SN_PAIRS : 0, tried = clips == 1; status == SN_OK && tried <= clips; tried++) {
     bool better = false;
     status = improve(r, at, &better);
     if (better) tried = -1;

@@ -326,7 +326,7 @@ static void eigenskin_is_the_truncated_decomposition(void **state) {
     }
   assert_int_equal(
     LAPACKE_dgesvd(LAPACK_ROW_MAJOR, 'S', 'S', poses, 3 * n, d, 3 * n, singular, u, poses, vt, 3 * n, rest), 0);
-  assert_true(singular[kept] > 1e-3 * singular[0]); // what is left out shows
+  assert_true(singular[kept] > 1e-3 * singular[0]); // the dropped components are not zero
   trained t =
     train(&ctx, &examples, "eigenskin:space=whole,weights=given,threshold=0,components=2", "1,2,3,4,5,10,15,20");
   for (int p = 0; p < poses; p++) {

@@ -214,7 +214,7 @@ static void consider_shift(fit_job *job) {
                       in_time;
 }
 
-// Frames left out or written twice: from some frame on another whole shift fits. After consider_shift, which sums up.
+// Missing or repeated frames: from some frame on another whole shift fits. After consider_shift, which sums up.
 static void consider_gaps(fit_job *job) {
   const fit_sums *plain = &job->whole[0];
   for (int n = 1; n < whole_shifts; n++) {

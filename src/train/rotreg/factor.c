@@ -2,9 +2,9 @@
 // The rotational model of one joint (3.2): rho~ = u W theta~, and its closed-form fit.
 #include "train/rotreg/predictor.h"
 
-// For a hinge (M of rank 1) W is made unique by a small multiple of the identity.
+// argmin_(W, u >= 0) sum |u W theta~ - rho~|^2 (3.2.2); c makes W of a hinge (M of rank 1) unique. Returns the sum.
 double sn_rotreg_fit_u_w(int count, const sn_vec3 *theta, const sn_vec3 *rho, double *u, sn_mat3 *w) {
-  sn_mat3 m = {0}; // sum rho theta^T
+  sn_mat3 m = {0}; // sum rho~ theta~^T
   double theta2 = 0, product = 0, all = 0, inner = 0;
   for (int i = 0; i < count; i++) {
     m = sn_mat3_add(m, sn_mat3_outer(rho[i], theta[i]));

@@ -176,6 +176,42 @@ static void test_mohr_finds_rest_positions(void **state) {
   sn_arena_free(&memory), sn_keys_free(&keys), sn_examples_free(&e);
 }
 
+// 3.2 with twelve joints and three poses: the eight in whose frames the vertex's places are nearest to their mean, nearest first.
+static void test_influence_sets(void **state) {
+  enum { joints = 12, poses = 3 };
+  sn_context ctx = sn_context_default();
+  sn_examples e = {0};
+  sn_random rng = sn_random_new(14);
+  double spread[joints] = {0};
+  int found[sn_mohr_set];
+  sn_keys keys;
+  assert_ok(&ctx, sn_frames_new(&ctx, 1, poses, &e.frames));
+  assert_ok(&ctx, sn_poses_new(&ctx, joints, poses, &e.poses));
+  assert_ok(&ctx, sn_keys_parse(&ctx, "all", poses, 1, &keys, NULL));
+  for (int f = 0; f < poses; f++) {
+    sn_vec3_store(random_vec3(&rng), sn_frame_mutable(&e.frames, f)[0]);
+    for (int j = 0; j < joints; j++)
+      sn_pose(&e.poses, f)[j] = sn_affine_make(sn_rotation_exp(random_vec3(&rng)), random_vec3(&rng));
+  }
+  for (int j = 0; j < joints; j++) {
+    sn_vec3 at[poses], mean = {0, 0, 0};
+    for (int f = 0; f < poses; f++) { // M^-1 x = R^T (x - t)
+      const sn_affine *m = &sn_pose(&e.poses, f)[j];
+      sn_vec3 x = sn_vec3_from(sn_frame(&e.frames, f)[0]), t = {m->m[0][3], m->m[1][3], m->m[2][3]};
+      at[f] = sn_mat3_apply(sn_mat3_transpose(sn_affine_linear(*m)), sn_vec3_sub(x, t));
+      mean = sn_vec3_mad(mean, at[f], 1.0 / poses);
+    }
+    for (int f = 0; f < poses; f++) spread[j] += pow(sn_vec3_distance(at[f], mean), 2);
+  }
+  assert_int_equal(sn_mohr_influences(&e, &keys, 0, found), sn_mohr_set);
+  for (int k = 0; k < sn_mohr_set; k++) {
+    int nearer = 0;
+    for (int j = 0; j < joints; j++) nearer += spread[j] < spread[found[k]];
+    assert_int_equal(nearer, k);
+  }
+  sn_keys_free(&keys), sn_poses_free(&e.poses), sn_frames_free(&e.frames);
+}
+
 // ---- spherical blending ------------------------------------------------------------------------------------------------------
 
 static double centre_cost(int count, const sn_affine *m, sn_vec3 r) {
@@ -391,7 +427,7 @@ int main(void) {
     cmocka_unit_test(test_wpsd_is_its_formula),    cmocka_unit_test(test_centre_is_the_best),
     cmocka_unit_test(test_sphere_keeps_distances), cmocka_unit_test(test_hejl_is_its_formula),
     cmocka_unit_test(test_alexa_is_its_formula),   cmocka_unit_test(test_rows),
-    cmocka_unit_test(test_memory_runs_out),
+    cmocka_unit_test(test_memory_runs_out),        cmocka_unit_test(test_influence_sets),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -306,6 +306,55 @@ static void corrections_are_the_formulas(void **state) {
   sn_examples_free(&examples);
 }
 
+// Murtagh 2008, 4.3: kernel weights of at most `threshold`, here 3 % of the diagonal, are left out. All vertices get the same five
+// weights (that of the rest pose follows from the others, since nothing is displaced there), two of which are smaller; only vertices
+// of one joint are looked at: elsewhere a weight may stay for its normal.
+static void small_weights_are_left_out(void **state) {
+  static const int frames[formula_poses] = {0, 7, 13, 16, 24};
+  static const double sizes[formula_poses] = {0, 0.02, 0.06, 0.025, 0.05};
+  static const formula gauss = {.phi = gauss_phi};
+  sn_context ctx = sn_context_default();
+  sn_random rng = sn_random_new(31);
+  sn_examples e;
+  assert_ok(&ctx, two_ends(&ctx, 80, &e));
+  double diagonal = sn_points_diagonal((const float(*)[3])e.rest.positions, e.rest.vertex_count), row[formula_most];
+  sn_vec3 w[formula_poses] = {{0, 0, 0}};
+  formula_row(&gauss, frames, 0, row);
+  for (int k = 1; k < formula_poses; k++) {
+    w[k] = sn_vec3_scale(sn_vec3_normalize(random_vec3(&rng), (sn_vec3){1, 0, 0}), sizes[k] * diagonal);
+    w[0] = sn_vec3_mad(w[0], w[k], -row[k] / row[0]);
+  }
+  for (int n = 0; n < two_ends_steps * two_ends_steps * e.rest.vertex_count; n++) {
+    int f = n / e.rest.vertex_count, i = n % e.rest.vertex_count;
+    sn_vec3 at = sn_vec3_from(e.rest.positions[i]);
+    formula_row(&gauss, frames, f, row);
+    for (int k = 0; k < formula_poses; k++) at = sn_vec3_mad(at, w[k], row[k]);
+    sn_vec3_store(sn_affine_apply(formula_blend(&e, i, f), at), sn_frame_mutable(&e.frames, f)[i]);
+  }
+  trained t =
+    train(&ctx, &e, "psd:space=whole,weights=given,cardinal=0,sigma=0.5,threshold=3", "7,13,16,24");
+  int looked_at = 0, kept = 0;
+  for (int k = 0; k < formula_poses; k++) kept += sn_vec3_length(w[k]) > 0.03 * diagonal;
+  assert_in_range(kept, 2, 3);
+  for (int f = 0; f < two_ends_steps * two_ends_steps; f++) {
+    shape s = evaluate(&t.model, sn_pose(&e.poses, f), NULL);
+    formula_row(&gauss, frames, f, row);
+    for (int i = 0; i < e.rest.vertex_count; i++) {
+      double x = (double)e.rest.positions[i][0];
+      sn_vec3 at = sn_vec3_from(e.rest.positions[i]);
+      if (x > 0.24 && x < 1.76 && fabs(x - 1) > 0.04) continue; // or its neighbours bend
+      for (int k = 0; k < formula_poses; k++)
+        if (sn_vec3_length(w[k]) > 0.03 * diagonal) at = sn_vec3_mad(at, w[k], row[k]);
+      at = sn_affine_apply(formula_blend(&e, i, f), at);
+      assert_below(sn_vec3_distance(sn_vec3_from(s.positions[i]), at), 1e-4 * diagonal);
+      looked_at++;
+    }
+    free_shape(&s);
+  }
+  assert_true(looked_at > 25 * 20);
+  release(&t), sn_examples_free(&e);
+}
+
 // Murtagh 2008, 2.3.3: with k eigendisplacements a joint's poses get the best approximation of rank k of their displacements: the
 // first k terms of the singular value decomposition.
 static void eigenskin_is_the_truncated_decomposition(void **state) {
@@ -736,6 +785,7 @@ int main(void) {
     cmocka_unit_test(eigenskin_with_all_components_is_psd_where_one_joint_moves),
     cmocka_unit_test(instruction_sets_agree),
     cmocka_unit_test(corrections_are_the_formulas),
+    cmocka_unit_test(small_weights_are_left_out),
     cmocka_unit_test(eigenskin_is_the_truncated_decomposition),
     cmocka_unit_test(corrections_vanish_far_from_every_pose),
     cmocka_unit_test(single_pose),

@@ -128,6 +128,54 @@ static void test_spectral_clusters(void **state) {
   for (int e = 0; e < n * n; e++) assert_int_equal(of[e / n] == of[e % n], e / n % 3 == e % n % 3);
 }
 
+// Nine items at 0, 1, ... 8 and how far the seventh neighbour of each is.
+static void test_affinities(void **state) {
+  enum { n = 9 };
+  static const double seventh[n] = {7, 6, 5, 4, 4, 4, 5, 6, 7};
+  double distances[n * n], a[n * n], wanted[n * n], scale[n], row[n], sum[n] = {0};
+  for (int e = 0; e < n * n; e++) {
+    double d = distances[e] = abs(e / n - e % n);
+    wanted[e] = e / n == e % n ? 0 : exp(-d * d / (seventh[e / n] * seventh[e % n]));
+    sum[e / n] += wanted[e];
+  }
+  sn_rig_affinity(n, distances, a, scale, row);
+  for (int e = 0; e < n * n; e++) assert_near(a[e], wanted[e] / sqrt(sum[e / n] * sum[e % n]), 1e-9);
+}
+
+// De Aguiar's and Hasler's measures from the vertices of a chain, and from rotations about one axis by known angles: the rms of
+// 2 sin of half the difference.
+static void test_unlike_motions(void **state) {
+  enum { used = 2 };
+  sn_context ctx = sn_context_default();
+  sn_arena memory = sn_arena_new(&ctx);
+  sn_mesh rest;
+  sn_frames frames;
+  fit_problem p;
+  fit_units units;
+  const int chosen[used] = {3, 7}, i = 5, k = 5 + 9 * around;
+  const double angles[2][used] = {{0.3, -0.4}, {0.9, 0.5}};
+  static float rotation[rings * around * used * 9];
+  make_chain(&ctx, &rest, &frames);
+  fit_data data = {.rest = &rest, .frames = &frames, .chosen = chosen, .count = used};
+  assert_ok(&ctx, sn_fit_problem_build(&ctx, &memory, &data, &units, &p));
+  double d[used], apart = 0, squares = 0;
+  for (int f = 0; f < used; f++) {
+    float room[2][3];
+    d[f] = sn_vec3_distance(sn_vec3_from(fit_point(&p, i, f, room[0])), sn_vec3_from(fit_point(&p, k, f, room[1])));
+    squares += pow(2 * sin((angles[0][f] - angles[1][f]) / 2), 2) / used;
+    for (int v = 0; v < 2; v++) {
+      sn_mat3 r = sn_rotation_exp((sn_vec3){0, 0, angles[v][f]});
+      for (int e = 0; e < 9; e++) rotation[((v ? k : i) * used + f) * 9 + e] = (float)r.m[e / 3][e % 3];
+    }
+  }
+  for (int c = 0; c < 3; c++) apart += pow(p.u[i][c] - p.u[k][c], 2);
+  sn_rig_motions motions = {&p, used, rotation};
+  assert_true(fabs(d[0] - d[1]) > 0.01); // the deviation of two numbers is half their difference
+  assert_near(sn_rig_distance_changes(&motions, i, k), fabs(d[0] - d[1]) / 2 + 0.02 * (d[0] + d[1]) / 2, 1e-6);
+  assert_near(sn_rig_rotation_differs(&motions, i, k), sqrt(squares + 0.25 * apart), 1e-6);
+  sn_mesh_free(&rest), sn_frames_free(&frames), sn_arena_free(&memory);
+}
+
 // sum_i |w_i (R (u_i - c) + psi) - q_i|^2 of bone 1, vertex by vertex: q_i = x_i - (1 - w_i) T_0 u_i.
 static double energy_about(const fit_model *m, int f, sn_mat3 r, sn_vec3 c, sn_vec3 psi) {
   double sum = 0;
@@ -342,6 +390,8 @@ int main(void) {
     cmocka_unit_test(test_parts_of_a_chain),
     cmocka_unit_test(test_first_merge),
     cmocka_unit_test(test_spectral_clusters),
+    cmocka_unit_test(test_affinities),
+    cmocka_unit_test(test_unlike_motions),
     cmocka_unit_test(test_rigs),
     cmocka_unit_test(test_rotation_about_a_joint),
     cmocka_unit_test(test_diffused_weights),

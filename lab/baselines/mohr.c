@@ -9,7 +9,6 @@
 
 // Ridge towards the rest position for directions that the poses do not determine, relative to the number of poses.
 static const double open_ridge = 1e-6;
-enum { set_size = 8 }; // joints of an influence set
 
 typedef struct mohr_job {
   const sn_examples *examples;
@@ -73,25 +72,20 @@ static double residual_of(sn_context *ctx, const mohr_job *job) {
   return sum / n / job->keys->count;
 }
 
-// The joints in whose frames the vertex moves least: the variance of M_j^-1 x_f over the poses (Mohr and Gleicher, section 3.2).
-static int influence_set(const mohr_job *job, int i, int *out) {
-  double spreads[set_size];
+int sn_mohr_influences(const sn_examples *examples, const sn_keys *keys, int i, int *out) {
+  double spreads[sn_mohr_set];
   int count = 0;
-  for (int j = 0; j < job->examples->poses.joint_count; j++) {
+  for (int j = 0; j < examples->poses.joint_count; j++) {
     sn_vec3 sum = {0, 0, 0};
     double squares = 0;
-    for (int k = 0; k < job->keys->count; k++) {
-      int f = job->keys->frames[k];
+    for (int k = 0; k < keys->count; k++) {
+      int f = keys->frames[k];
       sn_affine back = sn_affine_identity();
-      if (!sn_affine_invert(sn_pose(&job->examples->poses, f)[j], &back)) squares = INFINITY;
-      sn_vec3 at = sn_affine_apply(back, sn_vec3_from(sn_frame(&job->examples->frames, f)[i]));
+      if (!sn_affine_invert(sn_pose(&examples->poses, f)[j], &back)) squares = INFINITY;
+      sn_vec3 at = sn_affine_apply(back, sn_vec3_from(sn_frame(&examples->frames, f)[i]));
       sum = sn_vec3_add(sum, at), squares += sn_vec3_dot(at, at);
     }
-    double spread = squares - sn_vec3_dot(sum, sum) / job->keys->count;
-    int place = count < set_size ? count++ : set_size;
-    for (; place > 0 && spreads[place - 1] > spread; place--)
-      if (place < set_size) spreads[place] = spreads[place - 1], out[place] = out[place - 1];
-    if (place < set_size) spreads[place] = spread, out[place] = j;
+    count = sn_least_enter(sn_mohr_set, count, squares - sn_vec3_dot(sum, sum) / keys->count, j, spreads, out);
   }
   return count;
 }
@@ -102,11 +96,11 @@ static void weigh_range(void *user, int64_t begin, int64_t end, int worker) {
   const mohr_job *job = user;
   sn_skin *skin = job->skin;
   for (int64_t i = begin; i < end; i++) {
-    int joints[set_size], slot = 0;
-    sn_simplex q = {.n = influence_set(job, (int)i, joints), .w = {1}};
+    int joints[sn_mohr_set], slot = 0;
+    sn_simplex q = {.n = sn_mohr_influences(job->examples, job->keys, (int)i, joints), .w = {1}};
     for (int k = 0; k < job->keys->count; k++) {
       int f = job->keys->frames[k];
-      sn_vec3 to = sn_vec3_from(sn_frame(&job->examples->frames, f)[i]), at[set_size];
+      sn_vec3 to = sn_vec3_from(sn_frame(&job->examples->frames, f)[i]), at[sn_mohr_set];
       for (int n = 0; n < q.n; n++)
         at[n] = sn_affine_apply(sn_pose(&job->examples->poses, f)[joints[n]], sn_vec3_from(job->rest[i]));
       for (int n = 0; n < q.n; n++) {

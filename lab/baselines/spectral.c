@@ -11,8 +11,7 @@ enum { samples = 600, local_scale = 7, near_samples = 6, mean_rounds = 50, most_
 
 // ---- normalised spectral clustering -------------------------------------------------------------------------------------
 
-// Affinity exp(-d^2 / (s_i s_j)), s the distance to the seventh neighbour, normalised by the square roots of the row sums.
-static void make_affinity(int n, const double *distances, double *a, double *scale, double *row) {
+void sn_rig_affinity(int n, const double *distances, double *a, double *scale, double *row) {
   for (int i = 0; i < n; i++) {
     memcpy(row, distances + (size_t)i * (size_t)n, (size_t)n * sizeof *row);
     sn_sort_doubles(row, (size_t)n);
@@ -82,7 +81,7 @@ sn_status sn_rig_spectral(sn_context *ctx, int n, const double *distances, int c
   double *centres = SN_NEW(ctx, &scratch, double, (size_t)count *(size_t)count);
   sn_status status = a && values && points && room && centres ? SN_OK : ctx->error.status;
   if (status == SN_OK) {
-    make_affinity(n, distances, a, values, room);
+    sn_rig_affinity(n, distances, a, values, room);
     status = sn_lapack_syevd(ctx, 'L', n, a, values);
     if (status == SN_NOT_CONVERGED) sn_fail(ctx, status, "the spectrum of the clusters did not converge");
   }
@@ -166,17 +165,10 @@ static sn_status cluster_all(sn_context *ctx, const fit_problem *p, unlike_fn un
 
 // ---- de Aguiar and others: distances that change ------------------------------------------------------------------------
 
-typedef struct frame_choice {
-  const fit_problem *p;
-  int frames;
-  const float *rotation; // [vertex][frame][9]: only Hasler and others
-} frame_choice;
+static int frame_at(const sn_rig_motions *c, int f) { return (int)((int64_t)f * c->p->f / c->frames); }
 
-static int frame_at(const frame_choice *c, int f) { return (int)((int64_t)f * c->p->f / c->frames); }
-
-// Standard deviation of their distance over the frames, plus a small part of the mean distance, which keeps parts compact.
-static double distance_changes(const void *user, int i, int k) {
-  const frame_choice *c = user;
+double sn_rig_distance_changes(const void *user, int i, int k) {
+  const sn_rig_motions *c = user;
   const fit_problem *p = c->p;
   double sum = 0, square = 0;
   for (int f = 0; f < c->frames; f++) {
@@ -191,14 +183,14 @@ static double distance_changes(const void *user, int i, int k) {
 }
 
 sn_status sn_rig_distance_segments(sn_context *ctx, const fit_problem *p, int count, int *of) {
-  frame_choice choice = {p, p->f < most_frames ? p->f : most_frames, NULL};
-  return cluster_all(ctx, p, distance_changes, &choice, count, of);
+  sn_rig_motions choice = {p, p->f < most_frames ? p->f : most_frames, NULL};
+  return cluster_all(ctx, p, sn_rig_distance_changes, &choice, count, of);
 }
 
 // ---- Hasler and others: rotations -----------------------------------------------------------------------------------------
 
 typedef struct rotation_job {
-  const frame_choice *choice;
+  const sn_rig_motions *choice;
   const sn_topology *topology;
   float *out;
 } rotation_job;
@@ -226,11 +218,9 @@ static void rotation_range(void *user, int64_t begin, int64_t end, int worker) {
     }
 }
 
-// The rms angle between their rotations (approximate), plus their distance in the rest pose, which separates limbs that
-// rotate alike.
-static double rotation_differs(const void *user, int i, int k) {
+double sn_rig_rotation_differs(const void *user, int i, int k) {
   static const double apart = 0.5; // radians per unit of distance (mesh radius)
-  const frame_choice *c = user;
+  const sn_rig_motions *c = user;
   const float *a = c->rotation + (size_t)i * (size_t)c->frames * 9,
               *b = c->rotation + (size_t)k * (size_t)c->frames * 9;
   double sum = 0;
@@ -241,13 +231,13 @@ static double rotation_differs(const void *user, int i, int k) {
 sn_status sn_rig_rotation_segments(sn_context *ctx, const fit_problem *p, const sn_topology *topology, int count,
                                    int *of) {
   sn_arena scratch = sn_arena_new(ctx);
-  frame_choice choice = {p, p->f < most_frames ? p->f : most_frames, NULL};
+  sn_rig_motions choice = {p, p->f < most_frames ? p->f : most_frames, NULL};
   float *rotation = SN_NEW(ctx, &scratch, float, (size_t)p->n *(size_t)choice.frames * 9);
   rotation_job job = {&choice, topology, rotation};
   sn_status status = rotation ? SN_OK : ctx->error.status;
   if (status == SN_OK) sn_parallel_for(ctx, p->n, 64, rotation_range, &job);
   choice.rotation = rotation;
-  if (status == SN_OK) status = cluster_all(ctx, p, rotation_differs, &choice, count, of);
+  if (status == SN_OK) status = cluster_all(ctx, p, sn_rig_rotation_differs, &choice, count, of);
   sn_arena_free(&scratch);
   return status;
 }

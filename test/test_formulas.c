@@ -227,6 +227,8 @@ static sn_mat3 blended(const handmade *made, const sn_rt_torque_block *b, int la
   return sn_mat3_mul(r, s);
 }
 
+static uint64_t solve_work; // operations of C X, a product and a sum each
+
 // T' = C X: row 4 b + k of T' is column k of bone b's matrix; X has the columns of every D, then of the joints' matrices.
 static void proxy_bones(const handmade *made, sn_rt_drive drive, const pose *p, double (*out)[12]) {
   double x[columns][3];
@@ -243,7 +245,7 @@ static void proxy_bones(const handmade *made, sn_rt_drive drive, const pose *p, 
     for (int n = 0; n < 12; n++) {
       int row = 4 * bone + n % 4;
       out[bone][n] = 0;
-      for (int c = 0; c < columns; c++)
+      for (int c = 0; c < columns; c++, solve_work += 2)
         out[bone][n] += (double)made->solve[row / SN_RT_ROTREG_ROWS][c][row % SN_RT_ROTREG_ROWS] * x[c][n / 4];
     }
 }
@@ -293,6 +295,29 @@ static void check_drive(sn_rt_drive drive) {
 
 static void test_rotreg(void **state) { check_drive(SN_RT_DRIVE_ROTREG); }
 
+// What Wang's table 1 counts: the model's operations beyond those of a linear blend are those of C X and some hundreds per predictor. The
+// paper's matrices, which are 3 x 3 blocks, take 2 12 P (9 P + 12 J), three times as many as C X.
+static void test_flops(void **state) {
+  sn_context ctx = sn_context_default();
+  sn_random rng = sn_random_new(17);
+  handmade *made = malloc(sizeof *made);
+  sn_model model;
+  sn_rt_model rt;
+  pose p;
+  double bones[bone_count][12];
+  random_model(&rng, made);
+  build(&ctx, SN_RT_DRIVE_ROTREG, made, &model, &rt);
+  random_pose(&rng, made->joints, &p);
+  solve_work = 0;
+  proxy_bones(made, SN_RT_DRIVE_ROTREG, &p, bones);
+  assert_int_equal(3 * solve_work, 2 * 12 * bone_count * (9 * bone_count + 12 * joint_count));
+  uint64_t blend = bone_count * (12 + 18 + 43), rest = rt.info.flops - blend - solve_work; // one bone per vertex
+  print_message("%d flops, %d of them C X, %d of %d predictors\n", (int)rt.info.flops, (int)solve_work, (int)rest,
+                bone_count);
+  assert_in_range(rest, 300 * bone_count, 700 * bone_count);
+  sn_model_free(&model), free(made);
+}
+
 static void test_torque(void **state) { check_drive(SN_RT_DRIVE_TORQUE); }
 
 // A rotation times 1 + d, d symmetric of this size: both factors again, whichever way sn_rt_polar takes.
@@ -316,7 +341,7 @@ static void test_polar_near_rotations(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_rotreg), cmocka_unit_test(test_torque),
-                                     cmocka_unit_test(test_polar_near_rotations)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_rotreg), cmocka_unit_test(test_flops),
+                                     cmocka_unit_test(test_torque), cmocka_unit_test(test_polar_near_rotations)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

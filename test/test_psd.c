@@ -331,8 +331,7 @@ static void small_weights_are_left_out(void **state) {
     for (int k = 0; k < formula_poses; k++) at = sn_vec3_mad(at, w[k], row[k]);
     sn_vec3_store(sn_affine_apply(formula_blend(&e, i, f), at), sn_frame_mutable(&e.frames, f)[i]);
   }
-  trained t =
-    train(&ctx, &e, "psd:space=whole,weights=given,cardinal=0,sigma=0.5,threshold=3", "7,13,16,24");
+  trained t = train(&ctx, &e, "psd:space=whole,weights=given,cardinal=0,sigma=0.5,threshold=3", "7,13,16,24");
   int looked_at = 0, kept = 0;
   for (int k = 0; k < formula_poses; k++) kept += sn_vec3_length(w[k]) > 0.03 * diagonal;
   assert_in_range(kept, 2, 3);

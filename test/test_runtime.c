@@ -393,6 +393,76 @@ static void recomputed_normals_are_those_of_the_deformed_mesh(void **state) {
   free(positions), free(normals), free(expected), fixture_free(&f);
 }
 
+// ---- operations ------------------------------------------------------------------------------------------------------------
+
+static uint64_t counted;
+static double times(double a, double b) { return counted++, a * b; }
+static double plus(double a, double b) { return counted++, a + b; }
+
+static double dot_counted(const double a[3], const double b[3]) {
+  return plus(plus(times(a[0], b[0]), times(a[1], b[1])), times(a[2], b[2]));
+}
+
+static void cross_counted(const double a[3], const double b[3], double out[3]) {
+  for (int c = 0; c < 3; c++) {
+    int d = (c + 1) % 3, e = (c + 2) % 3;
+    out[c] = plus(times(a[d], b[e]), -times(a[e], b[d]));
+  }
+}
+
+// M = sum_k w_k M_k, M p, and cof(M) n = (n_x y - n_y x) x z + n_z (x x y) with the columns x, y, z of M, made a unit vector.
+static void vertex_counted(const sn_skin *skin, int i, const sn_affine *pose, const float (*in)[3],
+                           double (*out)[3]) {
+  double m[4][3], s[3], a[3], b[3];
+  size_t row = (size_t)i * (size_t)skin->influences;
+  for (int k = 0; k < skin->influences && skin->weights[row + (size_t)k] > 0; k++)
+    for (int n = 0; n < 12; n++) {
+      double part =
+        times((double)skin->weights[row + (size_t)k], pose[skin->joints[row + (size_t)k]].m[n % 3][n / 3]);
+      m[n / 3][n % 3] = k ? plus(m[n / 3][n % 3], part) : part;
+    }
+  for (int r = 0; r < 3; r++) {
+    out[0][r] = m[3][r];
+    for (int c = 0; c < 3; c++) out[0][r] = plus(out[0][r], times(m[c][r], (double)in[0][c]));
+    s[r] = plus(times((double)in[1][0], m[1][r]), -times((double)in[1][1], m[0][r]));
+  }
+  cross_counted(s, m[2], a), cross_counted(m[0], m[1], b);
+  for (int r = 0; r < 3; r++) out[1][r] = plus(a[r], times((double)in[1][2], b[r]));
+  double length = sqrt(dot_counted(out[1], out[1]));
+  counted += 2; // the root, and a division
+  for (int r = 0; r < 3; r++) out[1][r] = times(out[1][r], 1 / length);
+}
+
+static void flops_are_the_operations_of_the_formulas(void **state) {
+  enum { n = 100, joints = 5 };
+  sn_context ctx = sn_context_default();
+  sn_random rng = sn_random_new(16);
+  fixture f;
+  sn_skin skin;
+  fixture_new(&ctx, n, joints, 4, 3, &f);
+  fixture_build(&ctx, &f);
+  assert_ok(&ctx, sn_model_skin(&ctx, &f.rt, &skin));
+  sn_affine pose[joints];
+  random_pose(&f.skeleton, 0.5, 0.1, &rng, pose);
+  point *rest = points(n), *positions = points(n), *normals = points(n);
+  sn_mesh_normals(&f.mesh, (const point *)f.mesh.positions, rest);
+  evaluate(&f.rt, SN_RT_PATH_BEST, pose, positions, normals);
+  counted = 0;
+  for (int i = 0; i < n; i++) {
+    float in[2][3];
+    double out[2][3];
+    memcpy(in[0], f.mesh.positions[i], sizeof in[0]), memcpy(in[1], rest[i], sizeof in[1]);
+    vertex_counted(&skin, i, pose, (const float(*)[3])in, out);
+    for (int c = 0; c < 3; c++) {
+      assert_near((double)positions[i][c], out[0][c], 1e-5);
+      assert_near((double)normals[i][c], out[1][c], 1e-3);
+    }
+  }
+  assert_int_equal(f.rt.info.flops, counted);
+  free(rest), free(positions), free(normals);
+  sn_skin_free(&skin), fixture_free(&f);
+}
+
 // ---- ranges, strides, arguments ------------------------------------------------------------------------------------------------
 
 static void ranges_equal_the_whole(void **state) {
@@ -771,6 +841,7 @@ int main(void) {
                                      cmocka_unit_test(stretch_is_split_off_and_blended_linearly),
                                      cmocka_unit_test(normals_match_finite_differences),
                                      cmocka_unit_test(recomputed_normals_are_those_of_the_deformed_mesh),
+                                     cmocka_unit_test(flops_are_the_operations_of_the_formulas),
                                      cmocka_unit_test(ranges_equal_the_whole),
                                      cmocka_unit_test(parts_make_the_whole),
                                      cmocka_unit_test(a_characters_bind_pose_is_compared),

@@ -153,7 +153,7 @@ static uint64_t blend_flops(const sn_rt_info *info) {
   static const struct {
     uint64_t influence, transform, normal, entry; // entry: of the palette
   } costs[] = {                                   // sum_k w_k M_k; M p; cofactor(M) n, normalised
-               [SN_RT_BLEND_LINEAR] = {24, 18, 3 * 3 + 9 + 3 * 3 + 3 + 6 + 10, 0},
+               [SN_RT_BLEND_LINEAR] = {24, 18, 3 * 3 + 9 + 9 + 6 + 10, 0},
                // 2/|r|^2, r x p + w p + d, r x that, + w d - e r, p + ...
                [SN_RT_BLEND_DUALQUAT] = {16, 8 + 9 + 6 + 3 + 9 + 12 + 6, 9 + 6 + 9 + 6, 40},
                // sum_k w_k M_k, sum_k w_k q_k; 2/|q|^2, p - c, R of it, B c, their sum

@@ -142,6 +142,15 @@ static inline sn_vec3 sn_affine_apply(sn_affine a, sn_vec3 v) {
                              a.m[1][0] * v.x + a.m[1][1] * v.y + a.m[1][2] * v.z + a.m[1][3],
                              a.m[2][0] * v.x + a.m[2][1] * v.y + a.m[2][2] * v.z + a.m[2][3]};
 }
+// Columns of the 4x4 matrix, its last row 0 0 0 1; and back, whatever the last row is.
+static inline void sn_affine_to_columns(sn_affine a, double out[16]) {
+  for (int k = 0; k < 16; k++) out[k] = k % 4 < 3 ? a.m[k % 4][k / 4] : k == 15;
+}
+static inline sn_affine sn_affine_from_columns(const double m[16]) {
+  sn_affine out;
+  for (int k = 0; k < 12; k++) out.m[k / 4][k % 4] = m[4 * (k % 4) + k / 4];
+  return out;
+}
 sn_affine sn_affine_mul(sn_affine a, sn_affine b); // a after b
 bool sn_affine_invert(sn_affine a, sn_affine *out);
 // Rotation by r about the point c.

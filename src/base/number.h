@@ -18,6 +18,20 @@ static inline uint64_t sn_little(const uint8_t *at, int size) {
   return value;
 }
 
+static inline uint32_t sn_little32(const uint8_t *at) { return (uint32_t)sn_little(at, 4); }
+
+// Floating-point numbers from their bits.
+static inline float sn_float_of(uint32_t bits) {
+  float value;
+  memcpy(&value, &bits, sizeof value);
+  return value;
+}
+static inline double sn_double_of(uint64_t bits) {
+  double value;
+  memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
 // Skips a UTF-8 byte order mark.
 static inline const char *sn_skip_byte_order_mark(const char *text, size_t size) {
   return size >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0 ? text + 3 : text;

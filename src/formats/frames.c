@@ -5,7 +5,6 @@
 #include <ctype.h>
 #include <errno.h>
 #include <glob.h>
-#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -172,29 +171,9 @@ static sn_status skip_frames(sn_context *ctx, const char *path, const sn_choice 
   return SN_OK;
 }
 
-// Copies, because the frames may be a memory-mapped file.
-static sn_status move_frames(sn_context *ctx, const sn_adjust *adjust, sn_frames *frames) {
-  sn_frames moved;
-  SN_TRY(sn_frames_new(ctx, frames->vertex_count, frames->frame_count, &moved));
-  for (int f = 0; f < frames->frame_count; f++) {
-    memcpy(sn_frame_mutable(&moved, f), sn_frame(frames, f), (size_t)frames->vertex_count * sizeof(float[3]));
-    sn_adjust_points(adjust, sn_frame_mutable(&moved, f), frames->vertex_count);
-    sn_frames_used(frames, frames->vertex_count, 1);
-    sn_frames_used(&moved, frames->vertex_count, 1);
-  }
-  moved.rate = frames->rate;
-  sn_frames_free(frames);
-  *frames = moved;
-  return sn_frames_check(ctx, frames); // scaling may overflow
-}
-
 sn_status sn_frames_load(sn_context *ctx, const char *path, const sn_choice *choice, sn_frames *out) {
-  *out = (sn_frames){0};
-  sn_status status = read_any(ctx, path, out);
-  if (status == SN_OK && choice->adjust.offset != 0) status = skip_frames(ctx, path, choice, out);
-  if (status == SN_OK && sn_adjust_moves(&choice->adjust)) status = move_frames(ctx, &choice->adjust, out);
-  if (status != SN_OK) sn_frames_free(out);
-  return status;
+  SN_TRY(read_any(ctx, path, out));
+  return choice->adjust.offset != 0 ? skip_frames(ctx, path, choice, out) : SN_OK;
 }
 
 typedef struct obj_folder {

@@ -2,6 +2,8 @@
 // Frames of any file: archives and documents are sampled one frame at a time, other files are read whole.
 #include "formats/common/adjust.h"
 
+#include <string.h>
+
 static sn_status open_archive(sn_context *ctx, const sn_choice *choice, sn_stream *out) {
   SN_TRY(sn_abc_open(ctx, out->name, &out->abc));
   SN_TRY(sn_abc_choose(ctx, out->abc, choice->objects, choice->object_count));
@@ -25,16 +27,21 @@ static sn_status open_document(sn_context *ctx, const sn_choice *choice, sn_stre
   return SN_OK;
 }
 
-static sn_status read_sampled(sn_context *ctx, const sn_stream *stream, int f, float (*positions)[3]) {
+static sn_status read_stored(sn_context *ctx, const sn_stream *stream, int f, float (*positions)[3]) {
   const sn_sampling *s = &stream->sampling;
-  double t = s->fps > 0 ? s->start + f / s->fps : sn_abc_frame_time(stream->abc, f);
-  if (stream->abc) {
-    SN_TRY(sn_abc_positions(ctx, stream->abc, t, positions));
-  } else if (s->clip >= 0) {
-    SN_TRY(sn_gltf_deform(ctx, stream->gltf, s->clip, t, positions));
-  } else {
-    SN_TRY(sn_gltf_morph_shape(ctx, stream->gltf, f, positions));
+  if (stream->frames.positions) {
+    memcpy(positions, sn_frame(&stream->frames, f), (size_t)stream->vertex_count * sizeof *positions);
+    sn_frames_used(&stream->frames, stream->vertex_count, 1);
+    return SN_OK;
   }
+  double t = s->fps > 0 ? s->start + f / s->fps : sn_abc_frame_time(stream->abc, f);
+  if (stream->abc) return sn_abc_positions(ctx, stream->abc, t, positions);
+  if (s->clip < 0) return sn_gltf_morph_shape(ctx, stream->gltf, f, positions);
+  return sn_gltf_deform(ctx, stream->gltf, s->clip, t, positions);
+}
+
+static sn_status read_adjusted(sn_context *ctx, const sn_stream *stream, int f, float (*positions)[3]) {
+  SN_TRY(read_stored(ctx, stream, f, positions));
   sn_adjust_points(&stream->adjust, positions, stream->vertex_count);
   sn_frames one = {.vertex_count = stream->vertex_count, .frame_count = 1, .positions = (const float(*)[3])positions};
   if (sn_frame_is_finite(&one, 0)) return SN_OK;
@@ -43,15 +50,14 @@ static sn_status read_sampled(sn_context *ctx, const sn_stream *stream, int f, f
 
 static sn_status open_whole(sn_context *ctx, const char *path, const sn_choice *choice, sn_stream *out) {
   SN_TRY(sn_frames_load(ctx, path, choice, &out->frames));
-  sn_stream given = sn_stream_of(&out->frames);
-  out->vertex_count = given.vertex_count, out->frame_count = given.frame_count;
-  out->rate = given.rate, out->read = given.read;
+  out->vertex_count = out->frames.vertex_count, out->frame_count = out->frames.frame_count;
+  out->rate = out->frames.rate;
   return SN_OK;
 }
 
 sn_status sn_stream_open(sn_context *ctx, const char *path, const sn_choice *given, sn_stream *out) {
   sn_choice choice = given ? *given : (sn_choice){0};
-  *out = (sn_stream){.memory = sn_arena_new(ctx), .adjust = choice.adjust, .read = read_sampled};
+  *out = (sn_stream){.memory = sn_arena_new(ctx), .adjust = choice.adjust, .read = read_adjusted};
   const char *clip, *file = sn_clip_path(ctx, &out->memory, path, &clip);
   out->name = sn_arena_text(ctx, &out->memory, file);
   if (clip) choice.clip = clip;
@@ -79,7 +85,7 @@ sn_status sn_frames_read(sn_context *ctx, const char *path, const sn_choice *cho
   SN_FREED_BY(sn_stream_close) sn_stream stream;
   *out = (sn_frames){0};
   SN_TRY(sn_stream_open(ctx, path, choice, &stream));
-  if (stream.frames.positions) {
+  if (stream.frames.positions && !sn_adjust_moves(&stream.adjust)) {
     *out = stream.frames, stream.frames = (sn_frames){0};
     return SN_OK;
   }

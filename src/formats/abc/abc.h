@@ -87,7 +87,6 @@ uint64_t sn_abc_group(sn_abc *abc, uint64_t position);
 uint64_t sn_abc_child(const sn_abc *abc, uint64_t group, uint64_t k);
 abc_span sn_abc_data(sn_abc *abc, uint64_t child);
 uint64_t sn_abc_child_group(sn_abc *abc, uint64_t group, uint64_t k);
-uint32_t sn_abc_u32(const uint8_t *p);
 double sn_abc_f64(const uint8_t *p);
 bool sn_abc_is(abc_span span, const char *text);
 // The value of `key` in "key=value;key=value"; empty if missing.

@@ -5,7 +5,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 // ---- the choice ---------------------------------------------------------------------------------------------------------
@@ -188,19 +187,16 @@ static int op_width(int kind) {
 }
 
 static sn_affine op_matrix(int kind, const double *v) {
-  sn_affine out = sn_affine_identity();
-  sn_vec3 zero = sn_vec3_make(0, 0, 0), first = sn_vec3_make(v[0], v[1], v[2]);
+  sn_vec3 first = sn_vec3_make(v[0], v[1], v[2]);
   switch (kind) {
   case 0:
-    return sn_affine_make(sn_mat3_diagonal(v[0], v[1], v[2]), zero);
+    return sn_affine_make(sn_mat3_diagonal(v[0], v[1], v[2]), sn_vec3_make(0, 0, 0));
   case 1:
     return sn_affine_make(sn_mat3_identity(), first);
   case 2:
     return rotation_about(first, v[3]);
-  case 3: // row-vector convention
-    for (int r = 0; r < 3; r++)
-      for (int c = 0; c < 4; c++) out.m[r][c] = v[4 * c + r];
-    return out;
+  case 3: // of row vectors
+    return sn_affine_from_columns(v);
   default:
     return rotation_about(sn_vec3_make(kind == 4, kind == 5, kind == 6), v[0]);
   }

@@ -16,14 +16,14 @@ abc_faces sn_abc_faces(sn_abc *abc, const abc_object *object) {
   abc_faces out = {counts.size / 4, indices.size / 4, 0, counts.bytes, indices.bytes};
   uint64_t sum = 0;
   for (uint64_t f = 0; f < out.face_count && abc->status == SN_OK; f++) {
-    uint32_t count = sn_abc_u32(counts.bytes + 4 * f);
+    uint32_t count = sn_little32(counts.bytes + 4 * f);
     if (count > out.corner_count - sum) bad_faces(abc, object, "faces with more corners than there are");
     sum += count;
     if (count >= 3) out.triangle_count += count - 2;
   }
   if (sum != out.corner_count) bad_faces(abc, object, "corners that belong to no face");
   for (uint64_t c = 0; c < out.corner_count && abc->status == SN_OK; c++) {
-    if (sn_abc_u32(indices.bytes + 4 * c) >= (uint32_t)object->info.points)
+    if (sn_little32(indices.bytes + 4 * c) >= (uint32_t)object->info.points)
       bad_faces(abc, object, "a face with a point that is not there");
   }
   if (out.triangle_count == 0) sn_abc_fail(abc, SN_BAD_INPUT, "%s has no face with three corners", object->info.path);
@@ -40,14 +40,14 @@ static triangle *list_triangles(sn_abc *abc, const abc_faces *faces, sn_arena *m
   triangle *list = SN_ROOM(abc, memory, faces->triangle_count, sizeof *list), *next = list;
   uint64_t last = 0;
   for (uint64_t f = 0; list && f < faces->face_count; f++, last++) {
-    uint32_t count = sn_abc_u32(faces->counts + 4 * f);
+    uint32_t count = sn_little32(faces->counts + 4 * f);
     last += (uint64_t)count - 1;
     for (uint32_t c = 1; c + 1 < count; c++) *next++ = (triangle){f, {last, last - c, last - c - 1}};
   }
   return list;
 }
 
-static uint32_t point_of(const abc_faces *faces, uint64_t corner) { return sn_abc_u32(faces->indices + 4 * corner); }
+static uint32_t point_of(const abc_faces *faces, uint64_t corner) { return sn_little32(faces->indices + 4 * corner); }
 
 sn_status sn_abc_mesh(sn_context *ctx, sn_abc *abc, double t, sn_mesh *out) {
   sn_abc_begin(ctx, abc);
@@ -111,7 +111,7 @@ static bool value_at(const parameter *p, uint64_t corner, uint64_t face, uint64_
   uint64_t at = p->scope == 'f' ? corner : p->scope == 'v' ? point : p->scope == 'u' ? face : 0;
   if (p->indices.count > 0) {
     if (at >= p->indices.count) return false;
-    at = sn_abc_u32(p->indices.bytes + 4 * at);
+    at = sn_little32(p->indices.bytes + 4 * at);
   }
   if (at >= p->values.count) return false;
   memcpy(out, p->values.bytes + at * 4 * (uint64_t)p->width, 4 * (size_t)p->width);
@@ -145,7 +145,7 @@ static void mark_sets(sn_abc *abc, int mesh, uint64_t face_count, int *face_mate
     abc_span data = sn_abc_sample(abc, &set->faces, 0);
     out->material_names[out->material_count] = strrchr(set->info.path, '/') + 1;
     for (uint64_t i = 0; i < data.size / 4; i++) {
-      uint32_t face = sn_abc_u32(data.bytes + 4 * i);
+      uint32_t face = sn_little32(data.bytes + 4 * i);
       if (face < face_count) face_materials[face] = out->material_count;
     }
     out->material_count++;

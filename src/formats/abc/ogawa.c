@@ -2,21 +2,13 @@
 // The Ogawa container: groups of children and blocks of data; properties, their samples and times.
 #include "formats/abc/abc.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "base/number.h"
 
 static const uint64_t data_bit = UINT64_C(1) << 63;
 
-uint32_t sn_abc_u32(const uint8_t *p) { return (uint32_t)sn_little(p, 4); }
-
-double sn_abc_f64(const uint8_t *p) {
-  uint64_t bits = sn_little(p, 8);
-  double value;
-  memcpy(&value, &bits, sizeof value);
-  return value;
-}
+double sn_abc_f64(const uint8_t *p) { return sn_double_of(sn_little(p, 8)); }
 
 void sn_abc_begin(sn_context *ctx, sn_abc *abc) { abc->ctx = ctx, abc->status = SN_OK; }
 

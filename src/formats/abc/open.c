@@ -31,7 +31,7 @@ static void read_timings(sn_abc *abc, abc_span data) {
     if (good) {
       timing.period = sn_abc_f64(p + 4);
       timing.acyclic = timing.period >= DBL_MAX / 32;
-      timing.count = sn_abc_u32(p + 12);
+      timing.count = sn_little32(p + 12);
       timing.times = p + 16;
       good = isfinite(timing.period) && timing.count > 0 && timing.count <= (uint64_t)(end - p - 16) / 8;
     }

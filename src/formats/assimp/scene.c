@@ -5,7 +5,6 @@
 #include <assimp/scene.h>
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "formats/assimp/assimp.h"

@@ -7,7 +7,9 @@
 
 #include "base/number.h"
 
-static uint32_t big32(const uint8_t *p) { return __builtin_bswap32((uint32_t)sn_little(p, 4)); }
+static uint32_t big32(const uint8_t *p) { return __builtin_bswap32(sn_little32(p)); }
+
+static float big_float(const uint8_t *p) { return sn_float_of(big32(p)); }
 
 // Checks the header's counts: positive, and the positions fit into the `size` bytes of the file after the header.
 static sn_status check_counts(sn_context *ctx, const char *name, uint32_t points, uint32_t frames, uint64_t header,
@@ -33,8 +35,7 @@ static sn_status read_pc2(sn_context *ctx, const char *name, sn_file *file, sn_f
   if (file->size < header || memcmp(bytes, "POINTCACHE2", 12) != 0) {
     return sn_fail(ctx, SN_BAD_FILE, "%s: not a PC2 file (it must begin with POINTCACHE2)", name);
   }
-  uint32_t version = (uint32_t)sn_little(bytes + 12, 4), points = (uint32_t)sn_little(bytes + 16, 4),
-           frames = (uint32_t)sn_little(bytes + 28, 4);
+  uint32_t version = sn_little32(bytes + 12), points = sn_little32(bytes + 16), frames = sn_little32(bytes + 28);
   if (version != 1) return sn_fail(ctx, SN_BAD_FILE, "%s: PC2 version %u; only version 1 is known", name, version);
   SN_TRY(check_counts(ctx, name, points, frames, header, file->size));
   if ((uintptr_t)(bytes + header) % sizeof(float) == 0) {
@@ -46,13 +47,6 @@ static sn_status read_pc2(sn_context *ctx, const char *name, sn_file *file, sn_f
   SN_TRY(sn_frames_new(ctx, (int)points, (int)frames, out));
   memcpy(sn_frame_mutable(out, 0), bytes + header, (size_t)points * frames * sizeof *out->positions);
   return SN_OK;
-}
-
-static float big_float(const uint8_t *p) {
-  uint32_t bits = big32(p);
-  float value;
-  memcpy(&value, &bits, sizeof value);
-  return value;
 }
 
 static sn_status read_mdd(sn_context *ctx, const char *name, sn_file *file, sn_frames *out) {
@@ -99,8 +93,8 @@ sn_status sn_pc2_begin(sn_context *ctx, const char *path, int vertex_count, int 
 }
 
 static void write_big32(sn_writer *writer, uint32_t value) {
-  uint8_t bytes[4] = {(uint8_t)(value >> 24), (uint8_t)(value >> 16), (uint8_t)(value >> 8), (uint8_t)value};
-  sn_write(writer, bytes, sizeof bytes);
+  value = __builtin_bswap32(value);
+  sn_write(writer, &value, sizeof value);
 }
 
 static void write_big_float(sn_writer *writer, float value) {

@@ -6,8 +6,7 @@
 
 static sn_status read_memory(sn_context *ctx, const sn_stream *stream, int f, float (*positions)[3]) {
   (void)ctx;
-  const sn_frames *frames = stream->given ? stream->given : &stream->frames;
-  memcpy(positions, sn_frame(frames, f), (size_t)stream->vertex_count * sizeof *positions);
+  memcpy(positions, sn_frame(stream->given, f), (size_t)stream->vertex_count * sizeof *positions);
   return SN_OK;
 }
 

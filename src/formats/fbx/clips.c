@@ -4,7 +4,6 @@
 #include "formats/fbx/scene.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { part_count = 3, model_width = 16 }; // translation, rotation, scale; translation and scale of the buffer node

@@ -19,10 +19,7 @@ static void unpack_weights(double stored, double *right, double *left) {
 // Text files hold the bits of these floats as integers; what is below the bits of any normal float is a number.
 static double float_of_bits(double stored) {
   bool bits = fabs(stored) >= 1 << 23 && fabs(stored) <= UINT32_MAX && floor(stored) == stored;
-  uint32_t whole = bits ? (uint32_t)(int64_t)stored : 0;
-  float single;
-  memcpy(&single, &whole, sizeof single);
-  return bits ? (double)single : stored;
+  return bits ? (double)sn_float_of((uint32_t)(int64_t)stored) : stored;
 }
 
 enum {

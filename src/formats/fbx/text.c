@@ -19,13 +19,15 @@ static void wrong(text_reader *r, const char *what) {
   sn_fail_once(r->tree, SN_BAD_FILE, "line %d: %s", line, what);
 }
 
-// Skips blanks, line ends, commas and comments.
-static void skip(text_reader *r) {
-  while (r->p < r->end && *r->p && strchr(" \t\r\n,;", *r->p)) {
-    const char *stop = *r->p == ';' ? memchr(r->p, '\n', (size_t)(r->end - r->p)) : r->p + 1;
-    r->p = stop ? stop : r->end;
+const char *sn_fbx_skip_blanks(const char *p, const char *end) {
+  while (p < end && *p && strchr(" \t\r\n,;", *p)) {
+    const char *stop = *p == ';' ? memchr(p, '\n', (size_t)(end - p)) : p + 1;
+    p = stop ? stop : end;
   }
+  return p;
 }
+
+static void skip(text_reader *r) { r->p = sn_fbx_skip_blanks(r->p, r->end); }
 
 // Consumes this character if it is next.
 static bool pass(text_reader *r, char c) {

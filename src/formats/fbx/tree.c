@@ -52,11 +52,7 @@ static bool read_scalar(sn_cursor *c, char type, fbx_value *out) {
   int size = strchr("CBZ", type) ? 1 : type == 'Y' ? 2 : strchr("IF", type) ? 4 : strchr("LD", type) ? 8 : 0;
   uint64_t bits = sn_take_number(c, size);
   if (type == 'F' || type == 'D') {
-    float single;
-    uint32_t half = (uint32_t)bits;
-    memcpy(&single, &half, sizeof single);
-    *out = (fbx_value){.type = 'D', .real = (double)single};
-    if (type == 'D') memcpy(&out->real, &bits, sizeof bits);
+    *out = (fbx_value){.type = 'D', .real = type == 'D' ? sn_double_of(bits) : (double)sn_float_of((uint32_t)bits)};
   } else {
     int64_t integer = size == 2 ? (int16_t)bits : size == 4 ? (int32_t)bits : (int64_t)bits;
     *out = (fbx_value){.type = 'I', .integer = integer, .real = (double)integer};
@@ -125,7 +121,7 @@ fbx_tree sn_fbx_tree_parse(sn_context *ctx, const uint8_t *bytes, size_t size) {
   if (size < header_size || memcmp(bytes, magic, sizeof magic) != 0) {
     sn_fbx_text_parse(&out);
   } else {
-    out.version = (uint32_t)sn_little(bytes + 23, 4);
+    out.version = sn_little32(bytes + 23);
     if (bytes[22] != 0)
       sn_fail_once(&out, SN_UNSUPPORTED, "its numbers are big-endian; export it again with a program of today");
     read_nodes(&out, &out.root, header_size, size, 0);
@@ -204,13 +200,9 @@ static void decode(fbx_tree *tree, const fbx_value *array, double *out) {
   sn_cursor c = {bytes, bytes ? bytes + array->count * size : NULL, false};
   for (size_t k = 0; k < array->count && tree->status == SN_OK; k++) {
     fbx_value number;
-    while (text && p < end && *p && strchr(" \t\r\n,;", *p)) {
-      const char *stop = *p == ';' ? memchr(p, '\n', (size_t)(end - p)) : p + 1; // a comment ends with its line
-      p = stop ? stop : end;
-    }
     if (!text) {
       read_scalar(&c, (char)toupper(array->item), &number);
-    } else if (!(p = sn_fbx_parse_number(p, end, &number))) {
+    } else if (!(p = sn_fbx_parse_number(sn_fbx_skip_blanks(p, end), end, &number))) {
       sn_fail_once(tree, SN_BAD_FILE, "number %zu of %u is missing or no number", k + 1, array->count);
     }
     out[k] = number.real;

@@ -49,6 +49,8 @@ typedef struct fbx_numbers {
 // The bytes must outlive the tree, which must be freed after a failure too.
 fbx_tree sn_fbx_tree_parse(sn_context *ctx, const uint8_t *bytes, size_t size);
 void sn_fbx_text_parse(fbx_tree *tree); // text.c
+// Skips blanks, line ends, commas and comments.
+const char *sn_fbx_skip_blanks(const char *p, const char *end);
 // Parses a number; integers stay exact. Returns the character after it, or NULL.
 const char *sn_fbx_parse_number(const char *text, const char *end, fbx_value *out);
 

@@ -37,17 +37,6 @@ typedef struct fbx_job {
 static const char *const lcl[] = {"Lcl Translation", "Lcl Rotation", "Lcl Scaling"};
 static const char *const axes[] = {"d|X", "d|Y", "d|Z"};
 
-// Column-major.
-typedef struct matrix {
-  double m[16];
-} matrix;
-
-static matrix columns_of(sn_affine a) {
-  matrix out = {.m = {[15] = 1}};
-  for (int k = 0; k < 12; k++) out.m[4 * (k % 4) + k / 4] = a.m[k / 4][k % 4];
-  return out;
-}
-
 // ---- transforms -------------------------------------------------------------------------------------------------------------
 
 typedef struct trs {
@@ -85,19 +74,17 @@ static trs split(fbx_job *job, int joint, sn_affine a, const double near[3]) {
   sn_vec3 t, s;
   sn_quat q;
   double lost = sn_affine_to_trs(a, &t, &q, &s);
-  if (lost > shear_limit && job->f.status == SN_OK) {
-    job->f.status = sn_fail(job->f.ctx, SN_UNSUPPORTED,
-                            "%s: joint %s is sheared (%.2g of its size), which FBX cannot hold; write .glb",
-                            job->path, job->what->skeleton->names[joint], lost);
-  }
+  if (lost > shear_limit)
+    sn_fail_once(&job->f, SN_UNSUPPORTED,
+                 "%s: joint %s is sheared (%.2g of its size), which FBX cannot hold; write .glb", job->path,
+                 job->what->skeleton->names[joint], lost);
   trs out = {{t.x, t.y, t.z}, {0}, {s.x, s.y, s.z}};
   euler(sn_quat_to_mat3(q), near, out.r);
   return out;
 }
 
 static void no_size(fbx_job *job, int joint) {
-  if (job->f.status == SN_OK)
-    job->f.status = sn_fail(job->f.ctx, SN_BAD_INPUT, "joint %s has no size", job->what->skeleton->names[joint]);
+  sn_fail_once(&job->f, SN_BAD_INPUT, "joint %s has no size", job->what->skeleton->names[joint]);
 }
 
 static sn_affine without_scale(sn_affine rest) {
@@ -106,11 +93,12 @@ static sn_affine without_scale(sn_affine rest) {
   return sn_affine_make(rotation, sn_affine_translation(rest));
 }
 
+static int parent_of(const fbx_job *job, int j) { return job->what->affine ? -1 : job->what->skeleton->parents[j]; }
+
 // Joint transforms relative to their parents; `pose` NULL: the rest pose.
 static void local_transforms(fbx_job *job, const sn_affine *pose) {
-  const sn_skeleton *skeleton = job->what->skeleton;
-  for (int j = 0; j < skeleton->joint_count; j++) {
-    int parent = job->what->affine ? -1 : skeleton->parents[j];
+  for (int j = 0; j < job->joint_count; j++) {
+    int parent = parent_of(job, j);
     sn_affine world = pose ? sn_affine_mul(pose[j], job->rest[j]) : job->rest[j], inverse;
     job->local[j] = world;
     if (parent < 0) continue;
@@ -279,8 +267,9 @@ static void put_cluster(fbx_job *job, int j, int32_t *indices, double *weights) 
   sn_fbx_put(f, "Deformer: %L, %N, 'Cluster' { Version: 100 UserData: '', ''", (int64_t)(id_clusters + j),
              skeleton->names[j], "SubDeformer");
   if (count > 0) sn_fbx_put(f, "Indexes: %i Weights: %d", indices, count, weights, count);
-  matrix transform = columns_of(inverse), link = columns_of(job->rest[j]);
-  sn_fbx_put(f, "Transform: %d TransformLink: %d }", transform.m, (size_t)16, link.m, (size_t)16);
+  double transform[16], link[16];
+  sn_affine_to_columns(inverse, transform), sn_affine_to_columns(job->rest[j], link);
+  sn_fbx_put(f, "Transform: %d TransformLink: %d }", transform, (size_t)16, link, (size_t)16);
 }
 
 static void put_skin(fbx_job *job) {
@@ -299,8 +288,9 @@ static void put_bind_pose(fbx_job *job) {
   sn_fbx_put(&job->f, "Pose: %L, %N, 'BindPose' { Type: 'BindPose' Version: 100 NbPoseNodes: %I", (int64_t)id_pose,
              "bind", "Pose", 1 + job->joint_count);
   for (int j = -1; j < job->joint_count; j++) {
-    matrix place = columns_of(j < 0 ? sn_affine_identity() : job->rest[j]);
-    sn_fbx_put(&job->f, "PoseNode: { Node: %L Matrix: %d }", (int64_t)(j < 0 ? id_mesh : id_joints + j), place.m,
+    double place[16];
+    sn_affine_to_columns(j < 0 ? sn_affine_identity() : job->rest[j], place);
+    sn_fbx_put(&job->f, "PoseNode: { Node: %L Matrix: %d }", (int64_t)(j < 0 ? id_mesh : id_joints + j), place,
                (size_t)16);
   }
   sn_fbx_put(&job->f, "}");
@@ -400,7 +390,7 @@ static void put_connections(fbx_job *job) {
   connect(f, id_geometry, id_mesh);
   for (int k = 0; k < material_count(&job->surface); k++) connect(f, id_materials + k, id_mesh);
   for (int j = 0; j < job->joint_count; j++) {
-    int parent = job->what->affine ? -1 : job->what->skeleton->parents[j];
+    int parent = parent_of(job, j);
     connect(f, id_joints + j, parent < 0 ? 0 : id_joints + parent);
     connect(f, id_attributes + j, id_joints + j);
   }

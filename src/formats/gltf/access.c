@@ -154,10 +154,7 @@ static int64_t integer_at(const uint8_t *bytes, int component) {
 
 static float float_at(const uint8_t *bytes, int component, bool normalize) {
   int64_t integer = integer_at(bytes, component);
-  uint32_t bits = (uint32_t)integer;
-  float value;
-  memcpy(&value, &bits, sizeof value);
-  if (component == GLTF_FLOAT) return value;
+  if (component == GLTF_FLOAT) return sn_float_of((uint32_t)integer);
   return (float)(normalize ? fmax((double)integer / components[component - GLTF_BYTE].one, -1) : (double)integer);
 }
 

@@ -4,7 +4,6 @@
 #include "formats/gltf/gltf.h"
 
 #include <float.h>
-#include <limits.h>
 #include <string.h>
 
 // ---- loading ---------------------------------------------------------------------------------------------------

@@ -99,8 +99,8 @@ void sn_gltf_set_trs(gltf_builder *b, json_t *node, sn_vec3 t, sn_quat r, sn_vec
 }
 
 void sn_gltf_set_matrix(gltf_builder *b, json_t *node, sn_affine matrix) {
-  double columns[16] = {[15] = 1};
-  for (int k = 0; k < 12; k++) columns[4 * (k % 4) + k / 4] = matrix.m[k / 4][k % 4];
+  double columns[16];
+  sn_affine_to_columns(matrix, columns);
   sn_gltf_set(b, node, "matrix", sn_gltf_reals(b, columns, 16));
 }
 
@@ -210,10 +210,10 @@ int sn_gltf_add_bound_skin(gltf_builder *b, int count, const int *joints, const 
   SN_SCRATCH(scratch, b->ctx);
   float *columns = SN_TAKE(b, &scratch, float, 16 * (size_t)count);
   for (int j = 0; columns && j < count; j++) {
+    double numbers[16];
+    sn_affine_to_columns(inverse_bind[j], numbers);
+    for (int k = 0; k < 16; k++) columns[16 * j + k] = (float)numbers[k];
     sn_gltf_push(b, list, json_integer(joints[j]));
-    for (int r = 0; r < 3; r++)
-      for (int c = 0; c < 4; c++) columns[16 * j + 4 * c + r] = (float)inverse_bind[j].m[r][c];
-    columns[16 * j + 15] = 1;
   }
   sn_gltf_set(b, skin, "joints", list);
   if (columns) sn_gltf_put(b, skin, "inverseBindMatrices", (gltf_data){columns, count, GLTF_FLOAT, 16, 0, false});

@@ -7,7 +7,6 @@
 #include "formats/gltf/gltf.h"
 
 #include <dlfcn.h>
-#include <limits.h>
 #include <string.h>
 #include <sys/mman.h>
 

@@ -3,8 +3,6 @@
 // white their colour is.
 #include "formats/gltf/gltf.h"
 
-#include <string.h>
-
 bool sn_gltf_locked_joints(const sn_gltf *gltf, bool *out) {
   bool any = false;
   const json_t *nodes = json_object_get(gltf->json, "nodes");

@@ -2,8 +2,6 @@
 // Names the morph targets of the scene's mesh nodes, in node order.
 #include "formats/gltf/gltf.h"
 
-#include <string.h>
-
 // extras.targetNames of the mesh, the exporters' convention; else the target's number.
 static const char *target_name(sn_gltf *gltf, const gltf_node *node, int target) {
   const json_t *mesh = json_array_get(json_object_get(gltf->json, "meshes"), (size_t)node->mesh);

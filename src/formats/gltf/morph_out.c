@@ -4,8 +4,6 @@
 // weight 1.
 #include "formats/gltf/out.h"
 
-#include <string.h>
-
 typedef struct range {
   double low, high;
 } range;

@@ -2,15 +2,12 @@
 // Nodes, scenes and skins.
 #include "formats/gltf/gltf.h"
 
-#include <string.h>
-
 // ---- nodes -----------------------------------------------------------------------------------------------------
 
 // glTF matrices are column-major 4x4; the last row must be 0 0 0 1.
 static bool affine_from_columns(const double *m, sn_affine *out) {
-  for (int r = 0; r < 3; r++)
-    for (int c = 0; c < 4; c++) out->m[r][c] = m[c * 4 + r];
   double size = 0;
+  *out = sn_affine_from_columns(m);
   for (int k = 0; k < 16; k++) size = fmax(size, fabs(m[k]));
   double slack = 1e-5 * fmax(size, 1);
   return fabs(m[3]) <= slack && fabs(m[7]) <= slack && fabs(m[11]) <= slack && fabs(m[15] - 1) <= 1e-5;

@@ -17,12 +17,12 @@ typedef struct glb_chunks {
 
 static void split_glb(sn_reader *r, const uint8_t *bytes, size_t size, glb_chunks *out) {
   if (size < 12) return sn_fail_once(r, SN_BAD_FILE, "is cut short: a GLB header has 12 bytes, this file %zu", size);
-  uint32_t version = (uint32_t)sn_little(bytes + 4, 4), length = (uint32_t)sn_little(bytes + 8, 4);
+  uint32_t version = sn_little32(bytes + 4), length = sn_little32(bytes + 8);
   if (version != 2) return sn_fail_once(r, SN_UNSUPPORTED, "is GLB version %u; export it again as glTF 2.0", version);
   if (length > size)
     return sn_fail_once(r, SN_BAD_FILE, "is cut short: its header says %u bytes, the file has %zu", length, size);
   for (size_t at = 12, chunk = 0; at + 8 <= length; chunk++) {
-    uint32_t chunk_size = (uint32_t)sn_little(bytes + at, 4), kind = (uint32_t)sn_little(bytes + at + 4, 4);
+    uint32_t chunk_size = sn_little32(bytes + at), kind = sn_little32(bytes + at + 4);
     at += 8;
     if (chunk_size > length - at)
       return sn_fail_once(r, SN_BAD_FILE, "chunk %zu of %u bytes goes past the end", chunk, chunk_size);
@@ -176,20 +176,6 @@ static sn_status load(sn_gltf *gltf) {
 
 // ---- opening and closing ---------------------------------------------------------------------------------------------
 
-static sn_gltf *new_document(sn_context *ctx, const char *name, const char *folder) {
-  sn_arena memory = sn_arena_new(ctx);
-  sn_gltf *gltf = SN_NEW(ctx, &memory, sn_gltf, 1);
-  if (!gltf) return NULL;
-  gltf->memory = memory;
-  gltf->name = sn_arena_text(ctx, &gltf->memory, name);
-  gltf->folder = sn_arena_text(ctx, &gltf->memory, folder);
-  if (!gltf->name || (folder && !gltf->folder)) {
-    sn_gltf_free(gltf);
-    return NULL;
-  }
-  return gltf;
-}
-
 sn_gltf_counts sn_gltf_count(const sn_gltf *gltf) {
   int carriers = 0;
   for (int j = 0; j < gltf->joint_count; j++) carriers += gltf->joints[j].skin < 0;
@@ -214,20 +200,18 @@ void sn_gltf_free(sn_gltf *gltf) {
 
 sn_status sn_gltf_open(sn_context *ctx, const char *name, const char *folder, sn_file file, json_t *json,
                        sn_gltf **out) {
-  *out = NULL;
-  sn_gltf *gltf = new_document(ctx, name, folder);
-  if (!gltf) {
-    json_decref(json);
-    sn_file_close(&file);
-    return ctx->error.status;
+  sn_arena memory = sn_arena_new(ctx);
+  sn_gltf *gltf = SN_NEW(ctx, &memory, sn_gltf, 1);
+  if (!gltf) json_decref(json), sn_file_close(&file);
+  if (gltf) {
+    *gltf = (sn_gltf){.reader.ctx = ctx, .file = file, .json = json, .from_fbx = json != NULL, .memory = memory};
+    gltf->name = sn_arena_text(ctx, &gltf->memory, name);
+    gltf->folder = sn_arena_text(ctx, &gltf->memory, folder);
   }
-  gltf->file = file, gltf->json = json, gltf->from_fbx = json != NULL, gltf->reader.ctx = ctx;
-  if (load(gltf) != SN_OK) {
-    sn_gltf_free(gltf);
-    return ctx->error.status;
-  }
-  *out = gltf;
-  return SN_OK;
+  bool good = gltf && gltf->name && (gltf->folder || !folder) && load(gltf) == SN_OK;
+  *out = good ? gltf : NULL;
+  if (!good) sn_gltf_free(gltf);
+  return good ? SN_OK : ctx->error.status;
 }
 
 sn_status sn_gltf_parse(sn_context *ctx, const char *name, const uint8_t *bytes, size_t size, const char *folder,

@@ -7,22 +7,31 @@
 // A tree of translation-rotation-scale nodes represents a pose exactly up to this shear.
 static const double shear_limit = 1e-5;
 
+// A node's properties, by first number and width in a trs, with their defaults.
+enum { property_count = 3, rotation = 3, scale = 7 };
+static const struct {
+  const char *path;
+  int first, width;
+  float usual[4];
+} properties[property_count] = {
+  {"translation", 0, 3, {0, 0, 0}}, {"rotation", rotation, 4, {0, 0, 0, 1}}, {"scale", scale, 3, {1, 1, 1}}};
+
 typedef struct trs {
-  float translation[3], rotation[4], scale[3];
+  float numbers[10];
 } trs;
 
 static trs trs_round(sn_vec3 t, sn_quat r, sn_vec3 s) {
-  return (trs){{(float)t.x, (float)t.y, (float)t.z},
-               {(float)r.x, (float)r.y, (float)r.z, (float)r.w},
-               {(float)s.x, (float)s.y, (float)s.z}};
+  return (trs){{(float)t.x, (float)t.y, (float)t.z, (float)r.x, (float)r.y, (float)r.z, (float)r.w, (float)s.x,
+                (float)s.y, (float)s.z}};
 }
 
 static sn_quat trs_rotation(const trs *a) {
-  return (sn_quat){a->rotation[0], a->rotation[1], a->rotation[2], a->rotation[3]};
+  const float *q = a->numbers + rotation;
+  return (sn_quat){q[0], q[1], q[2], q[3]};
 }
 
 static sn_affine trs_matrix(const trs *a) {
-  return sn_affine_from_trs(sn_vec3_from(a->translation), trs_rotation(a), sn_vec3_from(a->scale));
+  return sn_affine_from_trs(sn_vec3_from(a->numbers), trs_rotation(a), sn_vec3_from(a->numbers + scale));
 }
 
 static sn_affine round_affine(sn_affine a) {
@@ -32,24 +41,9 @@ static sn_affine round_affine(sn_affine a) {
 
 // ---- nodes -----------------------------------------------------------------------------------------------------
 
-// The three properties of a node, and their defaults.
-enum { property_count = 3 };
-static const struct {
-  const char *path;
-  size_t offset;
-  int width;
-  float usual[4];
-} properties[property_count] = {{"translation", offsetof(trs, translation), 3, {0, 0, 0}},
-                                {"rotation", offsetof(trs, rotation), 4, {0, 0, 0, 1}},
-                                {"scale", offsetof(trs, scale), 3, {1, 1, 1}}};
-
-static const float *numbers_of(const trs *a, int property) {
-  return (const float *)((const char *)a + properties[property].offset);
-}
-
 static void set_trs(gltf_builder *b, int node, const trs *a) {
-  sn_gltf_set_trs(b, sn_gltf_entry(b, "nodes", node), sn_vec3_from(a->translation), trs_rotation(a),
-                  sn_vec3_from(a->scale));
+  sn_gltf_set_trs(b, sn_gltf_entry(b, "nodes", node), sn_vec3_from(a->numbers), trs_rotation(a),
+                  sn_vec3_from(a->numbers + scale));
 }
 
 static int add_node(gltf_builder *b, const char *name, const char *suffix, int parent) {
@@ -112,7 +106,7 @@ static int tree_locals(const gltf_rig *rig, const sn_affine *pose, sn_affine *gl
 
 static void keep_sign(trs *here, const trs *last) {
   if (sn_quat_dot(trs_rotation(here), trs_rotation(last)) >= 0) return;
-  for (int k = 0; k < 4; k++) here->rotation[k] = -here->rotation[k];
+  for (int k = rotation; k < scale; k++) here->numbers[k] = -here->numbers[k];
 }
 
 // Writes the rest pose of the joints from `first` on.
@@ -252,10 +246,10 @@ static void add_node_channels(clip_builder *c, int node, const trs *samples, siz
   const json_t *json = sn_gltf_entry(c->b, "nodes", node);
   for (int p = 0; p < property_count; p++) {
     const json_t *still = json_object_get(json, properties[p].path);
-    bool moves = always && p == 1;
+    bool moves = always && properties[p].first == rotation;
     int width = properties[p].width;
     for (int f = 0; f < c->clip->frame_count; f++) {
-      const float *sample = numbers_of(samples + (size_t)f * stride, p);
+      const float *sample = samples[(size_t)f * stride].numbers + properties[p].first;
       for (int k = 0; k < width; k++) {
         float rest = properties[p].usual[k];
         if (still) rest = (float)json_number_value(json_array_get(still, (size_t)k));

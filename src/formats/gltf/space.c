@@ -5,9 +5,6 @@
 #include "formats/common/adjust.h"
 #include "formats/gltf/gltf.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 // Maps G_j B_j of one skin are equal if they differ by less than this, relative to their size.
 static const double agreement = 1e-4;
 // A map closer to the identity than this is the identity (single-precision rounding).

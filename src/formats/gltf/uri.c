@@ -6,12 +6,13 @@
 #include <stdio.h>
 #include <string.h>
 
-static int hex_digit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
+// Place of c in `digits`; -1: it is none of them.
+static int digit_of(const char *digits, char c) {
+  const char *at = c ? strchr(digits, c) : NULL;
+  return at ? (int)(at - digits) : -1;
 }
+
+static int hex_digit(char c) { return digit_of("0123456789abcdef", (char)tolower((unsigned char)c)); }
 
 // Decodes text into `out` (as large as the text; may be the same memory); returns the number of bytes.
 static size_t percent_decode(const char *text, uint8_t *out) {
@@ -28,13 +29,10 @@ static size_t percent_decode(const char *text, uint8_t *out) {
   return size;
 }
 
+// Both alphabets: with + and /, and with - and _.
 static int base64_digit(char c) {
-  if (c >= 'A' && c <= 'Z') return c - 'A';
-  if (c >= 'a' && c <= 'z') return c - 'a' + 26;
-  if (c >= '0' && c <= '9') return c - '0' + 52;
-  if (c == '+' || c == '-') return 62;
-  if (c == '/' || c == '_') return 63;
-  return -1;
+  c = c == '-' ? '+' : c == '_' ? '/' : c;
+  return digit_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/", c);
 }
 
 static bool base64_decode(const char *text, uint8_t *out, size_t *size) {

@@ -2,9 +2,6 @@
 // sn_gltf_write: checks the data and assembles the document.
 #include "formats/gltf/out.h"
 
-#include <string.h>
-#include <strings.h>
-
 // ---- checks ----------------------------------------------------------------------------------------------------
 
 // What contradicts itself in the caller's data; NULL: nothing.

@@ -6,8 +6,6 @@
 #include "sinew/formats.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 typedef struct obj_reader {

@@ -4,7 +4,7 @@
 // vertices without some of its joints (weight zero) or empty lanes; if both cost more, the vertices go to loose blocks,
 // where every vertex has separate joints.
 #include "base/scope.h"
-#include "model/blocks.h"
+#include "model/parts.h"
 
 #include <stdlib.h>
 #include <string.h>

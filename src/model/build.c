@@ -1,16 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Assembles the bytes of a model file (docs/reference/model-file.md) from a description.
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/scope.h"
-#include "runtime/format.h"
-#include "sinew/model.h"
-#include "model/blocks.h"
-#include "model/correct.h"
-#include "model/fans.h"
-#include "model/sections.h"
+#include "model/parts.h"
 
 enum { lanes = SN_RT_LANES };
 

@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Encodes corrections in blocks of eight vertices, sorted by the bases that displace them.
+// Encodes corrections in blocks of eight vertices, sorted by the bases that displace them; adds corrections to a finished model.
 #include "base/scope.h"
-#include "model/correct.h"
+#include "model/parts.h"
+#include "runtime/packed.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-static double length3(const float *v) {
-  return sqrt((double)v[0] * v[0] + (double)v[1] * v[1] + (double)v[2] * v[2]);
-}
 
 static int row_of(const sn_model_corrections *c, int vertex) { return c->rows ? c->rows[vertex] : vertex; }
 
@@ -23,7 +20,8 @@ static const float *delta_of(const sn_model_corrections *c, int basis, int verte
     place = c->groups.common + basis - first[0];
   }
   const float *d = c->deltas[(size_t)place * (size_t)c->row_count + (size_t)row];
-  return length3(d) <= c->least && length3(d + 3) <= c->least_normal ? NULL : d;
+  bool still = sn_vec3_length(sn_vec3_from(d)) <= c->least && sn_vec3_length(sn_vec3_from(d + 3)) <= c->least_normal;
+  return still ? NULL : d;
 }
 
 // ---- order of the vertices ------------------------------------------------------------------------------------------
@@ -190,4 +188,27 @@ void sn_correct_encode(sn_section_list *list, const sn_model_corrections *c, con
   head->field_count += (uint32_t)c->field_count;
   head->basis_count = bases, head->entry_count = (uint32_t)count;
   add_limits(&e);
+}
+
+// ---- a finished model ------------------------------------------------------------------------------------------------
+
+sn_status sn_model_extend(sn_context *ctx, const sn_rt_model *model, const sn_model_corrections *more,
+                          const sn_model_section *given, int given_count, sn_model *out) {
+  *out = (sn_model){0};
+  sn_arena memory = sn_arena_new(ctx);
+  sn_section_list made = {.ctx = ctx, .memory = &memory};
+  int(*vertices)[SN_RT_LANES] = sn_section_alloc(&made, model->info.block_count, sizeof *vertices);
+  for (sn_rt_block b = {0}; vertices && sn_rt_next_block(model, &b);)
+    for (int l = 0; l < SN_RT_LANES; l++) vertices[b.block][l] = (int)b.vertex[l];
+  const sn_correct_blocks blocks = {(const int(*)[SN_RT_LANES])vertices, model->info.block_count, model};
+  if (more && vertices) sn_correct_encode(&made, more, &blocks);
+  for (int s = 0; s < given_count; s++) sn_section_add_given(&made, given + s);
+  sn_section_list list = {.ctx = ctx, .status = made.status, .instead = &made};
+  sn_rt_header header = sn_sections_rewrite(&list, model, NULL, 0, NULL);
+  for (const sn_section *s = made.sections; s < made.sections + made.count; s++)
+    sn_section_add(&list, s->name, s->bytes, s->size, s->flags);
+  if (more && header.correct == SN_RT_CORRECT_NONE) header.correct = (uint8_t)more->kind;
+  sn_status status = sn_sections_assemble(&list, header, out);
+  sn_arena_free(&memory);
+  return status;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Chains the triangles around every vertex into fans. Triangle (i, a, b) is an edge from a to b among the neighbours of i;
 // a fan is a walk along such edges that uses each once.
-#include "model/fans.h"
+#include "model/parts.h"
 
 enum { none = UINT32_MAX, lanes = SN_RT_LANES };
 

@@ -4,8 +4,7 @@
 #include <string.h>
 
 #include "base/scope.h"
-#include "model/fans.h"
-#include "model/sections.h"
+#include "model/parts.h"
 #include "runtime/packed.h"
 
 enum { lanes = SN_RT_LANES, unnumbered = UINT32_MAX };

@@ -4,7 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "model/sections.h"
+#include "base/scope.h"
+#include "model/parts.h"
 #include "runtime/packed.h"
 
 enum { lanes = SN_RT_LANES, row_bytes = SN_RT_PACKED_ROW, tail = SN_RT_PACKED_TAIL };
@@ -14,7 +15,8 @@ typedef struct packer {
   const sn_rt_model *model;
   sn_rt_stored skin;
   sn_rt_stored_corrections corrections;
-  double diagonal; // of the rest positions
+  sn_mesh mesh;
+  double diagonal; // of its positions
   sn_arena scratch;
   sn_section_list list;
 } packer;
@@ -45,16 +47,6 @@ static void copy_section(packer *p, sn_rt_section_id id) {
 }
 
 // ---- rest positions -------------------------------------------------------------------------------------------------
-
-static double diagonal_of(const packer *p) {
-  float low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY}, at[3];
-  for (sn_rt_block b = {0}; sn_rt_next_block(p->model, &b);)
-    for (uint32_t l = 0; l < lanes; l++) {
-      sn_rt_stored_position(&p->skin, b.group, b.block, l, at);
-      for (int c = 0; c < 3; c++) low[c] = fminf(low[c], at[c]), high[c] = fmaxf(high[c], at[c]);
-    }
-  return hypot(hypot((double)high[0] - low[0], (double)high[1] - low[1]), (double)high[2] - low[2]);
-}
 
 // Steps from the minimum corner of every group's bounding box; 65535 steps are the box's longest side.
 static void pack_rest(void *user) {
@@ -171,22 +163,19 @@ static const double bone_reach = 0.1;
 static sn_status bone_centres(packer *p, uint32_t bones, float (*centres)[3]) {
   uint32_t joint_count = p->model->info.joint_count;
   const float *centre = sn_rt_data(p->model, SN_SECTION_DRIVE_CENTRE);
-  sn_mesh mesh;
-  sn_skin skin = {0};
-  sn_status status = sn_model_mesh(p->ctx, p->model, &mesh);
-  if (status == SN_OK) status = sn_model_skin(p->ctx, p->model, &skin);
+  SN_FREED_BY(sn_skin_free) sn_skin skin = {0};
+  sn_status status = sn_model_skin(p->ctx, p->model, &skin);
   double(*sums)[4] = status == SN_OK ? sn_arena_alloc(p->ctx, &p->scratch, bones, sizeof *sums) : NULL;
   for (size_t n = 0; sums && n < (size_t)skin.vertex_count * (size_t)skin.influences; n++) {
     if (skin.joints[n] < joint_count) continue;
     double *sum = sums[skin.joints[n] - joint_count], w = skin.weights[n];
-    const float *at = mesh.positions[n / (size_t)skin.influences];
+    const float *at = p->mesh.positions[n / (size_t)skin.influences];
     for (int c = 0; c < 3; c++) sum[c] += w * at[c];
     sum[3] += w;
   }
   for (uint32_t b = 0; sums && b < bones; b++)
     for (int c = 0; sums[b][3] > 0 && c < 3; c++)
       centres[b][c] = (float)(sums[b][c] / sums[b][3] - (centre ? (double)centre[c] : 0));
-  sn_mesh_free(&mesh), sn_skin_free(&skin);
   return sums ? SN_OK : p->ctx->error.status;
 }
 
@@ -358,10 +347,12 @@ sn_status sn_model_pack(sn_context *ctx, const sn_rt_model *model, sn_model *out
               .corrections = sn_rt_stored_corrections_of(model),
               .scratch = sn_arena_new(ctx)};
   p.list = (sn_section_list){.ctx = ctx, .memory = &p.scratch};
-  p.diagonal = diagonal_of(&p);
+  p.list.status = sn_model_mesh(ctx, model, &p.mesh);
+  p.diagonal = sn_mesh_diagonal(&p.mesh);
   sn_rt_header header = sn_sections_rewrite(&p.list, model, rules, sizeof rules / sizeof *rules, &p);
   header.weight_bits = SN_RT_PACKED_BITS;
   sn_status status = sn_sections_assemble(&p.list, header, out);
+  sn_mesh_free(&p.mesh);
   sn_arena_free(&p.scratch);
   return status;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Collects sections, then lays them out with their checksums.
-#include "model/sections.h"
+#include "model/parts.h"
 
 #include <string.h>
 

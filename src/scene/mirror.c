@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Adds the mirror image of every frame: pairs vertices by mirrored rest positions, joints and values by left and right in their
 // names.
-#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

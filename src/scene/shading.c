@@ -3,7 +3,6 @@
 #include "base/scope.h"
 #include "sinew/scene.h"
 
-#include <math.h>
 #include <string.h>
 
 // File normals at the same position closer than this are one smoothing group: exporters round them to bytes.

@@ -31,6 +31,8 @@ typedef struct sn_load_options {
 } sn_load_options;
 
 sn_load_options sn_load_options_default(void);
+// Poses per second: `fps`, else the rate of the frames, else 30.
+double sn_load_rate(const sn_load_options *options, const sn_frames *frames);
 
 // Reads all files, brings them to the vertex order of --rest with the seams of a glTF mesh welded (`source` maps back to the
 // file's order), and checks that they fit together. Poses alone need no rest mesh.

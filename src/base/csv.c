@@ -4,7 +4,6 @@
 #include "base/number.h"
 
 #include <math.h>
-#include <string.h>
 
 sn_csv sn_csv_new(sn_context *ctx, const char *path, const char *text, size_t size) {
   return (sn_csv){.ctx = ctx, .path = path, .p = sn_skip_byte_order_mark(text, size), .end = text + size, .line = 1};

@@ -11,7 +11,6 @@
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/resource.h>
@@ -65,26 +64,8 @@ static int open_nameless(const char *folder) {
   return -1;
 }
 
-// A short temporary name in the folder of `o`: its final name may be too long to extend.
-static void temporary_name(const sn_output *o, unsigned attempt) {
-  snprintf(o->temporary, o->temporary_size, "%s/.sinew-%d-%u", o->folder, (int)getpid(), attempt);
-}
-
 // Records whether the temporary name is in use, for signal handlers.
 static void set_named(sn_output *o, bool named) { __atomic_store_n(&o->named, named, __ATOMIC_RELEASE); }
-
-// Not mkstemp: the mode must follow the umask, which a library cannot read without changing it for all threads.
-static int open_named(sn_output *o) {
-  for (unsigned attempt = 0; attempt < most_attempts; attempt++) {
-    temporary_name(o, attempt);
-    set_named(o, true);
-    int fd = open(o->temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (fd >= 0) return fd;
-    set_named(o, false);
-    if (errno != EEXIST) break;
-  }
-  return -1;
-}
 
 static bool link_as(const sn_output *o, const char *path) {
   char self[64];
@@ -92,12 +73,18 @@ static bool link_as(const sn_output *o, const char *path) {
   return linkat(AT_FDCWD, self, AT_FDCWD, path, AT_SYMLINK_FOLLOW) == 0;
 }
 
-// Gives an unnamed file its temporary name and closes its descriptor.
+// Not mkstemp: the mode must follow the umask, which a library cannot read without changing it for all threads.
+static bool open_temporary(sn_output *o) {
+  o->fd = open(o->temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  return o->fd >= 0;
+}
+
+// Gives the file a short temporary name in its folder (the final name may be too long to extend); creates it if it is not open.
 static bool give_name(sn_output *o) {
   for (unsigned attempt = 0; !o->named && attempt < most_attempts; attempt++) {
-    temporary_name(o, attempt);
+    snprintf(o->temporary, o->temporary_size, "%s/.sinew-%d-%u", o->folder, (int)getpid(), attempt);
     set_named(o, true);
-    if (link_as(o, o->temporary)) break;
+    if (o->fd >= 0 ? link_as(o, o->temporary) : open_temporary(o)) break;
     set_named(o, false);
     if (errno != EEXIST) break;
   }
@@ -276,8 +263,7 @@ static sn_status open_output(sn_context *ctx, const char *path, sn_output *o) {
                    S_ISDIR(info.st_mode) ? "a folder" : "a device or a pipe");
   }
   o->fd = open_nameless(o->folder);
-  if (o->fd < 0) o->fd = open_named(o);
-  if (o->fd < 0) return sn_fail(ctx, SN_IO, "%s: cannot write: %s", path, strerror(errno));
+  if (o->fd < 0 && !give_name(o)) return sn_fail(ctx, SN_IO, "%s: cannot write: %s", path, strerror(errno));
   if (exists) keep_mode(o, &info);
   return SN_OK;
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // sinew train: examples -> MODEL.sinew.
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "cli/inputs.h"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The tool: its commands, and the process setup before one runs.
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -3,7 +3,6 @@
 #include "sinew/eval.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "base/scope.h"
 #include "train/folds.h"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Time of one evaluation. Medians, and ratios within one run, because machines may be shared.
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/scope.h"

@@ -5,7 +5,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 typedef struct source_list {
   int count, room, tests; // the last `tests` entries are test clips

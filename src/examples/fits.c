@@ -398,7 +398,7 @@ static void check_clip(sn_loading *l, int c) {
                  .adjust = options->adjust,
                  .first = out->clip_start[c],
                  .count = out->clip_start[c + 1] - out->clip_start[c],
-                 .fps = sn_load_rate(options, out),
+                 .fps = sn_load_rate(options, &out->frames),
                  .diagonal = sn_points_diagonal((const float(*)[3])out->rest.positions, out->rest.vertex_count),
                  .offset = options->adjust[SN_FILE_SKELETON].offset,
                  .scratch = sn_arena_new(l->ctx)};

@@ -4,7 +4,6 @@
 
 #include <math.h>
 #include <string.h>
-#include <strings.h>
 
 // Vertex order of frames with faces: if their triangles are those of the rest mesh in the same order, corners give the match. NULL
 // if they are not.

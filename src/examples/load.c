@@ -2,8 +2,6 @@
 // Loads examples from the files named on the command line: all data in the vertex order of --rest, seams welded.
 #include "examples/load.h"
 
-#include <string.h>
-
 sn_load_options sn_load_options_default(void) { return (sn_load_options){0}; }
 
 sn_choice sn_load_choice(const sn_load_options *options, sn_file_kind kind) {
@@ -25,9 +23,9 @@ char *sn_load_text(sn_loading *l, const char *text) {
   return copy;
 }
 
-double sn_load_rate(const sn_load_options *options, const sn_examples *examples) {
+double sn_load_rate(const sn_load_options *options, const sn_frames *frames) {
   if (options->fps > 0) return options->fps;
-  return examples->frames.rate > 0 ? examples->frames.rate : SN_DEFAULT_FPS;
+  return frames->rate > 0 ? frames->rate : SN_DEFAULT_FPS;
 }
 
 // ---- the rest mesh, with texture coordinates and tangents: malformed ones are dropped, as only tangents need them -----------

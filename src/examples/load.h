@@ -17,7 +17,6 @@ typedef struct sn_loading {
 sn_choice sn_load_choice(const sn_load_options *options, sn_file_kind kind);
 sn_gltf *sn_load_document(sn_loading *l, const char *path); // NULL after a failure
 char *sn_load_text(sn_loading *l, const char *text);        // a copy in the examples' arena; NULL after a failure
-double sn_load_rate(const sn_load_options *options, const sn_examples *examples); // poses per second
 // Expands files and animations to one clip per entry (frame_clips, skeleton_clips); then names the clips.
 void sn_load_expand(sn_loading *l);
 void sn_load_clip_names(sn_loading *l);

@@ -3,7 +3,6 @@
 #include "examples/load.h"
 
 #include <math.h>
-#include <string.h>
 
 typedef struct box {
   sn_vec3 low, high;

@@ -109,7 +109,8 @@ static sn_status initial_poses(sn_context *ctx, const sn_gltf *gltf, int clip, c
 static int cut_frames(sn_loading *l, int c, double seconds) {
   const sn_load_options *options = &l->options;
   sn_examples *out = l->out;
-  double fps = sn_load_rate(options, out), shift = options->adjust[SN_FILE_SKELETON].offset * fps, slack = 0.5;
+  double fps = sn_load_rate(options, &out->frames), shift = options->adjust[SN_FILE_SKELETON].offset * fps,
+         slack = 0.5;
   int count = out->clip_start[c + 1] - out->clip_start[c], first = 0, last = count;
   while (first < count && shift + first < -slack) first++;
   while (last > first && shift + last - 1 > seconds * fps + slack) last--;
@@ -144,7 +145,7 @@ static void read_poses(sn_loading *l, int c, const sn_gltf *gltf, sn_poses *pose
   bool framed = out->frames.frame_count > 0, still = options->still_skeleton && sn_gltf_clip_count(gltf) == 0;
   int clip = -1;
   if (!still) l->status = sn_gltf_find_clip(l->ctx, gltf, options->skeleton_clips[c], &clip);
-  choice.fps = sn_load_rate(options, out);
+  choice.fps = sn_load_rate(options, &out->frames);
   if (options->still_skeleton) {
     if (framed) poses->frame_count = out->clip_start[c + 1] - out->clip_start[c];
     if (l->status == SN_OK) l->status = initial_poses(l->ctx, gltf, framed ? clip : -1, &choice, poses);

@@ -81,7 +81,7 @@ static void from_documents(sn_loading *l) {
   const char *const *paths = given ? &path : options->frames, *const *clips = given ? &clip : options->frame_clips;
   if (!path) l->status = l->ctx->error.status;
   if (!path) return;
-  sn_choice choice = {.fps = sn_load_rate(options, out), .clip = clips[0]};
+  sn_choice choice = {.fps = sn_load_rate(options, &out->frames), .clip = clips[0]};
   if (!given) choice.adjust = options->adjust[SN_FILE_FRAMES];
   int targets, frames = measure(l, paths[0], &choice, &targets);
   if (targets == 0 && given) sn_fail_once(l, SN_BAD_INPUT, "`values` %s: it has no morph targets", given);

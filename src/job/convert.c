@@ -53,7 +53,7 @@ static sn_status convert_scene(conversion *c) {
   SN_FREED_BY(sn_gltf_close) sn_gltf *gltf;
   SN_FREED_BY(sn_examples_free) sn_examples scene = {0}; // mesh, skeleton and skin
   SN_SCRATCH(scratch, c->ctx);
-  sn_gltf_out out = {.mesh = &scene.rest, .fps = sn_inputs_rate(c->inputs, &(sn_frames){0})};
+  sn_gltf_out out = {.mesh = &scene.rest, .fps = sn_load_rate(&c->inputs->load, &(sn_frames){0})};
   SN_TRY(sn_gltf_read(c->ctx, c->from, &gltf));
   SN_TRY(sn_gltf_mesh(c->ctx, gltf, &scene.rest));
   if (sn_gltf_count(gltf).joints > 0) {
@@ -109,7 +109,7 @@ static sn_status convert_frames(conversion *c) {
   if (rest && mesh.vertex_count != frames.vertex_count)
     return sn_fail(c->ctx, SN_BAD_INPUT, "%s has %d vertices, but %s has %d", c->from, frames.vertex_count, rest,
                    mesh.vertex_count);
-  if (frames.rate == 0) frames.rate = sn_inputs_rate(c->inputs, &(sn_frames){0});
+  if (frames.rate == 0) frames.rate = sn_load_rate(&c->inputs->load, &(sn_frames){0});
   SN_TRY(sn_stream_write(c->ctx, c->to, &frames, &mesh));
   snprintf(c->what, SN_WHAT_SIZE, "%d frames of %d vertices", frames.frame_count, frames.vertex_count);
   return SN_OK;

@@ -142,7 +142,7 @@ static sn_status write_scene(evaluation *e) {
                      .skin = &scene.skin,
                      .clip_count = clip_count,
                      .clips = clips,
-                     .fps = sn_inputs_rate(e->job->inputs, &examples->frames),
+                     .fps = sn_load_rate(&e->job->inputs->load, &examples->frames),
                      .morph_count = fields.count,
                      .morph_deltas = (const float(*)[3])fields.deltas,
                      .morph_names = names,
@@ -160,7 +160,7 @@ static sn_status write_frames(evaluation *e) {
   SN_TRY(sn_assess_evaluate(e->ctx, model, examples, &keys, &frames, NULL));
   SN_TRY(sn_frames_check(e->ctx, &frames));
   SN_TRY(sn_model_mesh(e->ctx, model, &mesh));
-  frames.rate = sn_inputs_rate(e->job->inputs, &examples->frames);
+  frames.rate = sn_load_rate(&e->job->inputs->load, &examples->frames);
   return sn_frames_write(e->ctx, e->job->path, &frames, &mesh);
 }
 

@@ -102,11 +102,6 @@ void sn_inputs_note(const sn_inputs *in, const char *format, ...) {
   if (in->note) in->note(in->user, line);
 }
 
-double sn_inputs_rate(const sn_inputs *in, const sn_frames *frames) {
-  if (in->load.fps > 0) return in->load.fps;
-  return frames->rate > 0 ? frames->rate : SN_DEFAULT_FPS;
-}
-
 sn_choice sn_inputs_choice(const sn_inputs *in, sn_file_kind kind) {
   return (sn_choice){.clip = in->clips.count > 0 ? in->clips.texts[in->clips.count - 1] : NULL,
                      .fps = in->load.fps,

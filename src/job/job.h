@@ -43,8 +43,6 @@ typedef struct sn_inputs {
 bool sn_input_known(const char *name);
 sn_status sn_inputs_add(sn_context *ctx, sn_inputs *inputs, const char *name, const char *text);
 void sn_inputs_note(const sn_inputs *inputs, const char *format, ...) __attribute__((format(printf, 2, 3)));
-// Frames per second: `fps`, else that of the frames, else 30.
-double sn_inputs_rate(const sn_inputs *inputs, const sn_frames *frames);
 // The choice (clip, objects, adjustments) for a single file.
 sn_choice sn_inputs_choice(const sn_inputs *inputs, sn_file_kind kind);
 // Loads everything but the meshes of `pose`.

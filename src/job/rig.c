@@ -262,7 +262,7 @@ static sn_status write_rig(rigging *r, const char *path) {
                      .skin = &order.skin,
                      .clip_count = count,
                      .clips = clips,
-                     .fps = sn_inputs_rate(r->job->inputs, &e->frames),
+                     .fps = sn_load_rate(&r->job->inputs->load, &e->frames),
                      .affine = r->job->options.bone_type == SN_RIG_AFFINE};
   return sn_gltf_write(r->ctx, path, &out);
 }
@@ -274,7 +274,7 @@ static sn_status read_poses(rigging *r, const sn_gltf *gltf, int joint_count, sn
   sn_context *ctx = r->ctx;
   const sn_frames *meshes = &r->job->examples->frames;
   int frames = meshes->frame_count;
-  double fps = sn_inputs_rate(r->job->inputs, meshes);
+  double fps = sn_load_rate(&r->job->inputs->load, meshes);
   SN_TRY(sn_poses_new(ctx, joint_count, frames, out));
   for (int k = 0, first = 0; k < sn_gltf_clip_count(gltf) && first < frames; k++) {
     SN_FREED_BY(sn_poses_free) sn_poses clip;

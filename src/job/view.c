@@ -239,7 +239,8 @@ static sn_status describe_set(view *v, json_t *out) {
   int frames = frame_count(e), count = v->job->count;
   json_t *title = v->job->title ? sn_report_text(v->job->title) : model_name(named_after(v->job));
   SN_TRY(put(v->ctx, out, "name", title));
-  sn_report_add(out, "version:s frame_count:i fps:f", SN_VERSION, frames, sn_inputs_rate(v->job->inputs, &e->frames));
+  sn_report_add(out, "version:s frame_count:i fps:f", SN_VERSION, frames,
+                sn_load_rate(&v->job->inputs->load, &e->frames));
   SN_TRY(sn_keys_parse(v->ctx, v->job->inputs->keys, frames, v->job->inputs->seed, &v->keys, &v->others));
   if (v->others.count > 0) json_object_set_new(out, "training", sn_report_integers(v->keys.frames, v->keys.count));
   if (e->rest.triangle_count == 0)

@@ -128,7 +128,7 @@ static sn_status read_rig(sn_session *s, const sn_gltf *gltf, const sn_choice *c
 sn_status sn_session_read_skeleton(sn_session *s, const char *path, bool still) {
   SN_FREED_BY(sn_gltf_close) sn_gltf *gltf = NULL;
   sn_choice choice = sn_inputs_choice(&s->inputs, SN_FILE_SKELETON);
-  choice.fps = sn_inputs_rate(&s->inputs, &s->examples.frames);
+  choice.fps = sn_load_rate(&s->inputs.load, &s->examples.frames);
   if (!sn_is_document(path))
     return sn_fail(&s->ctx, SN_BAD_INPUT, "%s: not a file with joints; those are .glb, .gltf, .fbx and the like",
                    path);

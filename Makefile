@@ -104,7 +104,6 @@ bench: whole
 
 # The documents' figures and tables, over generated sets where their data cannot be had: docs/figures/README.md
 figures: whole
-	@tools/figures.sh figures
 	@tools/documents.py
 
 # The tables of docs/measurements.md that tools/measure.py makes.

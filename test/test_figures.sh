@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# `make figures` runs, at sizes that take seconds: every figure is there, well-formed, with the numbers behind it.
+# The drawings of `make figures` at sizes that take seconds: every figure is there, well-formed, with the numbers behind it.
 set -eu
 [ -x "$SINEW_BUILD/figures" ] || { echo "skipped: built without figures"; exit 77; }
 folder=$(mktemp -d)
@@ -8,9 +8,11 @@ fail() {
   echo "$*"
   exit 1
 }
-BUILD=$SINEW_BUILD bash "$SINEW_SOURCE/tools/figures.sh" "$folder/out" small
+"$SINEW_BUILD/figures" "$folder/out" small
 cd "$folder/out"
-grep -q '^</svg>' figure-6-meshes.svg || fail "figure-6-meshes.svg is not whole"
+for name in figure-6 murtagh-5-3 murtagh-5-8; do
+  tail -n 1 "$name-meshes.svg" | grep -q '^</svg>' || fail "$name-meshes.svg is not whole"
+done
 for name in figure-7 figure-13-bar figure-13-elbow figure-14 murtagh-5-1 murtagh-5-7; do
   [ -s "$name.csv" ] || fail "$name.csv is missing"
   grep -q '^</svg>' "$name.svg" || fail "$name.svg is not whole"
@@ -31,8 +33,3 @@ done
 for set in murtagh-5-1 murtagh-5-7; do
   below "$(ee $set psd:space=whole,blend=dualquat)" "$(ee $set psd:space=whole)" || fail "$set: psd on linear blending beats that on dual quaternions"
 done
-# The torque document's tables: nine cells, which `stats anova` reads and finds the same.
-[ "$(grep -c . torque-leg.csv)" -eq 10 ] || fail "not nine cells: $(cat torque-leg.csv)"
-"$SINEW" stats anova torque-leg.csv | grep '^f_s: F' | cut -d, -f1-2 > again
-grep '^f_s: F' torque-leg.txt | cut -d, -f1-2 > once
-cmp once again || fail "the table differs: $(cat once again)"

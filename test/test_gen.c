@@ -6,8 +6,8 @@
 
 #include <string.h>
 
-static const char *const names[] = {"bar",      "elbow", "wrist",   "cylinder", "arm", "leg",
-                                    "shoulder", "body",  "athlete", "dancer",   "face"};
+static const char *const names[] = {"bar",      "elbow", "wrist", "cylinder", "arm",    "leg",
+                                    "shoulder", "hand",  "body",  "athlete",  "dancer", "face"};
 enum { SETS = sizeof names / sizeof names[0] };
 
 static sn_gen_options options_of(const char *set) {
@@ -166,6 +166,7 @@ static const expectation expectations[SETS] = {
   {"arm", 5256, 50, 3, 4, 0.5, 0.98, 1.17, 0.005, 0.5, 0xe1f211aecc596ce0, 0},
   {"leg", 4000, 86, 3, 4, 0.5, 0.98, 1.17, 0.004, 0.5, 0x17d490b52a8bfc1a, 0},
   {"shoulder", 2610, 60, 2, 3, 0.5, 0.98, 1.03, 0.004, 0.5, 0xd0dfe297ff3837e6, 0},
+  {"hand", 7997, 43, 18, 3, 0.5, 0.97, 1.05, 0, 0, 0xd9251bb9badfc6cc, 0},
   {"body", 12500, 49, 16, 5, 0.5, 0.97, 1.09, 0, 0, 0x84e01d2b706252df, 0},
   {"athlete", 4000, 80, 21, 2, 0.3, 0.97, 1.09, 0, 0, 0xbd6fecef9300c9df, 80},
   {"dancer", 8000, 80, 29, 2, 0.3, 0.9, 1.17, 0, 0, 0x175765a162f51c5e, 300},
@@ -440,7 +441,7 @@ static void test_refusals(void **state) {
   sn_gen_options options = options_of("elbo");
   assert_fails(&ctx, sn_gen(&ctx, &options, &set), "did you mean elbow");
   options.set = "kangaroo";
-  assert_fails(&ctx, sn_gen(&ctx, &options, &set), "bar, elbow, wrist, cylinder, arm, leg, shoulder, body");
+  assert_fails(&ctx, sn_gen(&ctx, &options, &set), "bar, elbow, wrist, cylinder, arm, leg, shoulder, hand, body");
   options.set = NULL;
   assert_fails(&ctx, sn_gen(&ctx, &options, &set), "no set");
   options = options_of("arm");

@@ -4,7 +4,7 @@ import html
 import math
 
 COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000"]
-WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 880, 360, 70, 250, 40, 60
+WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 900, 360, 84, 260, 40, 60
 
 
 def _ticks(low, high):
@@ -18,15 +18,16 @@ def _number(value):
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
 
 
-def _frame(title, y_label, low, high, names, body):
-    """Axes, a legend and what is drawn between them. `body` gets the function from a value to its height."""
+def _frame(title, labels, low, high, names, body):
+    """Axes, their labels (across, up), a legend and what is drawn between them. `body` gets the function from a value to its height."""
     ticks = _ticks(low, high)
     low, high = ticks[0], ticks[-1]
     y_at = lambda value: HEIGHT - BOTTOM - (value - low) / (high - low) * (HEIGHT - TOP - BOTTOM)
     out = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{HEIGHT}" font-family="sans-serif" font-size="12">',
            f'<rect width="{WIDTH}" height="{HEIGHT}" fill="white"/>',
            f'<text x="{WIDTH / 2}" y="20" text-anchor="middle" font-size="14">{html.escape(title)}</text>',
-           f'<text transform="translate(16 {HEIGHT / 2}) rotate(-90)" text-anchor="middle">{html.escape(y_label)}</text>']
+           f'<text x="{(LEFT + WIDTH - RIGHT) / 2}" y="{HEIGHT - 14}" text-anchor="middle">{html.escape(labels[0])}</text>',
+           f'<text transform="translate(16 {(TOP + HEIGHT - BOTTOM) / 2}) rotate(-90)" text-anchor="middle">{html.escape(labels[1])}</text>']
     for value in ticks:
         out.append(f'<path d="M{LEFT} {y_at(value):.1f} H{WIDTH - RIGHT}" stroke="#ddd"/>'
                    f'<text x="{LEFT - 6}" y="{y_at(value) + 4:.1f}" text-anchor="end">{_number(value)}</text>')
@@ -37,7 +38,7 @@ def _frame(title, y_label, low, high, names, body):
     return "\n".join([*out, *body(y_at), "</svg>", ""])
 
 
-def bars(title, unit, places, series, whiskers=None, marks=None):
+def bars(title, labels, places, series, whiskers=None, marks=None):
     """`series`: name to a value per place; None leaves a gap. `whiskers` are as long above and below, `marks` are dots; both as `series`."""
     known = [0, *(value for values in series.values() for value in values if value is not None)]
     known += [a + b for name in whiskers or {} for a, b in zip(series[name], whiskers[name])]
@@ -61,10 +62,10 @@ def bars(title, unit, places, series, whiskers=None, marks=None):
                 if marks:
                     yield f'<circle cx="{middle:.1f}" cy="{y_at(marks[name][p]):.1f}" r="3" fill="white" stroke="black"/>'
 
-    return _frame(title, unit, low, high, list(series), body)
+    return _frame(title, labels, low, high, list(series), body)
 
 
-def lines(title, x_label, y_label, series, dots=None):
+def lines(title, labels, series, dots=None):
     """`series`: name to points (x, y); `dots`: the same, drawn as circles in the series' colour."""
     points = [p for values in series.values() for p in values]
     x_low, x_high = min(p[0] for p in points), max(p[0] for p in points)
@@ -72,7 +73,6 @@ def lines(title, x_label, y_label, series, dots=None):
     x_at = lambda x: LEFT + (x - x_low) / (x_high - x_low) * (WIDTH - LEFT - RIGHT)
 
     def body(y_at):
-        yield f'<text x="{(LEFT + WIDTH - RIGHT) / 2}" y="{HEIGHT - 14}" text-anchor="middle">{html.escape(x_label)}</text>'
         for x in _ticks(x_low, x_high):
             if x_low <= x <= x_high:
                 yield f'<text x="{x_at(x):.1f}" y="{HEIGHT - BOTTOM + 16}" text-anchor="middle">{_number(x)}</text>'
@@ -82,4 +82,4 @@ def lines(title, x_label, y_label, series, dots=None):
             for x, y in (dots or {}).get(name, []):
                 yield f'<circle cx="{x_at(x):.1f}" cy="{y_at(y):.1f}" r="4" fill="white" stroke="{COLOURS[k % len(COLOURS)]}" stroke-width="2"/>'
 
-    return _frame(title, y_label, low, high, list(series), body)
+    return _frame(title, labels, low, high, list(series), body)

@@ -12,7 +12,6 @@ import json
 import math
 import os
 import re
-import shutil
 import struct
 import subprocess
 import tempfile
@@ -126,10 +125,10 @@ FIGURES_13 = {"figure-13-bar": "bar", "figure-13-elbow": "elbow, 180° twist", "
 
 @functools.cache
 def study():
-    """The tables that the program of `make figures` writes: name to rows."""
-    with tempfile.TemporaryDirectory() as folder:
-        subprocess.run([str(Path(os.environ.get("BUILD", ROOT / "build")) / "figures"), folder], check=True, stdout=subprocess.DEVNULL)
-        return {path.stem: list(csv.DictReader(open(path, encoding="utf-8"))) for path in Path(folder).glob("*.csv")}
+    """The tables that the program build/figures writes into the folder figures, beside its drawings: name to rows."""
+    folder = ROOT / "figures"
+    subprocess.run([str(Path(os.environ.get("BUILD", ROOT / "build")) / "figures"), str(folder)], check=True, stdout=subprocess.DEVNULL)
+    return {path.stem: list(csv.DictReader(open(path, encoding="utf-8"))) for path in folder.glob("*.csv")}
 
 
 def figure_6(folder):
@@ -158,12 +157,14 @@ def figure_6_table(rows):
 
 def figure_6_u_picture(rows):
     places = [f"{k / 10:g}" + ("+" if k == 14 else "") for k in range(15)]
-    return chart.bars("Figure 6: the part u of its joint's rotation that a triangle takes", "% of the triangles", places, {"triangles": rows[0]["bins"]})
+    return chart.bars("Figure 6: the part u of its joint's rotation that a triangle takes", ("u, from this value on", "% of the triangles"), places,
+                      {"triangles": rows[0]["bins"]})
 
 
 def figure_6_picture(rows):
     places = [f"{2 * k}" + ("+" if k == 14 else "") for k in range(15)]
-    return chart.bars("Figure 6: angle to the true rotation, degrees, mean of three poses that were not trained on", "% of the triangles", places,
+    labels = ("angle to the true rotation, mean of three poses that were not trained on: degrees, from this value on", "% of the triangles")
+    return chart.bars("Figure 6: errors of the predicted rotations", labels, places,
                       {"rotational regression": rows[1]["bins"], "linear blend skinning": rows[2]["bins"]})
 
 
@@ -181,7 +182,7 @@ def figure_7_table(rows):
 
 
 def figure_7_picture(rows):
-    return chart.lines("Figure 7: drift of the reconstructed mesh", "frame", "rms error, % of the diagonal", {row["name"]: list(enumerate(row["rms"])) for row in rows})
+    return chart.lines("Figure 7: drift of the reconstructed mesh", ("frame", "rms error, % of the diagonal"), {row["name"]: list(enumerate(row["rms"])) for row in rows})
 
 
 # Sets and training frames: those of table 1 where a set stands for one of its examples.
@@ -203,8 +204,8 @@ def figure_11(folder):
 
 def figure_11_picture(rows):
     column = lambda key: {m: [100 * float(r[key]) for r in rows if r["method"] == m] for m in FIGURE_11_METHODS}
-    return chart.bars("Figure 11: enveloping error on test frames (bars, deviation of the vertices) and training frames (dots)", "% of the best rigid prediction",
-                      list(FIGURE_11), column("test ee"), column("the same as ee"), column("train ee"))
+    return chart.bars("Figure 11: enveloping error on test frames (bars, deviation of the vertices) and training frames (dots)",
+                      ("generated set", "% of the best rigid prediction"), list(FIGURE_11), column("test ee"), column("the same as ee"), column("train ee"))
 
 
 def figure_11_table(rows):
@@ -293,7 +294,7 @@ def curves_table(rows):
 def curves_picture(row):
     """True and interpolated; circles are the training poses, as in the thesis."""
     dots = [p for f, p in enumerate(row["true"]) if f % int(CURVES[row["name"]][1].split(":")[1]) == 0]
-    return chart.lines(f"{row['name']}: correction of the vertex that is displaced most, in the rest pose", "angle of the wrist, radians", "metres",
+    return chart.lines(f"{row['name']}: correction of the vertex that is displaced most; circles: training poses", ("angle of the wrist, radians", "metres, in the rest pose"),
                        {"true": row["true"], "interpolated": row["points"]}, {"interpolated": dots})
 
 
@@ -447,7 +448,7 @@ def kim_size_table(rows):
     for row in rows:
         vertices, bones, keys, frames, dual, affine, solve, _ = KIM[row["name"]]
         kb = [row["models"][title]["kb"] for title in ("dual quaternions (B)", "affine bones (D)")]
-        yield (f"| {row['name']} | {vertices:,}, {bones}, {keys}, {frames} | {dual} | {kb[0][0]:.2f} | {affine} | {kb[1][0]:.2f} | {solve} | {kb[1][1]:.2f} "
+        yield (f"| {row['name']} | {vertices:,}, {bones}, {keys}, {frames} | {dual:.2f} | {kb[0][0]:.2f} | {affine:.2f} | {kb[1][0]:.2f} | {solve} | {kb[1][1]:.2f} "
                f"| {KIM_TOTALS[row['name']][0]} | {kb[0][0] + kb[1][1]:.2f} | {KIM_TOTALS[row['name']][1]} | {sum(kb[1]):.2f} |")
 
 
@@ -489,20 +490,20 @@ def kim_speed_table(rows):
 
 def kim_speed_picture(rows):
     series = {title: [1e6 / row["models"][title]["us"] for row in rows] for title in KIM_TIMED}
-    return chart.bars("Figure 10: frames per second, one processor core, positions and normals", "frames per second", [row["name"] for row in rows], series)
+    return chart.bars("Figure 10: one processor core, positions and normals", ("generated set of the same counts", "frames per second"), [row["name"] for row in rows], series)
 
 
 def kim_pulled_picture(rows):
     rows = [row for row in rows if "pulled" in row]
     series = {title: [row["pulled"][title]["rms"] for row in rows] for title in KIM_SPECS}
-    return chart.bars("Figure 6: the control point pulled beyond the training frames", "rms error, % of the diagonal", [row["name"] for row in rows], series)
+    return chart.bars("Figure 6: the control point pulled beyond the training frames", ("generated set", "rms error, % of the diagonal"), [row["name"] for row in rows], series)
 
 
 # Heading, what is to be seen, table.
 KIM_TABLES = [
     ("Table 1: sizes", "What M counts is not printed. Theirs are 4 B d (Tr + 2) + 24 (Tr + 1) bytes with d = 8 numbers per bone, or 10 for affine ones, but for the two affine entries of Cylinder bulge (11.84) and Muscle arm (27.48); ours is M with the training control points. P is the same matrix; leg and arm have four control points here, and clusters may be fewer.", kim_size_table),
     ("Figure 6: pulled beyond the training frames", "Frames 40 to 49 of `gen cylinder --frames 50`, which go on where the training ends.", kim_pulled_table),
-    ("Figures 7 and 8: error between the training frames", "B, C and D are the figures' letters. Theirs are pictures.", kim_error_table),
+    ("Figures 6 and 7: error between the training frames", "B, C and D are the figures' letters. Theirs are pictures.", kim_error_table),
     ("Figures 8 and 9: smoothed weights", "Theirs are pictures; the claim is that errors are distributed more evenly.", kim_smooth_table),
     ("Figure 10: frames per second", "Theirs: bars without numbers, a few hundred on a GeForce 8800 GTX, with drawing: not comparable but for the ratio. Ours: one core, no drawing.", kim_speed_table),
 ]
@@ -618,20 +619,24 @@ def torques_picture(rows):
     for row in rows:
         if row["run"] == "its own examples" and row["set"] != "arm":
             series[row["set"]] = gain(lambda f_r, f_s, row=row: cell(row, f_r, f_s)["mean"])
-    return chart.bars("Figure 6: how much smaller the error is than with a linear f_s", "% of the mean squared distance", ["quadratic f_s", "cubic f_s"], series)
+    return chart.bars("Figure 6: how much smaller the error is than with a linear f_s", ("degree of f_s", "% of the mean squared distance"), ["quadratic", "cubic"], series)
 
 
 # ---- Le and Deng 2014 ----------------------------------------------------------------------------------------------------------
 
-# Set: vertices, frames, bones; minutes and RMSE of their method, RMSE of methods II to IV; the folder of the data. SINEW_MORE_DATA is a folder of further sets
+# Set: vertices, frames, bones; times and RMSE of their method and of methods II to IV; the folder of the data, None: a generated set of the name. SINEW_MORE_DATA is a folder of further sets
 # (rest.obj, frames.pc2): Hyperspectral Inverse Skinning's repository has lion-poses and samba, those of correspondence benchmarks have scape, whose first mesh is
 # the rest pose and the other 70 the frames. Sets that are not here keep the numbers they have.
 LE = {
-    "cat-poses": (7207, 9, 28, 5.8, 0.25, 0.68, 1.04, 0.63, "cat-poses"), "horse-poses": (8431, 10, 27, 7.7, 0.21, 0.54, 1.24, 0.75, "horse-poses"),
-    "lion-poses": (5000, 9, 30, 4.1, 0.27, 0.83, 1.62, 1.14, "lion-poses"), "horse-gallop": (8431, 48, 27, 41.9, 0.22, 0.44, 1.10, 0.88, "horse-gallop"),
-    "hand": (7997, 43, 18, 65.1, 0.18, 0.23, 0.42, 0.18, None), "dance": (7061, 201, 16, 148.7, 0.22, 0.76, 0.78, 0.53, "pdance"),
-    "scape": (12500, 70, 23, 252.1, 0.42, 1.03, 1.18, 1.24, "scape"), "samba": (9971, 175, 22, 348.2, 0.56, 1.29, 1.57, 1.79, "samba"),
-    "cow": (2904, 204, 11, 72.3, 1.52, 5.41, 5.61, 5.58, "pcow"),
+    "cat-poses": (7207, 9, 28, (5.8, 0.1, 6.9, 17.2), (0.25, 0.68, 1.04, 0.63), "cat-poses"),
+    "horse-poses": (8431, 10, 27, (7.7, 0.2, 6.2, 20.0), (0.21, 0.54, 1.24, 0.75), "horse-poses"),
+    "lion-poses": (5000, 9, 30, (4.1, 0.1, 4.0, 11.7), (0.27, 0.83, 1.62, 1.14), "lion-poses"),
+    "horse-gallop": (8431, 48, 27, (41.9, 0.8, 33.3, 80.3), (0.22, 0.44, 1.10, 0.88), "horse-gallop"),
+    "hand": (7997, 43, 18, (65.1, 0.6, 20.0, 41.9), (0.18, 0.23, 0.42, 0.18), None),
+    "dance": (7061, 201, 16, (148.7, 2.5, 61.8, 168.0), (0.22, 0.76, 0.78, 0.53), "pdance"),
+    "scape": (12500, 70, 23, (252.1, 1.7, 60.7, 410.4), (0.42, 1.03, 1.18, 1.24), "scape"),
+    "samba": (9971, 175, 22, (348.2, 3.3, 95.1, 296.0), (0.56, 1.29, 1.57, 1.79), "samba"),
+    "cow": (2904, 204, 11, (72.3, 1.0, 16.0, 47.9), (1.52, 5.41, 5.61, 5.58), "pcow"),
 }
 SOLVERS = ["published", "schaefer", "aguiar", "hasler"]
 
@@ -651,9 +656,12 @@ def le(folder):
     before = {row["name"]: row for row in json.loads(path.read_text())["rows"]} if path.exists() else {}
     rows = []
     for name, (_, _, bones, *_, data) in LE.items():
-        place = next((p / data for p in (DATA, Path(os.environ.get("SINEW_MORE_DATA", DATA))) if data and (p / data).is_dir()), None)
+        if not data:
+            gen(folder, name, name)
+        places = [p / data for p in (DATA, Path(os.environ.get("SINEW_MORE_DATA", DATA)))] if data else [Path(folder) / name]
+        place = next((p for p in places if p.is_dir()), None)
         if not place:
-            rows.append(before.get(name, {"name": name, "solvers": None}))
+            rows.append(before[name])
             continue
         solvers = {}
         for solver in [None, *SOLVERS]:
@@ -667,20 +675,24 @@ def le(folder):
 
 def le_table(rows):
     yield ("| set | vertices, frames, bones | RMSE: theirs | published, % of the diagonal | Sinew | published, % of the sphere's diameter | Sinew | "
-           "II: theirs | ours | III: theirs | ours | IV: theirs | ours | minutes: theirs | seconds: published | Sinew |")
-    yield "| --- | --- |" + " ---: |" * 14
+           "II: theirs | ours | III: theirs | ours | IV: theirs | ours |")
+    yield "| --- | --- |" + " ---: |" * 11
     for row in rows:
-        vertices, frames, bones, minutes, rmse, *others, _ = LE[row["name"]]
+        vertices, frames, bones, _, theirs, _ = LE[row["name"]]
         s = row["solvers"]
-        head = f"| {row['name']} | {vertices:,}, {frames}, {bones} | {rmse} | "
-        if not s:
-            yield head + "not comparable: the data cannot be had | - | - | - | " + " | ".join(f"{x} | -" for x in others) + f" | {minutes} | - | - |"
-            continue
         other = lambda solver: f"{50 * s[solver]['rms'] / row['radius']:.3f}"
         cells = [f"{s['published']['pct']:.3f}", f"{s['sinew']['pct']:.3f}", other("published"), other("sinew")]
-        cells += [cell for x, solver in zip(others, SOLVERS[1:]) for cell in (str(x), f"{s[solver]['pct']:.2f}")]
-        cells += [str(minutes), f"{s['published']['seconds']:.1f}", f"{s['sinew']['seconds']:.1f}"]
-        yield head + " | ".join(cells) + " |"
+        cells += [cell for x, solver in zip(theirs[1:], SOLVERS[1:]) for cell in (f"{x:.2f}", f"{s[solver]['pct']:.2f}")]
+        generated = "" if LE[row["name"]][-1] else ", generated"
+        yield f"| {row['name']}{generated} | {vertices:,}, {frames}, {bones} | {theirs[0]:.2f} | " + " | ".join(cells) + " |"
+    yield ""
+    yield "| set | time: theirs | published, s | Sinew, s | II: theirs | ours, s | III: theirs | ours, s | IV: theirs | ours, s |"
+    yield "| --- |" + " ---: |" * 9
+    for row in rows:
+        seconds = [f"{row['solvers'][solver]['seconds']:.1f}" for solver in SOLVERS]
+        first, *others = zip(LE[row["name"]][3], seconds)
+        cells = [str(first[0]), first[1], f"{row['solvers']['sinew']['seconds']:.1f}", *(str(cell) for pair in others for cell in pair)]
+        yield f"| {row['name']} | " + " | ".join(cells) + " |"
 
 
 # Pictures that are drawn from the numbers: file, numbers, function.

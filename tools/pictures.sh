@@ -16,5 +16,5 @@ train=(--rest rom/rest.obj --frames rom/frames.pc2 --skeleton rom/skeleton.glb -
 node "$root/tools/picture.mjs" page.html "$root/docs/learned.png" width=640 height=330 step=3 colours=64
 "${BUILD:-$root/build}/figures" drawings > figures.txt
 node "$root/tools/drawings.mjs" drawings "$root/docs/figures" figure-6=wang-6 figure-7=wang-7 figure-13-elbow=wang-13 figure-14=wang-14 \
-  murtagh-5-2=murtagh-5-2 murtagh-5-7=murtagh-5-7
+  murtagh-5-1=murtagh-5-1 murtagh-5-2=murtagh-5-2 murtagh-5-3=murtagh-5-3 murtagh-5-7=murtagh-5-7 murtagh-5-8=murtagh-5-8
 PICTURES=1 "$root/tools/guides.sh"

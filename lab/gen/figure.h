@@ -198,6 +198,7 @@ void sn_figure_wrist(sn_figure *figure, int joint_count);
 void sn_figure_arm(sn_figure *figure, int joint_count);
 void sn_figure_leg(sn_figure *figure, int joint_count);
 void sn_figure_shoulder(sn_figure *figure, int joint_count);
+void sn_figure_hand(sn_figure *figure, int joint_count);
 void sn_figure_body(sn_figure *figure, int joint_count);
 void sn_figure_athlete(sn_figure *figure, int joint_count);
 void sn_figure_dancer(sn_figure *figure, int joint_count);

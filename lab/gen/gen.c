@@ -28,6 +28,7 @@ static const gen_set sets[] = {
   {{"shoulder", "chest and arm; three degrees of freedom, muscles slide under the skin", 60, 2610, 2, 300},
    NULL,
    sn_figure_shoulder},
+  {{"hand", "forearm and hand; fingers, wrist and forearm move at once", 43, 7997, 18, 2000}, NULL, sn_figure_hand},
   {{"body", "standing figure with any number of joints and vertices", 49, 12500, 16, 2000}, NULL, sn_figure_body},
   {{"athlete", "figure; muscles swell with the joints' angles under a smoothed skin", 80, 4000, 21, 2000},
    NULL,

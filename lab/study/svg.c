@@ -57,8 +57,9 @@ static void write_colour(sn_writer *w, double value, double light) {
             (unsigned)(255 * blue * light));
 }
 
+// Clipped to the panel.
 static void write_panel(study *s, sn_writer *w, const sn_mesh *mesh, const svg_panel *panel, frame_of_view view,
-                        double x0, double y0) {
+                        int x0, int y0) {
   drawn *order = calloc((size_t)mesh->triangle_count, sizeof *order);
   if (!order) study_must(s, sn_fail(&s->ctx, SN_NO_MEMORY, "no memory for a picture"));
   int count = 0;
@@ -68,7 +69,7 @@ static void write_panel(study *s, sn_writer *w, const sn_mesh *mesh, const svg_p
     order[count++] = (drawn){t, depth};
   }
   qsort(order, (size_t)count, sizeof *order, by_depth);
-  svg_text(w, x0 + panel_width / 2.0, y0 + 14, "middle", panel->title);
+  sn_writef(w, "<svg x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\">\n", x0, y0, panel_width, panel_height);
   for (int n = 0; n < count; n++) {
     const int *corner = mesh->triangles[order[n].triangle];
     sn_vec3 p[3];
@@ -79,8 +80,8 @@ static void write_panel(study *s, sn_writer *w, const sn_mesh *mesh, const svg_p
     double light = 0.35 + 0.65 * fmax(0, (0.3 * normal.x + 0.5 * normal.y + 0.81 * normal.z) / length);
     sn_writef(w, "<path d=\"M");
     for (int c = 0; c < 3; c++) {
-      sn_writef(w, "%.1f %.1f%s", x0 + panel_width / 2.0 + (p[c].x - view.x) * view.scale,
-                y0 + panel_height / 2.0 + 10 - (p[c].y - view.y) * view.scale, c < 2 ? "L" : "z\" ");
+      sn_writef(w, "%.1f %.1f%s", panel_width / 2.0 + (p[c].x - view.x) * view.scale,
+                panel_height / 2.0 + 10 - (p[c].y - view.y) * view.scale, c < 2 ? "L" : "z\" ");
     }
     write_colour(w, panel->value ? panel->value[order[n].triangle] : NAN, fmin(1, light));
     sn_writef(w, "/>\n");
@@ -88,9 +89,11 @@ static void write_panel(study *s, sn_writer *w, const sn_mesh *mesh, const svg_p
   for (int i = 0; panel->dots && i < mesh->vertex_count; i++) {
     if (!panel->dots[i]) continue;
     sn_writef(w, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"1\" fill=\"#d00\"/>\n",
-              x0 + panel_width / 2.0 + ((double)panel->positions[i][0] - view.x) * view.scale,
-              y0 + panel_height / 2.0 + 10 - ((double)panel->positions[i][1] - view.y) * view.scale);
+              panel_width / 2.0 + ((double)panel->positions[i][0] - view.x) * view.scale,
+              panel_height / 2.0 + 10 - ((double)panel->positions[i][1] - view.y) * view.scale);
   }
+  svg_text(w, panel_width / 2.0, 14, "middle", panel->title);
+  sn_writef(w, "</svg>\n");
   free(order);
 }
 
@@ -100,7 +103,6 @@ void svg_write_panels(study *s, const char *name, const char *title, const sn_me
   sn_writer w = svg_open(s, name, columns * panel_width, 30 + lines * panel_height, title);
   frame_of_view view = view_of(panels[0].positions, mesh->vertex_count);
   for (int k = 0; k < count; k++)
-    write_panel(s, &w, mesh, &panels[k], view, (double)(k % columns) * panel_width,
-                30 + (double)(k / columns) * panel_height);
+    write_panel(s, &w, mesh, &panels[k], view, k % columns * panel_width, 30 + k / columns * panel_height);
   svg_close(s, &w);
 }

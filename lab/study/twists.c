@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Figure 13: a bar and an elbow that twist by 180 degrees, trained on three poses. Figure 14: bending and twisting at
 // once, for which half-way joints do not suffice. Figures 5.1, 5.2 and 5.7 of Murtagh: bar, elbow and wrist on both skins, with and
-// without corrections.
+// without corrections; 5.3 and 5.8: training poses.
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "lab/baselines/mohr.h"
 #include "lab/study/study.h"
 
 enum { most_methods = 7 };
@@ -61,10 +62,47 @@ static void run_trial(study *s, const trial *t, sn_writer *table) {
   fflush(stdout);
 }
 
+// Figure 5.3: three poses of the bar, and below what the inverse of the linear blend makes of them (2.5).
+static void poses_at_rest(study *s) {
+  static const char *const titles[] = {"0 degrees", "90 degrees", "180 degrees"};
+  sn_examples bar = study_set(s, "bar", 41, 0, NULL);
+  sn_frames moved;
+  svg_panel panels[6];
+  study_must(s, sn_frames_new(&s->ctx, bar.rest.vertex_count, 3, &moved));
+  for (int k = 0; k < 3; k++) {
+    for (int i = 0; i < bar.rest.vertex_count; i++) {
+      sn_mat3 linear, inverse = {0};
+      sn_vec3 move;
+      sn_mohr_blend(&bar.skin, i, sn_pose(&bar.poses, 20 * k), &linear, &move);
+      sn_mat3_invert(linear, &inverse);
+      sn_vec3 from = sn_vec3_sub(sn_vec3_from(sn_frame(&bar.frames, 20 * k)[i]), move);
+      sn_vec3_store(sn_mat3_apply(inverse, from), sn_frame_mutable(&moved, k)[i]);
+    }
+    panels[k] = (svg_panel){titles[k], sn_frame(&bar.frames, 20 * k), NULL, NULL};
+    panels[3 + k] = (svg_panel){"moved to the rest pose", sn_frame(&moved, k), NULL, NULL};
+  }
+  svg_write_panels(s, "murtagh-5-3-meshes.svg", "Figure 5.3: the inverse of linear blend skinning", &bar.rest, panels,
+                   6);
+  sn_frames_free(&moved), sn_examples_free(&bar);
+}
+
+static void nine_poses(study *s) {
+  sn_examples wrist = study_set(s, "wrist", 41, 0, NULL);
+  svg_panel panels[9];
+  char titles[9][32];
+  for (int k = 0; k < 9; k++) {
+    snprintf(titles[k], sizeof titles[k], "%g degrees", 22.5 * k);
+    panels[k] = (svg_panel){titles[k], sn_frame(&wrist.frames, 5 * k), NULL, NULL};
+  }
+  svg_write_panels(s, "murtagh-5-8-meshes.svg", "Figure 5.8: the nine training poses", &wrist.rest, panels, 9);
+  sn_examples_free(&wrist);
+}
+
 void study_twists(study *s) {
   sn_writer table = study_open(s, "figures-13-14.csv");
   sn_writef(&table,
             "figure,method,train ee,test ee,largest test error in %% of the diagonal,rms of the frame shown\n");
   for (int k = 0; k < trial_count; k++) run_trial(s, &trials[k], &table);
   study_close(s, &table);
+  poses_at_rest(s), nine_poses(s);
 }

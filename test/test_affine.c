@@ -409,6 +409,16 @@ static void predict_numbers(const sn_rt_model *model, const float (*controls)[3]
   }
 }
 
+// Table 1 in bytes: M has 10 numbers per affine bone for every training frame and a constant (theirs: one column more), P has B rows for
+// 3 B columns of F and the control points.
+static void check_sizes(const sn_rt_model *model, uint64_t frames) {
+  uint64_t bones = model->info.palette_count, size;
+  assert_non_null(sn_rt_find_section(model, sn_rt_section_name(SN_SECTION_CONTROL_MAP), &size));
+  assert_int_equal(size, 4 * bones * 10 * (frames + 1));
+  assert_non_null(sn_rt_find_section(model, sn_rt_section_name(SN_SECTION_CONTROL_SOLVE), &size));
+  assert_int_equal(size, 4 * bones * (3 * bones + 2));
+}
+
 // published=1: exp(-|c - c'|^2 / 40) in the file's units, the bare Poisson step. beta=1e6 is linear analysis: between two sets of
 // control points the numbers are in the middle.
 static void test_published_and_linear(void **state) {
@@ -422,6 +432,7 @@ static void test_published_and_linear(void **state) {
     const sn_rt_control *head = sn_rt_data(&t.model, SN_SECTION_CONTROL_HEAD);
     assert_true(head->flags == (SN_RT_CONTROL_STRETCH | SN_RT_CONTROL_POISSON));
     if (k < 2) assert_near((double)head->scale, 1 / betas[k], 1e-7);
+    if (k < 2) check_sizes(&t.model, 4);
     float controls[3][2][3];
     double d[3][9 * 16], farthest = 0;
     frame_controls(&e, 2, controls[0]), frame_controls(&e, 10, controls[1]);

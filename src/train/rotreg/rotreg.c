@@ -113,7 +113,7 @@ const sn_option sn_rotreg_option_table[] = {
 };
 static const sn_option own[] = {
   {"published", SN_OPTION_SWITCH, FIELD(published), "0", 0, 1, NULL, SN_OPTION_ADVANCED,
-   "1: sections 3 to 5 as printed, without what Sinew adds"},
+   "1: sections 3 to 5 as printed, without what Sinew adds; on scans, worse than lbs"},
   {0},
 };
 static const sn_option_group groups[] = {{sn_rotreg_option_table, 0}, {own, 0}, SN_METHOD_COMMON, {0}};

@@ -163,7 +163,7 @@ def figure_6_u_picture(rows):
 
 def figure_6_picture(rows):
     places = [f"{2 * k}" + ("+" if k == 14 else "") for k in range(15)]
-    labels = ("angle to the true rotation, mean of three poses that were not trained on: degrees, from this value on", "% of the triangles")
+    labels = ("angle to the true rotation, degrees, from this value on (mean of three test poses)", "% of the triangles")
     return chart.bars("Figure 6: errors of the predicted rotations", labels, places,
                       {"rotational regression": rows[1]["bins"], "linear blend skinning": rows[2]["bins"]})
 
@@ -535,6 +535,7 @@ LIFT = ["leg", "--vertices", "3369", "--motion", "lift", "--square"]
 TORQUE_SETS = {"arm": ["arm", "--vertices", "1873"], "leg": ["leg", "--vertices", "3369"], "constructed leg, square": [*LIFT, "1"],
                "constructed leg, linear": [*LIFT, "0"]}
 LENGTHS = {"arm": 0.794, "leg": 1.015}  # of the limbs in the rest pose, section V
+VERTICES = {"arm": 1873, "leg": 3369}  # values per cell
 
 
 def extent(path):
@@ -578,10 +579,10 @@ def cell_groups():
     yield from ((f"total, {f_r}", [(s, r) for s in range(3)]) for r, f_r in enumerate(DEGREES))
 
 
-def pooled(cells):
-    """Mean and deviation of cells of many values each, all equally many."""
+def pooled(cells, n):
+    """Mean and deviation of all values of cells of n values each."""
     mean = sum(m for m, _ in cells) / len(cells)
-    return mean, math.sqrt(sum(sd * sd + (m - mean) ** 2 for m, sd in cells) / len(cells))
+    return mean, math.sqrt(sum((n - 1) * sd * sd + n * (m - mean) ** 2 for m, sd in cells) / (n * len(cells) - 1))
 
 
 def torques_table(rows):
@@ -598,7 +599,7 @@ def torques_table(rows):
         both = [[[(c["mean"], c["sd"]) for f_r in DEGREES for c in [cell(row, f_r, f_s)]] for f_s in DEGREES] for row in rows if row["set"] == name][:2]
         unit = [1, *((LENGTHS[name] / row["length"]) ** 2 for row in rows if row["set"] == name)]
         for title, of in cell_groups():
-            found = (pooled([table[s][r] for s, r in of]) for table in (cells, *both))
+            found = (pooled([table[s][r] for s, r in of], VERTICES[name]) for table in (cells, *both))
             yield f"| {name}, {title} | " + " | ".join(f"{1e3 * mean * u:.5g} ({1e3 * sd * u:.4g})" for (mean, sd), u in zip(found, unit)) + " |"
     yield ""
     yield "| level | the document, as squared distances | the same, as distances | its own examples, squared distances |"

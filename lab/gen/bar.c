@@ -89,17 +89,6 @@ static void bar_triangles(bar_grid grid, sn_mesh *mesh) {
       }
 }
 
-static sn_status bar_skeleton(sn_context *ctx, sn_skeleton *out) {
-  static const char *const names[2] = {"base", "twist"};
-  if (sn_skeleton_new(ctx, 2, out) != SN_OK) return ctx->error.status;
-  for (int j = 0; j < 2; j++) {
-    out->parents[j] = j - 1;
-    out->rest[j] = sn_affine_make(sn_mat3_identity(), sn_xyz(j * bar_length / 2, 0, 0));
-    if (!(out->names[j] = sn_arena_text(ctx, &out->memory, names[j]))) return ctx->error.status;
-  }
-  return sn_skeleton_sort(ctx, out);
-}
-
 static void bar_frame(const sn_mesh *rest, double angle, float (*out)[3]) {
   for (int i = 0; i < rest->vertex_count; i++) {
     sn_vec3 p = sn_vec3_from(rest->positions[i]);
@@ -108,43 +97,19 @@ static void bar_frame(const sn_mesh *rest, double angle, float (*out)[3]) {
   }
 }
 
-static sn_status bar_fill(sn_context *ctx, const sn_gen_options *options, bar_grid grid, sn_examples *out) {
+sn_status sn_gen_bar(sn_context *ctx, const sn_gen_options *options, sn_examples *out) {
+  static const char *const names[2] = {"base", "twist"};
+  bar_grid grid = bar_choose(options->vertices);
   int vertices = bar_vertices(grid);
-  if (sn_mesh_new(ctx, vertices, 2 * vertices - 4, &out->rest) != SN_OK ||
-      bar_skeleton(ctx, &out->skeleton) != SN_OK ||
-      sn_frames_new(ctx, vertices, options->frames, &out->frames) != SN_OK ||
-      sn_poses_new(ctx, 2, options->frames, &out->poses) != SN_OK ||
-      sn_skin_new(ctx, vertices, 2, &out->skin) != SN_OK ||
-      sn_torques_make(ctx, 2, options->frames, &out->torques) != SN_OK)
-    return ctx->error.status;
-  out->frames.rate = SN_GEN_FPS;
-  out->torques.has[1] = true;
+  if (sn_mesh_new(ctx, vertices, 2 * vertices - 4, &out->rest) != SN_OK) return ctx->error.status;
   bar_positions(grid, &out->rest);
   bar_triangles(grid, &out->rest);
-  for (int f = 0; f < options->frames; f++) {
+  sn_status status = sn_gen_two_joints(ctx, options, names, sn_xyz(bar_length, 0, 0), 0.5, out);
+  for (int f = 0; status == SN_OK && f < options->frames; f++) {
     double angle = SN_PI * f / (options->frames - 1);
     bar_frame(&out->rest, angle, sn_frame_mutable(&out->frames, f));
     sn_pose(&out->poses, f)[1] = sn_affine_make(sn_rotation_exp(sn_xyz(angle, 0, 0)), sn_xyz(0, 0, 0));
   }
-  for (int i = 0; i < vertices; i++) {
-    float far = (float)sn_smooth(out->rest.positions[i][0] / bar_length);
-    out->skin.joints[2 * i + 1] = 1;
-    out->skin.weights[2 * i] = 1 - far;
-    out->skin.weights[2 * i + 1] = far;
-  }
-  sn_skin_normalize(&out->skin);
-  out->memory = sn_arena_new(ctx);
-  out->controls = SN_NEW(ctx, &out->memory, int, 2);
-  if (!out->controls) return ctx->error.status;
-  out->control_count = 2;
-  out->controls[0] = 0;
-  out->controls[1] = 4 * grid.cells * (grid.rings - 1);
-  return SN_OK;
-}
-
-sn_status sn_gen_bar(sn_context *ctx, const sn_gen_options *options, sn_examples *out) {
-  *out = (sn_examples){0};
-  sn_status status = bar_fill(ctx, options, bar_choose(options->vertices), out);
-  if (status != SN_OK) sn_examples_free(out);
+  if (status == SN_OK) out->controls[0] = 0, out->controls[1] = 4 * grid.cells * (grid.rings - 1);
   return status;
 }

@@ -33,31 +33,14 @@ static sn_vec3 cylinder_point(push by, sn_vec3 p) {
   return sn_xyz(p.x * wide + bend * cos(by.direction), y, p.z * wide + bend * sin(by.direction));
 }
 
-static sn_status cylinder_skeleton(sn_context *ctx, sn_skeleton *out) {
+sn_status sn_gen_cylinder(sn_context *ctx, const sn_gen_options *options, sn_examples *out) {
   static const char *const names[2] = {"base", "top"};
-  if (sn_skeleton_new(ctx, 2, out) != SN_OK) return ctx->error.status;
-  for (int j = 0; j < 2; j++) {
-    out->parents[j] = j - 1;
-    out->rest[j] = sn_affine_make(sn_mat3_identity(), sn_xyz(0, j * tall, 0));
-    if (!(out->names[j] = sn_arena_text(ctx, &out->memory, names[j]))) return ctx->error.status;
-  }
-  return sn_skeleton_sort(ctx, out);
-}
-
-static sn_status cylinder_fill(sn_context *ctx, const sn_gen_options *options, sn_examples *out) {
   sn_shape shape = {.a = {0, 0, 0}, .b = {0, tall, 0}, .ra = radius, .rb = 0.12, .squash = 1, .detail = 1};
   shape.cylinder = true;
   sn_surface surface = {.shapes = &shape, .count = 1};
-  if (sn_surface_mesh(ctx, surface, options->vertices, &out->rest) != SN_OK ||
-      cylinder_skeleton(ctx, &out->skeleton) != SN_OK ||
-      sn_frames_new(ctx, options->vertices, options->frames, &out->frames) != SN_OK ||
-      sn_poses_new(ctx, 2, options->frames, &out->poses) != SN_OK ||
-      sn_skin_new(ctx, options->vertices, 2, &out->skin) != SN_OK ||
-      sn_torques_make(ctx, 2, options->frames, &out->torques) != SN_OK)
-    return ctx->error.status;
-  out->frames.rate = SN_GEN_FPS;
-  out->torques.has[1] = true;
-  for (int f = 0; f < options->frames; f++) {
+  sn_status status = sn_surface_mesh(ctx, surface, options->vertices, &out->rest);
+  if (status == SN_OK) status = sn_gen_two_joints(ctx, options, names, sn_xyz(0, tall, 0), 1, out);
+  for (int f = 0; status == SN_OK && f < options->frames; f++) {
     push by = push_at(options->seed, f);
     float(*frame)[3] = sn_frame_mutable(&out->frames, f);
     for (int i = 0; i < options->vertices; i++)
@@ -65,24 +48,7 @@ static sn_status cylinder_fill(sn_context *ctx, const sn_gen_options *options, s
     sn_vec3 moved = sn_vec3_sub(cylinder_point(by, sn_xyz(0, tall, 0)), sn_xyz(0, tall, 0));
     sn_pose(&out->poses, f)[1] = sn_affine_make(sn_mat3_identity(), moved);
   }
-  for (int i = 0; i < options->vertices; i++) {
-    float top = (float)sn_smooth(out->rest.positions[i][1] / tall);
-    out->skin.joints[2 * i + 1] = 1;
-    out->skin.weights[2 * i] = 1 - top;
-    out->skin.weights[2 * i + 1] = top;
-  }
-  sn_skin_normalize(&out->skin);
-  out->memory = sn_arena_new(ctx);
-  out->controls = SN_NEW(ctx, &out->memory, int, 2);
-  if (!out->controls) return ctx->error.status;
-  out->control_count = 2;
-  for (int k = 0; k < 2; k++) out->controls[k] = sn_nearest_vertex(&out->rest, sn_xyz(0, k * tall, 0));
-  return SN_OK;
-}
-
-sn_status sn_gen_cylinder(sn_context *ctx, const sn_gen_options *options, sn_examples *out) {
-  *out = (sn_examples){0};
-  sn_status status = cylinder_fill(ctx, options, out);
-  if (status != SN_OK) sn_examples_free(out);
+  for (int k = 0; status == SN_OK && k < 2; k++)
+    out->controls[k] = sn_nearest_vertex(&out->rest, sn_xyz(0, k * tall, 0));
   return status;
 }

@@ -164,13 +164,12 @@ static sn_status fill(sn_context *ctx, const sn_gen_options *options, sn_arena *
 }
 
 sn_status sn_gen_face(sn_context *ctx, const sn_gen_options *options, sn_examples *out) {
-  *out = (sn_examples){.memory = sn_arena_new(ctx)};
+  out->memory = sn_arena_new(ctx);
   if (options->frames <= options->targets)
     return sn_fail(ctx, SN_BAD_INPUT, "face: %d frames are too few for %d expressions, each alone, and the rest pose",
                    options->frames, options->targets);
   sn_arena scratch = sn_arena_new(ctx);
   sn_status status = fill(ctx, options, &scratch, out);
   sn_arena_free(&scratch);
-  if (status != SN_OK) sn_examples_free(out);
   return status;
 }

@@ -161,6 +161,31 @@ int sn_nearest_vertex(const sn_mesh *mesh, sn_vec3 p) {
   return best;
 }
 
+sn_status sn_gen_two_joints(sn_context *ctx, const sn_gen_options *options, const char *const names[2],
+                            sn_vec3 length, double second, sn_examples *out) {
+  int n = out->rest.vertex_count;
+  out->memory = sn_arena_new(ctx);
+  out->controls = SN_NEW(ctx, &out->memory, int, 2);
+  if (!out->controls || sn_skeleton_new(ctx, 2, &out->skeleton) != SN_OK ||
+      sn_frames_new(ctx, n, options->frames, &out->frames) != SN_OK ||
+      sn_poses_new(ctx, 2, options->frames, &out->poses) != SN_OK || sn_skin_new(ctx, n, 2, &out->skin) != SN_OK ||
+      sn_torques_make(ctx, 2, options->frames, &out->torques) != SN_OK)
+    return ctx->error.status;
+  out->frames.rate = SN_GEN_FPS, out->torques.has[1] = true, out->control_count = 2;
+  for (int j = 0; j < 2; j++) {
+    out->skeleton.parents[j] = j - 1;
+    out->skeleton.rest[j] = sn_affine_make(sn_mat3_identity(), sn_vec3_scale(length, j * second));
+    if (!(out->skeleton.names[j] = sn_arena_text(ctx, &out->skeleton.memory, names[j]))) return ctx->error.status;
+  }
+  for (int i = 0; i < n; i++) {
+    double along = sn_vec3_dot(sn_vec3_from(out->rest.positions[i]), length) / sn_vec3_dot(length, length);
+    float far = (float)sn_smooth(along);
+    out->skin.joints[2 * i + 1] = 1, out->skin.weights[2 * i] = 1 - far, out->skin.weights[2 * i + 1] = far;
+  }
+  sn_skin_normalize(&out->skin);
+  return sn_skeleton_sort(ctx, &out->skeleton);
+}
+
 sn_status sn_torques_make(sn_context *ctx, int joint_count, int frames, sn_torques *out) {
   *out = (sn_torques){.joint_count = joint_count, .frame_count = frames, .memory = sn_arena_new(ctx)};
   out->values = SN_NEW(ctx, &out->memory, double, (int64_t)frames *joint_count);

@@ -212,6 +212,10 @@ static inline double sn_smooth(double x) { return x = sn_clamp01(x), x * x * (3 
 
 // Index of the vertex nearest to p.
 int sn_nearest_vertex(const sn_mesh *mesh, sn_vec3 p);
+// Fills in a set whose rest mesh is made, but for its motion and which vertices control it: joints at 0 and at `second` times
+// `length`, a skin that goes from one to the other along `length`, a torque of the second.
+sn_status sn_gen_two_joints(sn_context *ctx, const sn_gen_options *options, const char *const names[2],
+                            sn_vec3 length, double second, sn_examples *out);
 // Room for torques with no columns yet.
 sn_status sn_torques_make(sn_context *ctx, int joint_count, int frames, sn_torques *out);
 

@@ -142,10 +142,7 @@ static sn_status hand_over(sn_context *ctx, const sn_gen_options *options, sn_ex
 
 static sn_status add_clip(sn_context *ctx, sn_examples *out) {
   out->clip_start = SN_NEW(ctx, &out->memory, int, 2);
-  if (!out->clip_start) {
-    sn_examples_free(out);
-    return ctx->error.status;
-  }
+  if (!out->clip_start) return ctx->error.status;
   out->clip_count = 1;
   out->clip_start[1] = out->frames.frame_count;
   return SN_OK;
@@ -161,11 +158,10 @@ sn_status sn_gen(sn_context *ctx, const sn_gen_options *options, sn_examples *ou
     if (status == SN_OK) {
       status = sets[k].make ? sets[k].make(ctx, &resolved, out) : make_figure(ctx, &sets[k], &resolved, out);
     }
-    if (status == SN_OK && sets[k].make && options->take) {
-      status = hand_over(ctx, options, out);
-      if (status != SN_OK) sn_examples_free(out);
-    }
-    return status == SN_OK ? add_clip(ctx, out) : status;
+    if (status == SN_OK && sets[k].make && options->take) status = hand_over(ctx, options, out);
+    if (status == SN_OK) status = add_clip(ctx, out);
+    if (status != SN_OK) sn_examples_free(out);
+    return status;
   }
   return unknown_set(ctx, options->set);
 }

@@ -166,9 +166,8 @@ sn_status sn_gltf_sampling(sn_context *ctx, const sn_gltf *gltf, const sn_choice
 // A sequence of frames with random access. Archives and documents are sampled on demand.
 typedef struct sn_stream {
   int vertex_count, frame_count;
-  double rate;            // 0 if unknown
-  const sn_frames *given; // of sn_stream_of
-  sn_frames frames;       // of formats that are read whole
+  double rate;      // 0 if unknown
+  sn_frames frames; // of formats that are read whole
   sn_abc *abc;
   sn_gltf *gltf;
   sn_sampling sampling; // fps 0: the archive's samples
@@ -179,8 +178,6 @@ typedef struct sn_stream {
 } sn_stream;
 
 sn_status sn_stream_open(sn_context *ctx, const char *path, const sn_choice *choice, sn_stream *out);
-sn_stream sn_stream_of(const sn_frames *frames); // borrows them; need not be closed
-sn_status sn_stream_frame(sn_context *ctx, const sn_stream *stream, int f, float (*positions)[3]);
 void sn_stream_close(sn_stream *stream);
 // As sn_frames_write.
 sn_status sn_stream_write(sn_context *ctx, const char *path, sn_stream *stream, const sn_mesh *mesh);

@@ -125,7 +125,7 @@ sn_status sn_model_reorder(sn_context *ctx, const sn_rt_model *model, sn_vertex_
 // Reorders and replaces the model.
 sn_status sn_model_set_order(sn_context *ctx, sn_model *model, sn_vertex_order order);
 
-// Reorders a model to the rest file's order and opens it; `bytes` owns the result.
+// Reorders a model to the rest file's order and opens it; `bytes` owns the result; `out` may be `model`.
 sn_status sn_model_open_as_file(sn_context *ctx, const char *name, const sn_rt_model *model, sn_model *bytes,
                                 sn_rt_model *out);
 

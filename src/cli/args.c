@@ -74,11 +74,7 @@ const char *sn_cli_text(const cli *c, const char *name) {
   return NULL;
 }
 
-bool sn_cli_given(const cli *c, const char *name) {
-  for (int k = 0; k < c->value_count; k++)
-    if (strcmp(c->values[k].option->name, name) == 0) return true;
-  return false;
-}
+bool sn_cli_given(const cli *c, const char *name) { return sn_cli_texts(c, name, NULL, 0) > 0; }
 
 int sn_cli_texts(const cli *c, const char *name, const char **texts, int most) {
   int count = 0;

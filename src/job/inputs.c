@@ -164,9 +164,8 @@ sn_status sn_inputs_retarget(sn_context *ctx, const sn_inputs *in, const sn_rt_m
 
 sn_status sn_open_model(sn_context *ctx, const char *path, sn_opened *out) {
   *out = (sn_opened){0};
-  sn_status status = sn_file_open(ctx, path, &out->file);
-  if (status != SN_OK) return status;
-  status = sn_model_open(ctx, path, out->file.bytes, out->file.size, &out->model);
+  SN_TRY(sn_file_open(ctx, path, &out->file));
+  sn_status status = sn_model_open(ctx, path, out->file.bytes, out->file.size, &out->model);
   if (status != SN_OK) sn_opened_close(out);
   if (status == SN_BAD_FILE && sn_is_scene(path))
     return sn_fail(ctx, status, "%s is no model but a character; `sinew train` makes a model of it", path);
@@ -176,8 +175,7 @@ sn_status sn_open_model(sn_context *ctx, const char *path, sn_opened *out) {
 sn_status sn_open_as_file(sn_context *ctx, const char *path, sn_opened *out) {
   sn_status status = sn_open_model(ctx, path, out);
   if (status != SN_OK || !sn_rt_get_order(&out->model, NULL)) return status;
-  sn_rt_model renumbered = out->model;
-  status = sn_model_open_as_file(ctx, path, &renumbered, &out->as_file, &out->model);
+  status = sn_model_open_as_file(ctx, path, &out->model, &out->as_file, &out->model);
   if (status != SN_OK) sn_opened_close(out);
   return status;
 }

@@ -14,8 +14,7 @@ sn_evaluator *sn_evaluator_new(const void *bytes, size_t size, char *message, si
   bool good = sn_rt_open(bytes, size, &e->model, &error) == SN_RT_OK;
   if (!good) snprintf(message, message_size, "%s", error.message);
   if (good && sn_rt_get_order(&e->model, NULL)) {
-    sn_rt_model renumbered = e->model;
-    good = sn_model_open_as_file(&ctx, "model", &renumbered, &e->as_file, &e->model) == SN_OK;
+    good = sn_model_open_as_file(&ctx, "model", &e->model, &e->as_file, &e->model) == SN_OK;
     if (!good) snprintf(message, message_size, "%s", ctx.error.message);
   }
   if (good) return e;

@@ -185,6 +185,17 @@ sn_status sn_fail_name(sn_context *ctx, sn_status status, const char *path) {
   return status;
 }
 
+sn_status sn_stream_each(sn_context *ctx, const sn_stream *stream, sn_frame_fn call, void *user) {
+  SN_SCRATCH(scratch, ctx);
+  float(*positions)[3] = sn_arena_alloc(ctx, &scratch, (size_t)stream->vertex_count, sizeof *positions);
+  if (!positions) return ctx->error.status;
+  for (int f = 0; f < stream->frame_count; f++) {
+    SN_TRY(stream->read(ctx, stream, f, positions));
+    SN_TRY(call(user, f, (const float(*)[3])positions));
+  }
+  return SN_OK;
+}
+
 int sn_count_frames(sn_context *ctx, const char *name, double seconds, double fps, int key_count) {
   enum { any_clip = 20000, frames_per_key = 16 };
   double count = ceil(seconds * fps - 0.01) + 1; // the last frame may be partial: it is the end of the clip

@@ -26,9 +26,6 @@ static inline void sn_abc_close(sn_abc **abc) { sn_abc_free(*abc); }
 typedef sn_status (*sn_frame_fn)(void *user, int f, const float (*positions)[3]);
 sn_status sn_stream_each(sn_context *ctx, const sn_stream *stream, sn_frame_fn call, void *user);
 
-// Frames of a format that is read whole: point caches, folders and globs of meshes. Scale and axes are not applied yet.
-sn_status sn_frames_load(sn_context *ctx, const char *path, const sn_choice *choice, sn_frames *out);
-
 // Prefixes the message with the file's name if it lacks it.
 sn_status sn_fail_name(sn_context *ctx, sn_status status, const char *path);
 

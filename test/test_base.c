@@ -24,10 +24,10 @@ static void weights_are_fitted_near_the_best_prior(void **state) {
   sn_examples e = generate(&ctx, "athlete", 8, 2000);
   static const struct {
     const char *spec, *says;
-  } known[] = {{"lbs", "Base: the file's weights refitted. "},
-               {"cor:weights=given", "Base: the file's weights. "},
-               {"dqs:weights=skeleton", "Base: bone heat. "},
-               {"lbs:smooth=0.01", "Base: weights without a prior. "}};
+  } known[] = {{"lbs", "Base: the file's weights refitted."},
+               {"cor:weights=given", "Base: the file's weights."},
+               {"dqs:weights=skeleton", "Base: bone heat."},
+               {"lbs:smooth=0.01", "Base: weights without a prior."}};
   for (int k = 0; k < 4; k++) {
     trained t = train(&ctx, &e, known[k].spec, "all");
     assert_string_equal(t.report.learned, known[k].says);
@@ -37,7 +37,7 @@ static void weights_are_fitted_near_the_best_prior(void **state) {
     drop_skin(&e);
     if (outside) e.skeleton.rest[0].m[0][3] += 1000;
     trained t = train(&ctx, &e, "dqs", "all");
-    assert_string_equal(t.report.learned, outside ? "Base: weights without a prior. " : "Base: bone heat refitted. ");
+    assert_string_equal(t.report.learned, outside ? "Base: weights without a prior." : "Base: bone heat refitted. ");
     release(&t);
   }
   sn_examples_free(&e);

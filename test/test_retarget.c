@@ -46,6 +46,19 @@ static void test_partners(void **state) {
   assert_int_equal(partners[0], 0);
   assert_int_equal(partners[1], 1);
   assert_int_equal(partners[2], 2);
+  sn_skeleton_free(&theirs);
+  const char *const others[] = {"Pelvis", "Spine-01", "UpperArm.R", "UpperArm.L",
+                                "calf.l"}; // other signs between the words
+  chain(&ctx, 5, others, heights, 0, &theirs);
+  assert_ok(&ctx, sn_joint_partners(&ctx, &ours, &theirs, NULL, NULL, partners));
+  assert_int_equal(partners[0], 0);
+  assert_int_equal(partners[1], 1);
+  assert_int_equal(partners[2], 3);
+  size_t at, size;
+  assert_string_equal(sn_name_side("calf.l", &at, &size), "r");
+  assert_int_equal(at, 5);
+  assert_string_equal(sn_name_side("mixamorig:RightArm", &at, &size), "Left");
+  assert_null(sn_name_side("pelvis", &at, &size));
   sn_skeleton_free(&ours);
   sn_skeleton_free(&theirs);
 }

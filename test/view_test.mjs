@@ -434,7 +434,7 @@ const misplaced = page => page.evaluate(() => {
   if (box(document.querySelector('header')).height > 2.6 * box(document.getElementById('about')).height) out.push('the header has three rows');
   for (const label of all('.turns label, #torques label, #values label')) apart([...label.children], 'slider');
   for (const row of all('#models tr')) apart([...row.children].filter(shown), 'table');
-  for (const e of all('#models button span, #labels span')) for (const text of [...e.childNodes].filter(n => n.nodeType === Node.TEXT_NODE)) { // a part that may be broken behind
+  for (const e of all('#models button bdi, #labels bdi')) for (const text of [...e.childNodes].filter(n => n.nodeType === Node.TEXT_NODE)) { // a part that may be broken behind
     const range = document.createRange();
     range.selectNodeContents(text);
     if (new Set([...range.getClientRects()].map(r => r.top)).size > 1) out.push(`${name(e)} is broken inside "${text.data}"`);
@@ -467,6 +467,8 @@ await test('nothing overlaps and nothing is cut off', async () => {
     await page.evaluate(() => { const { viewer } = window.sinew; viewer.entries[4].name = 'psd:blend=dualquat,distance=mahalanobis,pack=1', viewer.changed(); });
     assert.deepEqual(await broken(page), ['psd:blend=dualquat,distance=mahalanobis,pack=1']);
     assert.deepEqual((await misplaced(page)).filter(text => !/labels/.test(text)), []);
+    const small = await page.evaluate(() => [...document.querySelectorAll('#labels .small')].map(e => e.getBoundingClientRect().height));
+    assert.ok(small.length > 4 && Math.max(...small) < 32 && Math.max(...small) > 20, `names over small panes take at most two lines: ${small}`);
   });
 });
 

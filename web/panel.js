@@ -51,8 +51,8 @@ function choice(element, items, current, onChange) {
   };
 }
 
-// A name that may be broken behind its punctuation: psd:blend=dualquat.
-const breakable = name => name.split(/(?<=[:=,_.])/).flatMap(part => [part, document.createElement('wbr')]);
+// A name that may be broken between its options (psd:blend=dualquat,pack=1) and, where one takes more than a line, behind its punctuation.
+const breakable = name => name.split(/(?<=[:,])/).map(option => make('bdi', {}, ...option.split(/(?<=[=_.])/).flatMap(part => [part, make('wbr')])));
 
 export class Panel {
   constructor(viewer) {
@@ -141,7 +141,7 @@ export class Panel {
     $('sets').value = viewer.setNumber;
     $('frame').max = set.frame_count - 1;
     $('save-glb').disabled = !set.joints.length;
-    $('frame').disabled = $('play').disabled = set.frame_count < 2;
+    $('footer').hidden = set.frame_count < 2;
     $('joint').replaceChildren(make('option', { value: -1, textContent: 'none' }), ...set.joints.map((name, j) => make('option', { value: j, textContent: name })));
     const list = scales.includes(state.scale) ? scales : [...scales, state.scale].sort((a, b) => a - b);
     $('scale').replaceChildren(...list.map(v => make('option', { value: v, textContent: `${v} % of the diagonal` })));
@@ -338,7 +338,7 @@ export class Panel {
     this.fitTable();
   }
 
-  // The first column is as wide as the longest name: columns go until the rest fits. Only then a name takes two lines.
+  // Names take several lines, an option each where there is no room; columns go until that fits. Only then an option is broken, too.
   fitTable() {
     const table = $('models'), room = table.parentElement, cells = [...table.querySelectorAll('[data-lost]')];
     table.className = '';
@@ -385,13 +385,13 @@ export class Panel {
   say() {
     const { viewer } = this, { state, set, chosen } = viewer, parts = [];
     const kind = set.training ? (set.training.includes(state.frame) ? 'a training frame' : 'a test frame') : '';
-    const when = state.edited ? `your pose, from frame ${state.frame}` : `frame ${state.frame}${kind ? `, ${kind}` : ''}`;
+    const still = set.frame_count < 2 && !set.truth, when = state.edited ? `your pose${still ? '' : `, from frame ${state.frame}`}` : `frame ${state.frame}${kind ? `, ${kind}` : ''}`;
     if (state.view === 'truth' || !chosen) parts.push(viewer.truth ? `The example mesh of ${when}.` : 'There is no model to show.');
     else if (state.view === 'crowd') parts.push(`${state.crowd} characters of <b>${escape(chosen.name)}</b>, each at another moment.`);
     else if (state.view === 'all') parts.push(`All models in ${when}.`);
-    else parts.push(`<b>${escape(chosen.name)}</b> (${slots(chosen.model.info)}) in ${when}${{ side: ', beside the example mesh', overlay: ', with the example mesh over it in orange' }[state.view] ?? ''}.`);
+    else parts.push(`<b>${escape(chosen.name)}</b> (${slots(chosen.model.info)})${still && !state.edited ? '' : ` in ${when}`}${{ side: ', beside the example mesh', overlay: ', with the example mesh over it in orange' }[state.view] ?? ''}.`);
     const error = chosen && !['truth', 'all', 'crowd'].includes(state.view) ? viewer.frameError(chosen) : undefined;
-    if (error !== undefined && error !== null) parts.push(`It is ${percent(error)} % of the diagonal off (rms).`);
+    if (error !== undefined && error !== null) parts.push(`Its error is ${percent(error)} % of the diagonal (rms).`);
     const colour = state.view === 'crowd' ? 'plain' : state.colour;
     if (state.edited && viewer.truth) parts.push('There is no example mesh of your pose: no errors are shown.');
     else if (colour === 'error') parts.push('Colours: distance of every vertex to the example mesh.');

@@ -8,6 +8,7 @@ from bpy_extras.io_utils import ExportHelper
 
 from . import bake, gltf, player, scene
 from .job import Failure, Job
+from .learn import fill_groups
 
 
 def skin_weights(model, vertices):
@@ -109,6 +110,9 @@ class SINEW_OT_export(Job, bpy.types.Operator, ExportHelper):
         meshes, frame = [part.data.copy() for part in parts], context.scene.frame_current
         try:
             self.prepare(parts, meshes, rest)
+            if weights is not None:
+                for mesh in meshes:  # the file that is compared needs some weights
+                    fill_groups(mesh, armature)
             yield "comparing vertices", 0.1
             mesh, _, source = gltf.read(context, armature, meshes, [part.name for part in parts])
             if not (np.array_equal(source, np.array(text[player.SOURCE])) and np.array_equal(mesh.triangles, model.mesh.triangles)):

@@ -48,6 +48,8 @@ class SINEW_OT_learn(Job, bpy.types.Operator):
         player.attach(shown, model, armature, source, world)
         for other, new in zip(objects, shown):
             new["sinew_source"] = other.name
+            if model.info["drive"] in ("joints", "helpers") and all(group.name in armature.data.bones for group in new.vertex_groups):
+                new.vertex_groups.clear()  # Blender would copy them at every frame; Export Character writes the model's weights
             scene.hide(other)
         scene.show_alone(context, shown[0])
         player.show(context.scene, context.evaluated_depsgraph_get())

@@ -31,26 +31,24 @@ class Skin:
         self.vertices[source[::-1]] = np.arange(len(source))[::-1]
         self.world = np.array(text[WORLD]).reshape(4, 4)
         self.pose = scene.Pose(armature, self.model.names)
-        self.rest = self.seen = None
+        self.rest, self.seen = None, np.full((len(self.model.names), 3, 4), np.nan, np.float32)
         self.positions = np.empty((len(self.model), 3), np.float32)
-        self.taken = np.empty((len(self.vertices), 3), np.float32)
-        self.shown = np.empty_like(self.taken)
+        self.out = (self.positions,)
+        self.shown = np.empty((len(self.vertices), 3), np.float32)
 
-    def evaluate(self, depsgraph):
-        """False where nothing has moved since the last time."""
-        rest = self.pose.rest(self.world)
-        if self.rest is None or not np.array_equal(rest, self.rest):  # somebody edits the armature
+    def evaluate(self, depsgraph, edited):
+        """False where nothing has moved since the last time. `edited`: somebody may have edited the armature."""
+        rest = self.pose.rest(self.world) if edited or self.rest is None else self.rest
+        if rest is not self.rest and not np.array_equal(rest, self.rest):
             self.back = np.zeros((len(rest), 4, 4))
             self.back[:, :3], self.back[:, 3, 3] = self.model.bind(rest[:, :3]), 1
             self.rest = rest
-        joints = (self.pose.read(depsgraph) @ self.back)[:, :3]
-        if self.seen is not None and np.array_equal(joints, self.seen):
+        joints = (self.pose.read(depsgraph, _EYE) @ self.back)[:, :3].astype(np.float32)  # glTF's rest pose to Blender's world
+        if np.array_equal(joints, self.seen):
             return False
-        self.model(joints, out=self.positions)
-        x, y, z = np.take(self.positions, self.vertices, axis=0, out=self.taken, mode="clip").T
-        self.shown[:, 0], self.shown[:, 2] = x, y  # Y up to Z up
-        np.negative(z, out=self.shown[:, 1])
-        self.seen = joints
+        self.seen[:] = joints
+        self.model(self.seen, out=self.out)  # the same arrays at every frame: they are not checked again
+        np.take(self.positions, self.vertices, axis=0, out=self.shown, mode="clip")
         return True
 
 
@@ -133,11 +131,16 @@ def place(obj, positions):
     obj.data.update()
 
 
-_IDENTITY = Matrix.Identity(4)
+_IDENTITY, _EYE = Matrix.Identity(4), np.eye(4)
 
 
 @persistent
-def show(scene_, depsgraph=None):
+def show_frame(scene_, depsgraph=None):
+    show(scene_, depsgraph, edited=False)  # edits are updates, too
+
+
+@persistent
+def show(scene_, depsgraph=None, edited=True):
     if depsgraph is None:
         depsgraph = bpy.context.evaluated_depsgraph_get()
     moved = {}
@@ -146,7 +149,7 @@ def show(scene_, depsgraph=None):
             try:
                 skin = skin_of(obj)
                 if skin not in moved:
-                    moved[skin] = skin.evaluate(depsgraph)
+                    moved[skin] = skin.evaluate(depsgraph, edited)
                 first, count = obj[FIRST], len(obj.data.vertices)
                 if moved[skin] and first + count <= len(skin.shown):
                     place(obj, skin.shown[first : first + count])
@@ -166,7 +169,7 @@ def forget(_=None):
 
 def _handlers():
     handlers = bpy.app.handlers
-    yield from ((handlers.frame_change_post, show), (handlers.depsgraph_update_post, show))
+    yield from ((handlers.frame_change_post, show_frame), (handlers.depsgraph_update_post, show))
     yield from ((when, forget) for when in (handlers.load_pre, handlers.undo_pre, handlers.undo_post, handlers.redo_pre, handlers.redo_post))
 
 

@@ -157,15 +157,16 @@ class Pose:
 
     def _matrices(self, bones, path, world):
         bones.foreach_get(path, self.raw)  # column after column
-        return (Y_UP @ world) @ self.raw.reshape(-1, 4, 4)[self.order].transpose(0, 2, 1)
+        return world @ self.raw.reshape(-1, 4, 4)[self.order].transpose(0, 2, 1)
 
     def rest(self, world):
         """In the rest pose, with the armature at `world`."""
-        return self._matrices(self.armature.data.bones, "matrix_local", world)
+        return self._matrices(self.armature.data.bones, "matrix_local", Y_UP @ world)
 
-    def read(self, depsgraph):
+    def read(self, depsgraph, up=Y_UP):
+        """As posed now; `up` maps Blender's world."""
         seen = self.armature.evaluated_get(depsgraph)
-        return self._matrices(seen.pose.bones, "matrix", matrix(seen.matrix_world))
+        return self._matrices(seen.pose.bones, "matrix", up @ matrix(seen.matrix_world))
 
 
 def hide(obj):

@@ -503,7 +503,7 @@ def test_export():
         frames = np.empty((FRAMES, len(skin.model), 3), np.float32)
         for k in range(FRAMES):
             scene.frame_set(k + 1)
-            frames[k] = skin.positions
+            frames[k] = skin.positions @ scenes.Y_UP[:3, :3].T
         sinew.Frames(frames, 24).save(os.path.join(FOLDER, method + ".pc2"))
         read = sinew.load_mesh(path)
         assert np.abs(read.positions - skin.model.mesh.positions).max() < 1e-4 * size_of(frames)

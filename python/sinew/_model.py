@@ -286,7 +286,7 @@ class Model:
         except IndexError:
             return False
         done = (joints is place.joints and out is place.out and is_plain(joints, FLOAT, self._joint_shape)
-                and is_plain(out[0], FLOAT, self._shapes[0]) and is_plain(out[1], FLOAT, self._shapes[1])
+                and is_plain(out[0], FLOAT, self._shapes[0]) and (len(out) < 2 or is_plain(out[1], FLOAT, self._shapes[1]))
                 and _evaluate(place.address) == 0)
         self._places.append(place)
         return done
@@ -301,7 +301,7 @@ class Model:
         if loop and self._run_again(joints, out):
             return out
         given, frames = self._given(joints, controls, torques, values)
-        loop = loop and len(out) == 2 and given[0] is joints is not None and joints.shape == self._joint_shape
+        loop = loop and len(out) < 3 and given[0] is joints is not None and joints.shape == self._joint_shape
         out, outputs = self._outputs(frames, out, tangents)
         self._run(_evaluate, given, outputs, state, frames, again=(joints, out) if loop else None)
         return out

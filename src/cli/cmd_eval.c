@@ -31,7 +31,7 @@ static const cli_option options[] = {
   {"--frames", "FILE", NULL, "true frames; the report then has the error of the model", cli_repeats | cli_input},
   CLI_OPTION_MATCH,
   {"--unordered", NULL, NULL,
-   "evaluate every frame by itself: a joint does not continue from the branch of the last frame",
+   "evaluate every frame alone: joints beyond 180 degrees do not continue from the frame before",
    cli_advanced | cli_quality},
   {0},
 };

@@ -130,7 +130,7 @@ static const cli_option options[] = {
   {"--method", "SPEC", "auto", "NAME or NAME:key=value,...; auto: by cross-validation", cli_quality},
   {"-o", "MODEL.sinew", NULL, "model to write", cli_output | cli_needed},
   {"--max-bytes", "N", NULL, "largest size of the model", cli_quality},
-  {"--max-time", "X", NULL, "longest evaluation, in times of linear blend skinning", cli_quality},
+  {"--max-time", "X", NULL, "longest evaluation, as a multiple of linear blend skinning", cli_quality},
   {"--error", "PCT", NULL, "smallest model with at most this rms error on held-out poses, % of the diagonal",
    cli_quality},
   {"--plot", "FILE.svg", NULL, "chart of size and cross-validated error of smaller and larger models", cli_output},

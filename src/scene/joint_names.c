@@ -3,70 +3,86 @@
 // of pairs.
 #include "sinew/scene.h"
 
+#include <ctype.h>
 #include <string.h>
-#include <strings.h>
 
 enum { table_count = 5 };
 
-// Names of Mixamo, Unreal, Rigify, VRM and VRoid; # is the side. A skeleton uses one column.
-static const char *const sides[table_count][2] = {
-  {"Left", "Right"}, {"l", "r"}, {"L", "R"}, {"left", "right"}, {"L", "R"}};
+// Words for sides; the last ones count where they stand alone.
+static const char *const sides[][2] = {
+  {"Left", "Right"}, {"left", "right"}, {"LEFT", "RIGHT"}, {"L", "R"}, {"l", "r"}};
+
+// Names of Mixamo, Unreal, Rigify, VRM and VRoid as plain_name() has them. A skeleton uses one column.
 static const char *const table[][table_count] = {
-  {"Hips", "pelvis", "spine", "hips", "J_Bip_C_Hips"},
-  {"Spine", "spine_01", "spine.001", "spine", "J_Bip_C_Spine"},
-  {"Spine1", "spine_02", "spine.002", "chest", "J_Bip_C_Chest"},
-  {"Spine2", "spine_03", "spine.003", "upperChest", "J_Bip_C_UpperChest"},
-  {"Neck", "neck_01", "spine.004", "neck", "J_Bip_C_Neck"},
-  {"Head", "head", "spine.006", "head", "J_Bip_C_Head"},
-  {"#Shoulder", "clavicle_#", "shoulder.#", "#Shoulder", "J_Bip_#_Shoulder"},
-  {"#Arm", "upperarm_#", "upper_arm.#", "#UpperArm", "J_Bip_#_UpperArm"},
-  {"#ForeArm", "lowerarm_#", "forearm.#", "#LowerArm", "J_Bip_#_LowerArm"},
-  {"#Hand", "hand_#", "hand.#", "#Hand", "J_Bip_#_Hand"},
-  {"#UpLeg", "thigh_#", "thigh.#", "#UpperLeg", "J_Bip_#_UpperLeg"},
-  {"#Leg", "calf_#", "shin.#", "#LowerLeg", "J_Bip_#_LowerLeg"},
-  {"#Foot", "foot_#", "foot.#", "#Foot", "J_Bip_#_Foot"},
-  {"#ToeBase", "ball_#", "toe.#", "#Toes", "J_Bip_#_ToeBase"},
-  {"#HandThumb1", "thumb_01_#", "thumb.01.#", "#ThumbProximal", "J_Bip_#_Thumb1"},
-  {"#HandThumb2", "thumb_02_#", "thumb.02.#", "#ThumbIntermediate", "J_Bip_#_Thumb2"},
-  {"#HandThumb3", "thumb_03_#", "thumb.03.#", "#ThumbDistal", "J_Bip_#_Thumb3"},
-  {"#HandIndex1", "index_01_#", "f_index.01.#", "#IndexProximal", "J_Bip_#_Index1"},
-  {"#HandIndex2", "index_02_#", "f_index.02.#", "#IndexIntermediate", "J_Bip_#_Index2"},
-  {"#HandIndex3", "index_03_#", "f_index.03.#", "#IndexDistal", "J_Bip_#_Index3"},
-  {"#HandMiddle1", "middle_01_#", "f_middle.01.#", "#MiddleProximal", "J_Bip_#_Middle1"},
-  {"#HandMiddle2", "middle_02_#", "f_middle.02.#", "#MiddleIntermediate", "J_Bip_#_Middle2"},
-  {"#HandMiddle3", "middle_03_#", "f_middle.03.#", "#MiddleDistal", "J_Bip_#_Middle3"},
-  {"#HandRing1", "ring_01_#", "f_ring.01.#", "#RingProximal", "J_Bip_#_Ring1"},
-  {"#HandRing2", "ring_02_#", "f_ring.02.#", "#RingIntermediate", "J_Bip_#_Ring2"},
-  {"#HandRing3", "ring_03_#", "f_ring.03.#", "#RingDistal", "J_Bip_#_Ring3"},
-  {"#HandPinky1", "pinky_01_#", "f_pinky.01.#", "#LittleProximal", "J_Bip_#_Little1"},
-  {"#HandPinky2", "pinky_02_#", "f_pinky.02.#", "#LittleIntermediate", "J_Bip_#_Little2"},
-  {"#HandPinky3", "pinky_03_#", "f_pinky.03.#", "#LittleDistal", "J_Bip_#_Little3"},
+  {"hips", "pelvis", "spine", "hips", "hips"},
+  {"spine", "spine01", "spine001", "spine", "spine"},
+  {"spine1", "spine02", "spine002", "chest", "chest"},
+  {"spine2", "spine03", "spine003", "upperchest", "upperchest"},
+  {"neck", "neck01", "spine004", "neck", "neck"},
+  {"head", "head", "spine006", "head", "head"},
+  {"shoulder", "clavicle", "shoulder", "shoulder", "shoulder"},
+  {"arm", "upperarm", "upperarm", "upperarm", "upperarm"},
+  {"forearm", "lowerarm", "forearm", "lowerarm", "lowerarm"},
+  {"hand", "hand", "hand", "hand", "hand"},
+  {"upleg", "thigh", "thigh", "upperleg", "upperleg"},
+  {"leg", "calf", "shin", "lowerleg", "lowerleg"},
+  {"foot", "foot", "foot", "foot", "foot"},
+  {"toebase", "ball", "toe", "toes", "toebase"},
+  {"handthumb1", "thumb01", "thumb01", "thumbproximal", "thumb1"},
+  {"handthumb2", "thumb02", "thumb02", "thumbintermediate", "thumb2"},
+  {"handthumb3", "thumb03", "thumb03", "thumbdistal", "thumb3"},
+  {"handindex1", "index01", "findex01", "indexproximal", "index1"},
+  {"handindex2", "index02", "findex02", "indexintermediate", "index2"},
+  {"handindex3", "index03", "findex03", "indexdistal", "index3"},
+  {"handmiddle1", "middle01", "fmiddle01", "middleproximal", "middle1"},
+  {"handmiddle2", "middle02", "fmiddle02", "middleintermediate", "middle2"},
+  {"handmiddle3", "middle03", "fmiddle03", "middledistal", "middle3"},
+  {"handring1", "ring01", "fring01", "ringproximal", "ring1"},
+  {"handring2", "ring02", "fring02", "ringintermediate", "ring2"},
+  {"handring3", "ring03", "fring03", "ringdistal", "ring3"},
+  {"handpinky1", "pinky01", "fpinky01", "littleproximal", "little1"},
+  {"handpinky2", "pinky02", "fpinky02", "littleintermediate", "little2"},
+  {"handpinky3", "pinky03", "fpinky03", "littledistal", "little3"},
 };
 enum { row_count = sizeof table / sizeof *table };
 
-// The name without prefixes of programs or scenes: "mixamorig:", "DEF-".
-static const char *bare_name(const char *name) {
-  const char *colon = strrchr(name, ':');
-  if (colon) name = colon + 1;
-  if (strncmp(name, "DEF-", 4) == 0 || strncmp(name, "ORG-", 4) == 0) name += 4;
-  return strncmp(name, "mixamorig_", 10) == 0 ? name + 10 : name;
+static bool is_break(char c) { return c == '\0' || c == '.' || c == '_' || c == '-' || c == ' ' || c == ':'; }
+
+const char *sn_name_side(const char *name, size_t *at, size_t *size) {
+  for (size_t n = 0; n < 2 * sizeof sides / sizeof *sides; n++) {
+    const char *word = sides[n / 2][n % 2];
+    *size = strlen(word);
+    for (const char *found = name; (found = strstr(found, word)); found++) {
+      *at = (size_t)(found - name);
+      bool alone = (*at == 0 || is_break(found[-1])) && is_break(found[*size]) && (*at > 0 || found[*size]);
+      if (*size > 1 || alone) return sides[n / 2][1 - n % 2];
+    }
+  }
+  return NULL;
 }
 
-static bool is_named(const char *name, const char *pattern, const char *side) {
-  const char *mark = strchr(pattern, '#');
-  if (!mark) return strcasecmp(name, pattern) == 0;
-  size_t before = (size_t)(mark - pattern), length = strlen(side);
-  return strncasecmp(name, pattern, before) == 0 && strncasecmp(name + before, side, length) == 0 &&
-         strcasecmp(name + before + length, mark + 1) == 0;
+// Letters and digits of a name, in lower case, without its side and prefixes of programs or scenes ("mixamorig:", "DEF-"); returns
+// the side: 0 for none, 1 for left, 2 for right.
+static int plain_name(const char *name, char *out, size_t room) {
+  static const char *const prefixes[] = {"mixamorig", "DEF-", "ORG-", "J_Bip_C_", "J_Bip_"};
+  if (strrchr(name, ':')) name = strrchr(name, ':') + 1;
+  for (size_t k = 0; k < sizeof prefixes / sizeof *prefixes; k++)
+    if (strncmp(name, prefixes[k], strlen(prefixes[k])) == 0) name += strlen(prefixes[k]);
+  size_t at = 0, size = 0, count = 0;
+  const char *other = sn_name_side(name, &at, &size);
+  for (size_t k = 0; name[k] && count + 1 < room; k++)
+    if (isalnum((unsigned char)name[k]) && !(other && k >= at && k < at + size))
+      out[count++] = (char)tolower((unsigned char)name[k]);
+  out[count] = '\0';
+  return !other ? 0 : tolower((unsigned char)*other) == 'r' ? 1 : 2;
 }
 
 // Index of the body part with this name in one column, or -1.
 static int part_of(const char *name, int column) {
-  name = bare_name(name);
+  char plain[64];
+  int side = plain_name(name, plain, sizeof plain);
   for (int row = 0; row < row_count; row++)
-    for (int side = 0; side < 2; side++)
-      if (is_named(name, table[row][column], sides[column][side]))
-        return 2 * row + side * (strchr(table[row][column], '#') != NULL);
+    if (strcmp(plain, table[row][column]) == 0) return 3 * row + side;
   return -1;
 }
 

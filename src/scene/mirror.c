@@ -13,29 +13,11 @@ static const double vertex_tolerance = 1e-3, joint_tolerance = 0.01;
 
 // ---- names -------------------------------------------------------------------------------------------------------------
 
-static const char *const words[][2] = {{"Left", "Right"}, {"left", "right"}, {"LEFT", "RIGHT"}};
-
-static bool is_break(char c) { return c == '\0' || c == '.' || c == '_' || c == '-' || c == ' ' || c == ':'; }
-
-// Replaces `size` bytes of `name` from `at` on by `text`.
-static bool put(const char *name, size_t at, size_t size, const char *text, char *out, size_t room) {
-  return (size_t)snprintf(out, room, "%.*s%s%s", (int)at, name, text, name + at + size) < room;
-}
-
 // "arm.R" for "arm.L", "RightArm" for "LeftArm"; false for a name without a side.
 static bool other_side(const char *name, char *out, size_t room) {
-  for (size_t w = 0; w < sizeof words / sizeof *words; w++)
-    for (int s = 0; s < 2; s++) {
-      const char *found = strstr(name, words[w][s]);
-      if (found) return put(name, (size_t)(found - name), strlen(words[w][s]), words[w][1 - s], out, room);
-    }
-  for (size_t k = 0; name[k]; k++) {
-    bool alone = (k == 0 || is_break(name[k - 1])) && is_break(name[k + 1]) && (k > 0 || name[k + 1]);
-    if (!alone || !strchr("LRlr", name[k])) continue;
-    char letter[2] = {name[k] == 'L' ? 'R' : name[k] == 'R' ? 'L' : name[k] == 'l' ? 'r' : 'l', '\0'};
-    return put(name, k, 1, letter, out, room);
-  }
-  return false;
+  size_t at, size;
+  const char *other = sn_name_side(name, &at, &size);
+  return other && (size_t)snprintf(out, room, "%.*s%s%s", (int)at, name, other, name + at + size) < room;
 }
 
 // ---- partners ------------------------------------------------------------------------------------------------------------

@@ -26,7 +26,8 @@ const sn_option sn_file_option_table[] = {
    "a model with tangents, those of the rest file or from its texture coordinates, for normal maps"},
   {"vertex_order", SN_OPTION_CHOICE, offsetof(sn_file_options, vertex_order), "file", 0, 0, "file|blocks",
    SN_OPTION_COMMON,
-   "blocks: vertices are numbered as the runtime computes them, which it then does faster; see `sinew pack --order`"},
+   "blocks: number vertices in the order in which the runtime computes them, which is faster; see `sinew pack "
+   "--order`"},
   {0},
 };
 

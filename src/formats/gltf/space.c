@@ -222,7 +222,7 @@ bool sn_gltf_place_text(const sn_gltf *gltf, char *out, size_t size) {
   if (moved == 0) return false;
   char scales[64];
   snprintf(scales, sizeof scales, high - low > 1e-4 * high ? "%.4g to %.4g" : "%.4g", low, high);
-  snprintf(out, size, "%s brought into the space of the frames: scaled by %s, turned by %.0f degrees",
+  snprintf(out, size, "%s scaled by %s and rotated by %.0f degrees into the space of the frames",
            kinds == 1      ? "the bind pose is"
            : moved < kinds ? "some of its skins' bind poses are"
                            : "its skins' bind poses are",

@@ -172,8 +172,7 @@ static const sn_option table[] = {
   {"stretch", SN_OPTION_CHOICE, FIELD(stretch), "auto", 0, 0, "0|1|auto", SN_OPTION_ADVANCED,
    "rigid bones (0) or affine ones (1), for skins that bulge or stretch; auto: 1 as published, else 0"},
   {"poisson", SN_OPTION_CHOICE, FIELD(places), "1", 0, 0, "0|1|bare", SN_OPTION_ADVANCED,
-   "places of the bones predicted (0), solved for with what the training frames tell (1), or solved for as "
-   "published"},
+   "positions of the bones: predicted (0), solved for with training data (1), or solved for as published (bare)"},
   {"smooth", SN_OPTION_REAL, FIELD(rho), "auto", 0, 1e6, "none|auto", SN_OPTION_ADVANCED,
    "smoothness of the weights, rho of Kim 2010; auto: 0.0001, as published 0.01"},
   {"influences", SN_OPTION_INT, FIELD(influences), "4", 1, 8, NULL, SN_OPTION_ADVANCED, "most bones of a vertex"},

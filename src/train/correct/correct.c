@@ -31,7 +31,7 @@ const sn_option sn_correct_option_table[] = {
   {"threshold", SN_OPTION_REAL, FIELD(threshold), "0.005", 0, 100, NULL, SN_OPTION_ADVANCED,
    "corrections below this, in % of the diagonal, are not stored; normals below half a degree"},
   {"shapes", SN_OPTION_INT, FIELD(shapes), "0", 0, 64, NULL, SN_OPTION_ADVANCED,
-   "displacement fields of the whole character, at most: `sinew export` takes 32; 0: some for every patch"},
+   "most displacement fields of the character (`sinew export` takes 32); 0: as many as every patch needs"},
   {"joints", SN_OPTION_TEXT, FIELD(joint_names), "", 0, 0, NULL, SN_OPTION_ADVANCED,
    "joints of the pose space, NAME+NAME; default: all that rotate"},
   {0},
@@ -176,8 +176,8 @@ static void report_learned(const sn_corrector *c, const rated *w, const sn_rate 
     snprintf(ridges + length, sizeof ridges - length, "%s%g", k ? ", " : "", sn_ridge(r->priors.of[k]));
   }
   snprintf(text + used, size - used,
-           "Corrections: %d displacement fields in %d patch%s, functions of %d %s, ridge %s. ", rate->fields,
-           w->patches, w->patches == 1 ? "" : "es", r->control_count,
+           "%sCorrections: %d displacement fields in %d patch%s, functions of %d %s, ridge %s. ", used ? " " : "",
+           rate->fields, w->patches, w->patches == 1 ? "" : "es", r->control_count,
            c->residuals.joint_count == 0  ? "values"
            : c->residuals.value_count > 0 ? "joints and values"
                                           : "joints",
@@ -187,10 +187,8 @@ static void report_learned(const sn_corrector *c, const rated *w, const sn_rate 
     snprintf(text + used, size - used,
              "Cross-validation cannot judge them: the training poses are too few or too different.");
   else if (rate->cross_validated > 0) // without joints there is no enveloping error
-    snprintf(
-      text + used, size - used,
-      "Cross-validated error of the corrections, with the base kept: %.3g (%.3g without them, %.3g with all fields).",
-      rate->cross_validated, enveloping_error(c, r->uncorrected), enveloping_error(c, r->score));
+    snprintf(text + used, size - used, "Cross-validated error: %.3g, %.3g without them, %.3g with all fields.",
+             rate->cross_validated, enveloping_error(c, r->uncorrected), enveloping_error(c, r->score));
 }
 
 static sn_status regress(sn_corrector *c, sn_plan *plan) {

@@ -96,7 +96,7 @@ const sn_option sn_rotreg_option_table[] = {
   {"bones", SN_OPTION_INT, FIELD(bones), "0", 0, 1024, NULL, SN_OPTION_COMMON,
    "proxy bones; 0: 80, or as many as `error` needs"},
   {"error", SN_OPTION_REAL, FIELD(error), "0", 0, 100, NULL, SN_OPTION_COMMON,
-   "instead of bones: rms distance the proxy bones may leave in training, % of the diagonal"},
+   "instead of bones: largest rms error of the proxy bones in training, % of the diagonal"},
   {"joints", SN_OPTION_INT, FIELD(most_joints), "2", 1, sn_rotreg_most_factors, NULL, SN_OPTION_ADVANCED,
    "most joints of a predictor"},
   {"influences", SN_OPTION_INT, FIELD(influences), "4", 1, 8, NULL, SN_OPTION_ADVANCED,

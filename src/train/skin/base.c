@@ -201,7 +201,7 @@ void sn_skin_describe(const sn_skin_options *o, const sn_examples *e, sn_train_r
                      : o->rho > 0 || e->skin.influences == 0 ? "weights without a prior"
                      : e->skin_made                          ? "bone heat refitted"
                                                              : "the file's weights refitted";
-  snprintf(report->learned, sizeof report->learned, "Base: %s. ", name);
+  snprintf(report->learned, sizeof report->learned, "Base: %s.", name);
 }
 
 sn_status sn_skin_validate(sn_context *ctx, const sn_skin_task *task, const sn_skin *skin, const float (*centres)[3],

@@ -37,7 +37,7 @@ static void weights_are_fitted_near_the_best_prior(void **state) {
     drop_skin(&e);
     if (outside) e.skeleton.rest[0].m[0][3] += 1000;
     trained t = train(&ctx, &e, "dqs", "all");
-    assert_string_equal(t.report.learned, outside ? "Base: weights without a prior." : "Base: bone heat refitted. ");
+    assert_string_equal(t.report.learned, outside ? "Base: weights without a prior." : "Base: bone heat refitted.");
     release(&t);
   }
   sn_examples_free(&e);

@@ -107,7 +107,8 @@ static sn_mat3 key_gradient(const sn_rotreg_predictor *p, const sn_mat3 *q, cons
   sn_mat3 d = q[p->base], s = {{{0}}};
   double tilt[3] = {0, 0, 0};
   for (int k = 0; k < p->factor_count; k++)
-    d = sn_mat3_mul(d, rodrigues(sn_mat3_apply(p->factors[k].map, theta[p->factors[k].joint])));
+    d = sn_mat3_mul(
+      d, rodrigues(sn_vec3_scale(sn_mat3_apply(p->factors[k].w, theta[p->factors[k].joint]), p->factors[k].u)));
   for (int k = 0; k < 7; k++) {
     for (int n = 0; n < 3; n++) tilt[n] += p->tilt[n][k] * phi[k];
     for (int n = 0; n < 6; n++) s.m[row[n]][column[n]] += p->h[n][k] * phi[k];

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/scope.h"
 #include "base/team.h"
 #include "sinew/train.h"
 
@@ -83,7 +84,7 @@ static void spread(int count, int *visit) {
 
 sn_status sn_best_joints(sn_context *ctx, const sn_examples *examples, const sn_keys *keys, uint16_t *joints,
                          double *errors) {
-  sn_arena scratch = sn_arena_new(ctx);
+  SN_SCRATCH(scratch, ctx);
   int64_t n = examples->rest.vertex_count;
   joint_job job = {.ctx = ctx,
                    .rest = &examples->rest,
@@ -95,13 +96,9 @@ sn_status sn_best_joints(sn_context *ctx, const sn_examples *examples, const sn_
   job.visit = SN_NEW(ctx, &scratch, int, keys->count);
   job.buffers =
     sn_arena_alloc(ctx, &scratch, (size_t)sn_threads(ctx) * tile * (size_t)keys->count, sizeof *job.buffers);
-  sn_status status = job.visit && job.buffers ? SN_OK : ctx->error.status;
-  if (status == SN_OK) {
-    spread(keys->count, job.visit);
-    sn_team_for(ctx, n, tile, search_range, &job);
-    if (joints) status = sn_team_gather(ctx, n, tile, joints, sizeof *joints);
-    if (status == SN_OK && errors) status = sn_team_gather(ctx, n, tile, errors, sizeof *errors);
-  }
-  sn_arena_free(&scratch);
-  return status;
+  if (!job.visit || !job.buffers) return ctx->error.status;
+  spread(keys->count, job.visit);
+  sn_team_for(ctx, n, tile, search_range, &job);
+  if (joints) SN_TRY(sn_team_gather(ctx, n, tile, joints, sizeof *joints));
+  return errors ? sn_team_gather(ctx, n, tile, errors, sizeof *errors) : SN_OK;
 }

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/scope.h"
 #include "solve/solve.h"
 
 // Once `linked_at` groups are left, a group may join its nearest groups of other components. More than any number of bones:
@@ -32,7 +33,7 @@ typedef struct join {
 
 typedef struct clustering {
   sn_context *ctx;
-  sn_arena memory;
+  sn_arena *memory;
   const sn_mesh *rest;
   int poses, group_count, alive;
   bool linked; // link_components has run
@@ -86,7 +87,7 @@ static bool before(const join *a, const join *b) {
 static sn_status push(clustering *c, join entry) {
   if (c->heap_count == c->heap_capacity) {
     size_t capacity = 2 * c->heap_capacity + 1024;
-    join *grown = SN_NEW(c->ctx, &c->memory, join, capacity);
+    join *grown = SN_NEW(c->ctx, c->memory, join, capacity);
     if (!grown) return c->ctx->error.status;
     if (c->heap_count) memcpy(grown, c->heap, c->heap_count * sizeof *grown);
     c->heap = grown, c->heap_capacity = capacity;
@@ -169,10 +170,10 @@ static void centre(const float (*positions)[3], int n, double *out) {
 static sn_status start_groups(clustering *c, const sn_frames *frames, const sn_keys *keys) {
   int n = c->rest->vertex_count;
   size_t numbers = 3 * (size_t)c->poses;
-  double *middle = SN_NEW(c->ctx, &c->memory, double, 3 * (size_t)n);
-  double *posed = SN_NEW(c->ctx, &c->memory, double, numbers);
-  double *z = SN_NEW(c->ctx, &c->memory, double, 4 * numbers * (size_t)c->group_count);
-  c->positions = SN_NEW(c->ctx, &c->memory, double, numbers *(size_t)n);
+  double *middle = SN_NEW(c->ctx, c->memory, double, 3 * (size_t)n);
+  double *posed = SN_NEW(c->ctx, c->memory, double, numbers);
+  double *z = SN_NEW(c->ctx, c->memory, double, 4 * numbers * (size_t)c->group_count);
+  c->positions = SN_NEW(c->ctx, c->memory, double, numbers *(size_t)n);
   if (!middle || !posed || !z || !c->positions) return c->ctx->error.status;
   centre((const float(*)[3])c->rest->positions, n, middle);
   for (int f = 0; f < c->poses; f++) {
@@ -187,7 +188,7 @@ static sn_status start_groups(clustering *c, const sn_frames *frames, const sn_k
 }
 
 static sn_status add_neighbour(clustering *c, int a, int b) {
-  neighbour *entry = SN_NEW(c->ctx, &c->memory, neighbour, 1);
+  neighbour *entry = SN_NEW(c->ctx, c->memory, neighbour, 1);
   if (!entry) return c->ctx->error.status;
   *entry = (neighbour){c->groups[a].neighbours, b};
   c->groups[a].neighbours = entry;
@@ -196,26 +197,25 @@ static sn_status add_neighbour(clustering *c, int a, int b) {
 
 // Neighbours are triangles with a common edge.
 static sn_status start_neighbours(clustering *c) {
-  sn_topology topology = {0};
-  sn_status status = sn_topology_build(c->ctx, c->rest, &topology);
-  for (int t = 0; status == SN_OK && t < c->group_count; t++) {
+  SN_FREED_BY(sn_topology_free) sn_topology topology = {0};
+  SN_TRY(sn_topology_build(c->ctx, c->rest, &topology));
+  for (int t = 0; t < c->group_count; t++) {
     const int *corners = c->rest->triangles[t];
     int mark = ++c->mark;
     solve_t(c, &c->groups[t], c->t[0]);
     for (int j = 0; j < 3; j++) {
       int a = corners[j], b = corners[(j + 1) % 3];
-      for (int n = topology.face_start[a]; status == SN_OK && n < topology.face_start[a + 1]; n++) {
+      for (int n = topology.face_start[a]; n < topology.face_start[a + 1]; n++) {
         int other = topology.faces[n];
         const int *o = c->rest->triangles[other];
         if (other == t || c->marks[other] == mark || (o[0] != b && o[1] != b && o[2] != b)) continue;
         c->marks[other] = mark;
-        status = add_neighbour(c, t, other);
-        if (status == SN_OK && t < other) status = offer(c, t, other);
+        SN_TRY(add_neighbour(c, t, other));
+        if (t < other) SN_TRY(offer(c, t, other));
       }
     }
   }
-  sn_topology_free(&topology);
-  return status;
+  return SN_OK;
 }
 
 // ---- joining --------------------------------------------------------------------------------------------------------
@@ -230,18 +230,17 @@ static sn_status unite(clustering *c, int a, int b) {
   while (*at) at = &(*at)->next;
   *at = gb->neighbours;
   int mark = ++c->mark;
-  sn_status status = SN_OK;
   solve_t(c, ga, c->t[0]);
-  for (at = &ga->neighbours; status == SN_OK && *at;) {
+  for (at = &ga->neighbours; *at;) {
     int other = (*at)->group = sn_set_first(c->owner, (*at)->group);
     if (other == a || c->marks[other] == mark) {
       *at = (*at)->next;
       continue;
     }
     c->marks[other] = mark, at = &(*at)->next;
-    status = offer(c, a, other);
+    SN_TRY(offer(c, a, other));
   }
-  return status;
+  return SN_OK;
 }
 
 static bool is_stale(const clustering *c, const join *j) {
@@ -261,10 +260,10 @@ static void find_components(clustering *c, int *component) {
 static sn_status link_groups(clustering *c, int a, int b) {
   for (const neighbour *n = c->groups[a].neighbours; n; n = n->next)
     if (sn_set_first(c->owner, n->group) == b) return SN_OK;
-  sn_status status = add_neighbour(c, a, b);
-  if (status == SN_OK) status = add_neighbour(c, b, a);
+  SN_TRY(add_neighbour(c, a, b));
+  SN_TRY(add_neighbour(c, b, a));
   solve_t(c, &c->groups[a], c->t[0]);
-  return status == SN_OK ? offer(c, a, b) : status;
+  return offer(c, a, b);
 }
 
 // The groups of other components with the nearest centroids. Returns how many.
@@ -282,30 +281,28 @@ static int find_nearest(const clustering *c, const int *component, int a, int ne
 }
 
 static sn_status link_components(clustering *c) {
-  int *component = SN_NEW(c->ctx, &c->memory, int, c->group_count), nearest[nearest_groups];
-  sn_status status = component ? SN_OK : c->ctx->error.status;
-  if (component) find_components(c, component);
-  for (int a = 0; status == SN_OK && a < c->group_count; a++) {
+  int *component = SN_NEW(c->ctx, c->memory, int, c->group_count), nearest[nearest_groups];
+  if (!component) return c->ctx->error.status;
+  find_components(c, component);
+  for (int a = 0; a < c->group_count; a++) {
     int count = is_gone(c, a) ? 0 : find_nearest(c, component, a, nearest);
-    for (int n = 0; status == SN_OK && n < count; n++) status = link_groups(c, a, nearest[n]);
+    for (int n = 0; n < count; n++) SN_TRY(link_groups(c, a, nearest[n]));
   }
   c->linked = true;
-  return status;
+  return SN_OK;
 }
 
 static sn_status join_all(clustering *c, sn_cluster_tree *out) {
-  sn_status status = SN_OK;
   int joined = 0;
-  while (status == SN_OK && c->alive > 1) {
-    if (c->heap_count == 0 || (!c->linked && c->alive <= linked_at)) status = link_components(c);
-    if (status != SN_OK) break;
+  while (c->alive > 1) {
+    if (c->heap_count == 0 || (!c->linked && c->alive <= linked_at)) SN_TRY(link_components(c));
     join next = pop(c);
     if (is_stale(c, &next)) continue;
     out->joins[joined][0] = next.a, out->joins[joined][1] = next.b;
     out->costs[joined++] = next.cost;
-    status = unite(c, next.a, next.b);
+    SN_TRY(unite(c, next.a, next.b));
   }
-  return status;
+  return SN_OK;
 }
 
 sn_status sn_cluster_triangles(sn_context *ctx, sn_arena *memory, const sn_examples *examples, const sn_keys *keys,
@@ -314,35 +311,31 @@ sn_status sn_cluster_triangles(sn_context *ctx, sn_arena *memory, const sn_examp
   *out = (sn_cluster_tree){.leaf_count = leaves};
   out->joins = sn_arena_alloc(ctx, memory, (size_t)leaves, sizeof *out->joins);
   out->costs = SN_NEW(ctx, memory, double, leaves);
-  clustering c = {
-    .ctx = ctx, .memory = sn_arena_new(ctx), .rest = &examples->rest, .group_count = leaves, .alive = leaves};
+  SN_SCRATCH(scratch, ctx);
+  clustering c = {.ctx = ctx, .memory = &scratch, .rest = &examples->rest, .group_count = leaves, .alive = leaves};
   c.poses = keys->count < most_poses ? keys->count : most_poses;
-  for (int k = 0; k < 2; k++) c.t[k] = SN_NEW(ctx, &c.memory, double, 12 * (size_t)c.poses);
-  c.groups = SN_NEW(ctx, &c.memory, group, leaves);
-  c.owner = SN_NEW(ctx, &c.memory, int, leaves), c.marks = SN_NEW(ctx, &c.memory, int, leaves);
-  bool all = out->joins && out->costs && c.groups && c.owner && c.marks && c.t[0] && c.t[1];
-  sn_status status = all ? start_groups(&c, &examples->frames, keys) : ctx->error.status;
-  if (status == SN_OK) status = start_neighbours(&c);
-  if (status == SN_OK) status = join_all(&c, out);
-  sn_arena_free(&c.memory);
-  return status;
+  for (int k = 0; k < 2; k++) c.t[k] = SN_NEW(ctx, &scratch, double, 12 * (size_t)c.poses);
+  c.groups = SN_NEW(ctx, &scratch, group, leaves);
+  c.owner = SN_NEW(ctx, &scratch, int, leaves), c.marks = SN_NEW(ctx, &scratch, int, leaves);
+  if (!out->joins || !out->costs || !c.groups || !c.owner || !c.marks || !c.t[0] || !c.t[1]) return ctx->error.status;
+  SN_TRY(start_groups(&c, &examples->frames, keys));
+  SN_TRY(start_neighbours(&c));
+  return join_all(&c, out);
 }
 
 sn_status sn_cluster_cut(sn_context *ctx, const sn_cluster_tree *tree, int count, int *group_of, int *group_count) {
-  sn_arena scratch = sn_arena_new(ctx);
+  SN_SCRATCH(scratch, ctx);
   int leaves = tree->leaf_count;
   int *parent = SN_NEW(ctx, &scratch, int, leaves), *number = SN_NEW(ctx, &scratch, int, leaves);
-  sn_status status = parent && number ? SN_OK : ctx->error.status;
   *group_count = 0;
-  for (int t = 0; status == SN_OK && t < leaves; t++) parent[t] = t, number[t] = -1;
-  for (int j = 0; status == SN_OK && j < leaves - count; j++) {
+  if (!parent || !number) return ctx->error.status;
+  for (int t = 0; t < leaves; t++) parent[t] = t, number[t] = -1;
+  for (int j = 0; j < leaves - count; j++)
     parent[sn_set_first(parent, tree->joins[j][1])] = sn_set_first(parent, tree->joins[j][0]);
-  }
-  for (int t = 0; status == SN_OK && t < leaves; t++) {
+  for (int t = 0; t < leaves; t++) {
     int root = sn_set_first(parent, t);
     if (number[root] < 0) number[root] = (*group_count)++;
     group_of[t] = number[root];
   }
-  sn_arena_free(&scratch);
-  return status;
+  return SN_OK;
 }

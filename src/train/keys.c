@@ -6,9 +6,10 @@
 //     e <- e - v e_a,   K <- K - v v^T (K_aa + r).
 #include <cblas.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
+#include "base/scope.h"
 #include "solve/lapack.h"
 #include "train/pose_space.h"
 #include "train/train.h"
@@ -50,10 +51,10 @@ static sn_status find_error(const chooser *c) {
   size_t row = 3 * (size_t)samples;
   double *residuals = new_numbers(c, (size_t)frames * row), *to = residuals;
   uint16_t *carrier = SN_NEW(c->ctx, c->memory, uint16_t, n);
-  sn_status status = residuals && carrier ? SN_OK : c->ctx->error.status;
-  if (status == SN_OK && e->skeleton.joint_count > 0 && e->skin.influences == 0)
-    status = sn_best_joints(c->ctx, e, c->among, carrier, NULL);
-  for (int f = 0; status == SN_OK && f < frames; f++) {
+  if (!residuals || !carrier) return c->ctx->error.status;
+  if (e->skeleton.joint_count > 0 && e->skin.influences == 0)
+    SN_TRY(sn_best_joints(c->ctx, e, c->among, carrier, NULL));
+  for (int f = 0; f < frames; f++) {
     if (sn_stopped(c->ctx)) return sn_fail(c->ctx, SN_STOPPED, "stopped");
     for (int s = 0; s < samples; s++, to += 3) {
       int i = (int)((int64_t)s * n / samples);
@@ -64,10 +65,9 @@ static sn_status find_error(const chooser *c) {
       to[0] = at.x, to[1] = at.y, to[2] = at.z;
     }
   }
-  if (status == SN_OK)
-    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, frames, frames, (int)row, 1, residuals, (int)row, residuals,
-                (int)row, 0, c->error, frames);
-  return status;
+  cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, frames, frames, (int)row, 1, residuals, (int)row, residuals,
+              (int)row, 0, c->error, frames);
+  return SN_OK;
 }
 
 // Adds a Gaussian kernel on `dims` numbers of every frame's row, zero in the rest pose (the last row).
@@ -93,22 +93,22 @@ static sn_status find_kernel(const chooser *c) {
   int frames = c->among->count, joints = e->skeleton.joint_count, stride = 3 * joints + values->count;
   double *rows = new_numbers(c, (size_t)(frames + 1) * (size_t)stride);
   sn_local_rotation *rotations = NULL;
-  sn_status status = rows ? SN_OK : c->ctx->error.status;
-  if (status == SN_OK && joints > 0) status = sn_local_rotations_make(c->ctx, c->memory, e, c->among, &rotations);
-  for (int f = 0; status == SN_OK && f <= frames; f++) {
+  if (!rows) return c->ctx->error.status;
+  if (joints > 0) SN_TRY(sn_local_rotations_make(c->ctx, c->memory, e, c->among, &rotations));
+  for (int f = 0; f <= frames; f++) {
     double *row = rows + (size_t)f * (size_t)stride;
     int frame = f < frames ? c->among->frames[f] : 0;
     if (joints > 0) sn_pose_vector(rotations, joints, f < frames ? sn_pose(&e->poses, frame) : NULL, row);
     for (int v = 0; v < values->count; v++)
       row[3 * joints + v] = f < frames ? values->values[frame * values->count + v] : values->rest[v];
   }
-  for (int n = 0; status == SN_OK && n < joints; n++) // without the root
+  for (int n = 0; n < joints; n++) // without the root
     if (rotations[n].parent >= 0) add_gaussian(c, rows + 3 * rotations[n].joint, stride, 3);
-  for (int v = 0; status == SN_OK && v < values->count; v++) add_gaussian(c, rows + 3 * joints + v, stride, 1);
+  for (int v = 0; v < values->count; v++) add_gaussian(c, rows + 3 * joints + v, stride, 1);
   size_t square = (size_t)frames * (size_t)frames * sizeof *c->kernel;
-  if (status == SN_OK && stride == 0) memcpy(c->kernel, c->error, square);
-  if (status == SN_OK && e->frames.frame_count == 0) memcpy(c->error, c->kernel, square); // prior covariance
-  return status;
+  if (stride == 0) memcpy(c->kernel, c->error, square);
+  if (e->frames.frame_count == 0) memcpy(c->error, c->kernel, square); // prior covariance
+  return SN_OK;
 }
 
 // Decrease of the squared error by adding frame f: sum_g 2 v_g E_gf - v_g^2 E_ff.
@@ -169,41 +169,37 @@ static sn_status choose(const chooser *c, int target, int *out) {
 // Chooses `target` of the frames of `among`.
 static sn_status choose_among(sn_context *ctx, const sn_examples *examples, const sn_keys *among, int target,
                               int *out) {
-  sn_arena memory = sn_arena_new(ctx);
+  SN_SCRATCH(memory, ctx);
   size_t n = (size_t)among->count;
   chooser c = {.ctx = ctx, .memory = &memory, .examples = examples, .among = among};
   c.kernel = new_numbers(&c, n * n), c.error = new_numbers(&c, n * n);
   c.v = new_numbers(&c, n), c.own = new_numbers(&c, n), c.chosen = SN_NEW(ctx, &memory, bool, n);
-  sn_status status = c.kernel && c.error && c.v && c.own && c.chosen ? SN_OK : ctx->error.status;
-  if (status == SN_OK && examples->frames.frame_count > 0) status = find_error(&c);
-  if (status == SN_OK) status = find_kernel(&c);
-  if (status == SN_OK) status = choose(&c, target, out);
-  sn_arena_free(&memory);
-  return status;
+  if (!c.kernel || !c.error || !c.v || !c.own || !c.chosen) return ctx->error.status;
+  if (examples->frames.frame_count > 0) SN_TRY(find_error(&c));
+  SN_TRY(find_kernel(&c));
+  return choose(&c, target, out);
 }
 
 static int part_of(int k, int parts, int count) { return (int)((int64_t)k * count / parts); }
 
 static sn_status choose_keys(sn_context *ctx, const sn_examples *examples, int frame_count, const char *text,
                              sn_keys *out) {
-  char *end;
-  long target = strtol(text, &end, 10);
-  if (*text < '0' || *text > '9' || *end || target < 1 || target > frame_count)
+  double target = 0;
+  const char *stop = text + strlen(text);
+  if (sn_parse_number(text, stop, &target) != stop || target < 1 || target > frame_count || target != floor(target))
     return sn_fail(ctx, SN_BAD_INPUT, "`keys` auto:%s: auto:N chooses 1 to %d frames", text, frame_count);
   *out = (sn_keys){.count = (int)target, .memory = sn_arena_new(ctx)};
-  int looked = 2 * (int64_t)target > most_frames ? 2 * (int)target : most_frames;
-  if (looked > frame_count) looked = frame_count;
+  int looked = (int)fmin(fmax(2 * target, most_frames), frame_count);
   int parts = (looked + most_frames - 1) / most_frames, *frames = SN_NEW(ctx, &out->memory, int, looked);
-  out->frames = SN_NEW(ctx, &out->memory, int, target);
-  sn_status status = frames && out->frames ? SN_OK : ctx->error.status;
-  for (int k = 0; status == SN_OK && k < looked; k++) frames[k] = part_of(k, looked, frame_count);
-  for (int p = 0; status == SN_OK && p < parts; p++) {
+  out->frames = SN_NEW(ctx, &out->memory, int, out->count);
+  if (!frames || !out->frames) return ctx->error.status;
+  for (int k = 0; k < looked; k++) frames[k] = part_of(k, looked, frame_count);
+  for (int p = 0; p < parts; p++) {
     int first = part_of(p, parts, looked), begin = part_of(p, parts, out->count);
     sn_keys among = {.count = part_of(p + 1, parts, looked) - first, .frames = frames + first};
-    status = choose_among(ctx, examples, &among, part_of(p + 1, parts, out->count) - begin, out->frames + begin);
+    SN_TRY(choose_among(ctx, examples, &among, part_of(p + 1, parts, out->count) - begin, out->frames + begin));
   }
-  if (status != SN_OK) sn_keys_free(out);
-  return status;
+  return SN_OK;
 }
 
 // All frames below count + more that are not in `keys`.

@@ -8,7 +8,7 @@
 
 #include "solve/lapack.h"
 
-enum { most_sample = 30000, tried = 256, rounds = 28, rounds_of_choice = 4 };
+enum { most_sample = 30000, most_tried = 256, rounds = 28, rounds_of_choice = 4 };
 
 static const double ridge = 1e-6;     // of the weights on bones that move, relative to the mean vertex's energy
 static const double min_gain = 0.01;  // of an influence: what it takes off the mean vertex's squared error
@@ -124,27 +124,27 @@ static void try_shape(products *p, int a, int b) {
 
 // The values, then those of their squares and products that the frames show.
 static sn_status find_shapes(sn_face_solve *s) {
-  sn_arena scratch = sn_arena_new(s->ctx);
+  SN_SCRATCH(scratch, s->ctx);
   products p = {.s = s};
   int vertex_count, n = s->value_count, most;
-  int *vertices = sn_spread(s->ctx, &scratch, s->examples->rest.vertex_count, tried, &vertex_count);
-  p.frames = sn_spread(s->ctx, &scratch, s->keys->count, tried, &p.frame_count);
+  int *vertices = sn_spread(s->ctx, &scratch, s->examples->rest.vertex_count, most_tried, &vertex_count);
+  p.frames = sn_spread(s->ctx, &scratch, s->keys->count, most_tried, &p.frame_count);
   p.column_count = 3 * vertex_count, most = n + p.frame_count;
   s->shapes = sn_arena_alloc(s->ctx, s->memory, (size_t)most, sizeof *s->shapes);
   s->factors = SN_NEW(s->ctx, s->memory, double, most);
   p.left = SN_NEW(s->ctx, &scratch, double, (size_t)p.frame_count *(size_t)p.column_count);
   p.basis = SN_NEW(s->ctx, &scratch, double, (size_t)p.frame_count *(size_t)p.frame_count);
   p.sums = SN_NEW(s->ctx, &scratch, double, p.column_count);
-  bool ready = vertices && p.frames && s->shapes && s->factors && p.left && p.basis && p.sums;
-  for (int k = 0; ready && k < p.frame_count * vertex_count; k++) {
+  if (!vertices || !p.frames || !s->shapes || !s->factors || !p.left || !p.basis || !p.sums)
+    return s->ctx->error.status;
+  for (int k = 0; k < p.frame_count * vertex_count; k++) {
     sn_vec3 d = displacement(s, p.frames[k / vertex_count], vertices[k % vertex_count]);
     p.left[3 * k] = d.x, p.left[3 * k + 1] = d.y, p.left[3 * k + 2] = d.z, p.squared += sn_vec3_dot(d, d);
   }
-  for (int a = 0; ready && a < n; a++) try_shape(&p, a, -1);
-  for (int apart = 0; ready && apart < n; apart++)
+  for (int a = 0; a < n; a++) try_shape(&p, a, -1);
+  for (int apart = 0; apart < n; apart++)
     for (int a = 0; a + apart < n; a++) try_shape(&p, a, a + apart);
-  sn_arena_free(&scratch);
-  return ready ? SN_OK : s->ctx->error.status;
+  return SN_OK;
 }
 
 // Least squares: the shapes whose sums, with the features as factors, are the frames.
@@ -207,14 +207,13 @@ static sn_status find_unposed(sn_face_solve *s) {
 static sn_status prepare(sn_face_solve *s, sn_train_report *report) {
   sn_context *ctx = s->ctx;
   const sn_mesh *rest = &s->examples->rest;
-  sn_status status = find_values(s, report);
-  if (status == SN_OK) status = find_unposed(s);
-  if (status == SN_OK) status = find_shapes(s);
-  if (status == SN_OK) status = find_regression(s);
+  SN_TRY(find_values(s, report));
+  SN_TRY(find_unposed(s));
+  SN_TRY(find_shapes(s));
+  SN_TRY(find_regression(s));
   s->sample = sn_spread(ctx, s->memory, rest->vertex_count, most_sample, &s->sample_count);
-  if (status == SN_OK && !s->sample) status = ctx->error.status;
-  if (status == SN_OK) status = sn_skin_new(ctx, s->sample_count, s->options->skin.influences, &s->skin);
-  if (status != SN_OK) return status;
+  if (!s->sample) return ctx->error.status;
+  SN_TRY(sn_skin_new(ctx, s->sample_count, s->options->skin.influences, &s->skin));
   s->bone_count = 1;
   size_t bones = (size_t)s->options->helpers + 1, shapes = (size_t)s->shape_count;
   s->targets = SN_NEW(ctx, s->memory, float, sn_face_dims(s) * (size_t)s->sample_count);
@@ -355,12 +354,10 @@ static void measure_range(void *user, int64_t begin, int64_t end, int worker) {
 
 static sn_status run_pass(pass *p, sn_range_fn body) {
   sn_context *ctx = p->s->ctx;
-  sn_arena scratch = sn_arena_new(ctx);
+  SN_SCRATCH(scratch, ctx);
   p->space = SN_NEW(ctx, &scratch, float, space_size(p->s) * (size_t)sn_threads(ctx));
   if (p->space) sn_parallel_for(ctx, p->all ? p->all->vertex_count : p->s->sample_count, 32, body, p);
-  bool done = p->space && !sn_stopped(ctx);
-  sn_arena_free(&scratch);
-  return done ? SN_OK : ctx->error.status;
+  return p->space && !sn_stopped(ctx) ? SN_OK : ctx->error.status;
 }
 
 // ---- bones --------------------------------------------------------------------------------------------------------------------
@@ -397,12 +394,13 @@ static void place_bones(sn_face_solve *s) {
 
 // `count` more bones: clusters of similar residuals, whose vertices follow the new bone as much as all others.
 static sn_status seed(sn_face_solve *s, pass *p, int count) {
-  sn_arena scratch = sn_arena_new(s->ctx);
+  SN_SCRATCH(scratch, s->ctx);
   sn_helper_clusters c = {.dims = (int)sn_face_dims(s) + 3, .count = count, .point_count = s->sample_count};
   c.points = p->residuals = SN_NEW(s->ctx, &scratch, float, (size_t)c.dims *(size_t)s->sample_count);
-  sn_status status = c.points ? run_pass(p, measure_range) : s->ctx->error.status;
-  if (status == SN_OK) status = sn_helper_cluster(s->ctx, &scratch, &c, s->diagonal);
-  for (int n = 0; status == SN_OK && n < s->sample_count; n++) {
+  if (!c.points) return s->ctx->error.status;
+  SN_TRY(run_pass(p, measure_range));
+  SN_TRY(sn_helper_cluster(s->ctx, &scratch, &c, s->diagonal));
+  for (int n = 0; n < s->sample_count; n++) {
     size_t row = (size_t)n * (size_t)s->skin.influences, least = row;
     for (size_t at = row; at < row + (size_t)s->skin.influences; at++) {
       s->skin.weights[at] *= s->bone_count > 1 ? 0.5f : 0;
@@ -412,27 +410,25 @@ static sn_status seed(sn_face_solve *s, pass *p, int count) {
     s->skin.weights[least] = s->bone_count > 1 ? 0.5f : 1;
   }
   s->bone_count += count, p->residuals = NULL;
-  sn_arena_free(&scratch);
-  return status;
+  return SN_OK;
 }
 
 // `least`: what an influence must take off the squared error.
 static sn_status alternate(sn_face_solve *s, double *least) {
   pass p = {.s = s, .sums = SN_NEW(s->ctx, s->memory, double, s->sample_count)};
-  sn_status status = p.sums ? SN_OK : s->ctx->error.status;
-  for (int round = 0; status == SN_OK && round < rounds; round++) {
+  if (!p.sums) return s->ctx->error.status;
+  for (int round = 0; round < rounds; round++) {
     if (!sn_progress(s->ctx, "moving bones", (double)round / rounds)) return sn_fail(s->ctx, SN_STOPPED, "stopped");
     int left = s->options->helpers + 1 - s->bone_count;
-    if (left > 0) status = seed(s, &p, round < SN_HELPER_HALVINGS ? (left + 1) / 2 : left);
+    if (left > 0) SN_TRY(seed(s, &p, round < SN_HELPER_HALVINGS ? (left + 1) / 2 : left));
     if (left > 0) place_bones(s);
-    bool choose = left == 0 && s->options->numbers > 0 && round % rounds_of_choice == 0;
-    if (status == SN_OK) status = sn_face_transforms(s, choose);
+    SN_TRY(sn_face_transforms(s, left == 0 && s->options->numbers > 0 && round % rounds_of_choice == 0));
     set_moves(s);
-    if (status == SN_OK) status = run_pass(&p, weigh_range);
+    SN_TRY(run_pass(&p, weigh_range));
   }
-  if (status == SN_OK) status = run_pass(&p, measure_range);
-  for (int n = 0; status == SN_OK && n < s->sample_count; n++) *least += min_gain * p.sums[n] / s->sample_count;
-  return status;
+  SN_TRY(run_pass(&p, measure_range));
+  for (int n = 0; n < s->sample_count; n++) *least += min_gain * p.sums[n] / s->sample_count;
+  return SN_OK;
 }
 
 // ---- the model ----------------------------------------------------------------------------------------------------------------
@@ -495,8 +491,7 @@ static sn_status describe(sn_face_solve *s, sn_plan *plan, sn_train_report *repo
   written w = {0};
   if (!new_of || !names) return s->ctx->error.status;
   bones = sn_helper_number(&plan->skin, 1, s->bone_count, new_of); // the still one is the joint, where there is one
-  sn_status status = write_bones(s, new_of, &w);
-  if (status != SN_OK) return status;
+  SN_TRY(write_bones(s, new_of, &w));
   for (int v = 0; v < s->value_count; v++) names[v] = e->values.names[s->values[v]];
   plan->desc.drive = SN_RT_DRIVE_HELPERS, plan->desc.palette_count = bones;
   plan->desc.value_count = s->value_count, plan->desc.value_names = names;
@@ -512,17 +507,15 @@ static sn_status describe(sn_face_solve *s, sn_plan *plan, sn_train_report *repo
 
 static sn_status solve(sn_face_solve *s, sn_plan *plan, sn_train_report *report) {
   sn_skin *all = &plan->skin;
-  sn_status status = prepare(s, report);
   pass p = {.s = s, .all = all};
   int count = s->examples->rest.vertex_count, *rows = SN_NEW(s->ctx, s->memory, int, count);
-  if (status != SN_OK || !rows) return status != SN_OK ? status : s->ctx->error.status;
+  if (!rows) return s->ctx->error.status;
+  SN_TRY(prepare(s, report));
   bool moves = s->mean_energy > pow(no_motion * s->diagonal, 2) * s->shape_count;
-  if (moves) status = alternate(s, &p.least);
+  if (moves) SN_TRY(alternate(s, &p.least));
   for (int i = 0; i < count; i++) rows[i] = (int)((int64_t)i * s->sample_count / count);
-  if (status == SN_OK) // begin with those of a vertex of the sample
-    status = sn_skin_copy_rows(s->ctx, &s->skin, rows, count, s->skin.influences, all);
-  if (status == SN_OK && moves) status = run_pass(&p, weigh_range);
-  if (status != SN_OK) return status;
+  SN_TRY(sn_skin_copy_rows(s->ctx, &s->skin, rows, count, s->skin.influences, all)); // to begin with
+  if (moves) SN_TRY(run_pass(&p, weigh_range));
   if (!moves) {
     sn_helper_note(report, "no helpers: the values move no vertex");
     sn_skin_normalize(all); // all on bone 0

@@ -58,17 +58,17 @@ static sn_status new_frames(sn_helper_solve *s) {
 static sn_status prepare(sn_helper_solve *s, const sn_keys *keys) {
   sn_context *ctx = s->ctx;
   s->joint_count = s->examples->skeleton.joint_count;
-  sn_status status = choose_frames(s, keys);
-  if (status == SN_OK) status = sn_local_rotations_make(ctx, s->memory, s->examples, keys, &s->rotations);
-  if (status == SN_OK) status = sn_near_new(ctx, s->memory, &s->examples->skeleton, &s->base, &s->near);
-  if (status == SN_OK) status = sn_skin_new(ctx, s->examples->rest.vertex_count, s->influences, &s->skin);
-  if (status != SN_OK) return status;
+  SN_TRY(choose_frames(s, keys));
+  SN_TRY(sn_local_rotations_make(ctx, s->memory, s->examples, keys, &s->rotations));
+  SN_TRY(sn_near_new(ctx, s->memory, &s->examples->skeleton, &s->base, &s->near));
+  SN_TRY(sn_skin_new(ctx, s->examples->rest.vertex_count, s->influences, &s->skin));
   s->rest = SN_NEW(ctx, s->memory, double, 3 * s->joint_count);
   s->helpers = SN_NEW(ctx, s->memory, sn_helper, s->helper_count);
   s->diagonal = sn_points_diagonal((const float(*)[3])s->examples->rest.positions, s->examples->rest.vertex_count);
-  status = s->rest && s->helpers ? new_frames(s) : ctx->error.status;
-  if (status == SN_OK) sn_helpers_residuals(s, &s->base);
-  return status;
+  if (!s->rest || !s->helpers) return ctx->error.status;
+  SN_TRY(new_frames(s));
+  sn_helpers_residuals(s, &s->base);
+  return SN_OK;
 }
 
 static double squared_residual(const sn_helper_solve *s) {
@@ -81,19 +81,16 @@ static double squared_residual(const sn_helper_solve *s) {
 // ---- the alternation --------------------------------------------------------------------------------
 
 static sn_status alternate(sn_helper_solve *s) {
-  sn_status status = SN_OK;
-  for (int round = 0; status == SN_OK && round < rounds; round++) {
+  for (int round = 0; round < rounds; round++) {
     if (!sn_progress(s->ctx, "moving helpers", (double)round / rounds)) return sn_fail(s->ctx, SN_STOPPED, "stopped");
     int left = s->helper_count - s->placed_count;
-    if (left > 0) status = sn_helpers_seed(s, round < SN_HELPER_HALVINGS ? (left + 1) / 2 : left);
-    if (status == SN_OK) status = sn_helpers_weigh(s, false);
+    if (left > 0) SN_TRY(sn_helpers_seed(s, round < SN_HELPER_HALVINGS ? (left + 1) / 2 : left));
+    SN_TRY(sn_helpers_weigh(s, false));
     sn_helpers_residuals(s, &s->skin);
-    for (int n = 0; status == SN_OK && n < sweeps * s->placed_count; n++)
-      status = sn_helper_move(s, n % s->placed_count, NULL);
+    for (int n = 0; n < sweeps * s->placed_count; n++) SN_TRY(sn_helper_move(s, n % s->placed_count, NULL));
   }
   s->min_gain = min_gain * squared_residual(s) / s->sample_count;
-  if (status == SN_OK) status = sn_helpers_weigh(s, true);
-  return status;
+  return sn_helpers_weigh(s, true);
 }
 
 // ---- cross-validation ---------------------------------------------------------------------------
@@ -108,8 +105,7 @@ typedef struct trial {
 // Residuals at the frames of `keys`, which were not learned from.
 static sn_status measure_held_out(sn_helper_solve *s, sn_keys keys, double squared[2]) {
   s->keys = keys, s->frame_count = keys.count;
-  sn_status status = new_frames(s);
-  if (status != SN_OK) return status;
+  SN_TRY(new_frames(s));
   sn_helpers_residuals(s, &s->base);
   squared[1] = squared_residual(s);
   for (int h = 0; h < s->helper_count; h++) sn_helper_apply(s, h, true);
@@ -144,22 +140,22 @@ static sn_status choose_count(sn_helper_solve *s, const sn_skin_options *skin, c
   double errors[count_choices + 1] = {0};
   trial t = {.skin = skin, .sample = sample};
   t.squared = sn_arena_alloc(s->ctx, s->memory, (size_t)sample->folds.fold_count, sizeof *t.squared);
-  sn_status status = t.squared ? SN_OK : s->ctx->error.status;
-  for (int k = 0; status == SN_OK && k < count; k++) {
+  if (!t.squared) return s->ctx->error.status;
+  for (int k = 0; k < count; k++) {
     double sums[2] = {0};
     t.helpers = counts[k];
-    status = sn_folds_run(s->ctx, &sample->folds, try_fold, &t);
+    SN_TRY(sn_folds_run(s->ctx, &sample->folds, try_fold, &t));
     for (int f = 0; f < 2 * sample->folds.fold_count; f++) sums[f % 2] += t.squared[f / 2][f % 2];
     errors[k + 1] = sqrt(sums[0] / sample->rigid), errors[0] = sqrt(sums[1] / sample->rigid);
   }
   if (count > 1) best = sn_simplest(errors, count + 1, SN_WORTH_IT);
-  for (int k = 0; status == SN_OK && k <= count; k++) {
+  for (int k = 0; k <= count; k++) {
     char name[32];
     snprintf(name, sizeof name, "%d helpers", k > 0 ? counts[k - 1] : 0);
     sn_train_report_add(report, name, errors[k], k == best);
   }
   s->helper_count = best > 0 ? counts[best - 1] : 0, report->cross_validated = errors[best];
-  return status;
+  return SN_OK;
 }
 
 // ---- the model --------------------------------------------------------------------------------
@@ -242,10 +238,10 @@ static sn_status describe(sn_helper_solve *s, const sn_keys *keys, sn_plan *plan
   plan->desc.drive = SN_RT_DRIVE_HELPERS;
   plan->desc.palette_count = s->joint_count + s->helper_count;
   plan->skin = s->skin, s->skin = (sn_skin){0};
-  sn_status status = put_drivers_first(s);
-  if (status == SN_OK) status = write_helpers(s, plan, &w);
-  if (status == SN_OK) status = sn_plan_references(s->ctx, plan, s->rotations, s->joint_count);
-  return status == SN_OK ? sn_plan_ranges(s->ctx, plan, s->rotations, &s->examples->poses, keys) : status;
+  SN_TRY(put_drivers_first(s));
+  SN_TRY(write_helpers(s, plan, &w));
+  SN_TRY(sn_plan_references(s->ctx, plan, s->rotations, s->joint_count));
+  return sn_plan_ranges(s->ctx, plan, s->rotations, &s->examples->poses, keys);
 }
 
 // ---- the method --------------------------------------------------------------------------------
@@ -258,14 +254,13 @@ static sn_status describe_without(sn_helper_solve *s, const char *why, sn_plan *
 static sn_status solve(sn_helper_solve *s, const sn_keys *keys, sn_plan *plan, sn_train_report *report) {
   if (s->helper_count == 0)
     return describe_without(s, "no helpers: cross-validation finds no use for them", plan, report);
-  sn_status status = prepare(s, keys);
-  if (status != SN_OK) return status;
+  SN_TRY(prepare(s, keys));
   double numbers = (double)s->frame_count * s->sample_count, before = sqrt(squared_residual(s) / numbers);
   if (!(before > no_residual * s->diagonal))
     return describe_without(s, "no helpers: linear blending leaves no residual", plan, report);
   int *new_of = SN_NEW(s->ctx, s->memory, int, s->joint_count + s->helper_count);
-  status = new_of ? alternate(s) : s->ctx->error.status;
-  if (status != SN_OK) return status;
+  if (!new_of) return s->ctx->error.status;
+  SN_TRY(alternate(s));
   sn_helpers_residuals(s, &s->skin);
   double after = sqrt(squared_residual(s) / numbers);
   int used_count = sn_helper_number(&s->skin, s->joint_count, s->joint_count + s->helper_count, new_of);
@@ -283,13 +278,10 @@ static sn_status solve(sn_helper_solve *s, const sn_keys *keys, sn_plan *plan, s
 // The number of helpers, by cross-validation where there are poses to hold out.
 static sn_status choose(sn_helper_solve *s, const sn_skin_options *skin, const sn_keys *keys,
                         sn_train_report *report) {
-  sn_base_sample sample;
+  SN_FREED_BY(sn_base_sample_free) sn_base_sample sample = {0};
   if (skin->weights == SN_WEIGHTS_SKELETON) return SN_OK;
-  sn_status status = sn_base_sample_make(s->ctx, s->memory, s->examples, keys, &sample);
-  if (status == SN_OK && sample.folds.fold_count > 1 && sample.rigid > 0)
-    status = choose_count(s, skin, &sample, report);
-  sn_base_sample_free(&sample);
-  return status;
+  SN_TRY(sn_base_sample_make(s->ctx, s->memory, s->examples, keys, &sample));
+  return sample.folds.fold_count > 1 && sample.rigid > 0 ? choose_count(s, skin, &sample, report) : SN_OK;
 }
 
 // Fewer helpers where the model is larger or slower than it may be: the candidate before the chosen one.

@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 
+#include "base/scope.h"
 #include "runtime/helper.h"
 #include "solve/solve.h"
 #include "train/folds.h"

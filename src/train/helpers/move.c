@@ -195,24 +195,22 @@ static void shift_residuals(const motion *m, const sn_affine *before) {
 }
 
 sn_status sn_helper_move(sn_helper_solve *s, int h, const int *owner) {
-  sn_arena scratch = sn_arena_new(s->ctx);
+  SN_SCRATCH(scratch, s->ctx);
   motion m = {.s = s, .helper = s->helpers + h};
   m.target = sn_arena_alloc(s->ctx, &scratch, (size_t)s->frame_count, sizeof *m.target);
   m.rows = SN_NEW(s->ctx, &scratch, int, s->sample_count);
   m.weights = SN_NEW(s->ctx, &scratch, double, s->sample_count);
   sn_affine *before = SN_NEW(s->ctx, &scratch, sn_affine, s->frame_count);
-  sn_status status = m.target && m.rows && m.weights && before ? SN_OK : s->ctx->error.status;
-  if (status == SN_OK) find_rows(&m, owner);
-  if (m.count > 0) {
-    for (int f = 0; f < s->frame_count; f++) before[f] = sn_helper_palette(s, f)[s->joint_count + h];
-    find_targets(&m);
-    if (m.helper->driver_count == 0)
-      choose_drivers(&m); // once: with others the next round would not go on from this one
-    solve_ridge(&m, m.helper->drivers, m.helper->driver_count, m.helper->mix);
-    sn_helper_apply(s, h, false);
-    set_range(m.helper, s->frame_count);
-    shift_residuals(&m, before);
-  }
-  sn_arena_free(&scratch);
-  return status;
+  if (!m.target || !m.rows || !m.weights || !before) return s->ctx->error.status;
+  find_rows(&m, owner);
+  if (m.count == 0) return SN_OK;
+  for (int f = 0; f < s->frame_count; f++) before[f] = sn_helper_palette(s, f)[s->joint_count + h];
+  find_targets(&m);
+  if (m.helper->driver_count == 0)
+    choose_drivers(&m); // once: with others the next round would not go on from this one
+  solve_ridge(&m, m.helper->drivers, m.helper->driver_count, m.helper->mix);
+  sn_helper_apply(s, h, false);
+  set_range(m.helper, s->frame_count);
+  shift_residuals(&m, before);
+  return SN_OK;
 }

@@ -118,16 +118,15 @@ static void place_helper(const sn_helper_solve *s, const sn_helper_clusters *c, 
 }
 
 sn_status sn_helpers_seed(sn_helper_solve *s, int count) {
-  sn_arena scratch = sn_arena_new(s->ctx);
+  SN_SCRATCH(scratch, s->ctx);
   sn_helper_clusters c = {.dims = s->frame_count + 3, .count = count, .point_count = s->sample_count};
   c.points = SN_NEW(s->ctx, &scratch, float, (size_t)s->sample_count *(size_t)c.dims);
   double *weights = SN_NEW(s->ctx, &scratch, double, s->joint_count);
-  sn_status status = c.points && weights ? SN_OK : s->ctx->error.status;
-  if (status == SN_OK) fill_points(s, &c);
-  if (status == SN_OK) status = sn_helper_cluster(s->ctx, &scratch, &c, s->diagonal);
-  for (int k = 0; status == SN_OK && k < c.count; k++) place_helper(s, &c, k, weights);
-  for (int k = 0; status == SN_OK && k < c.count; k++) status = sn_helper_move(s, s->placed_count + k, c.owner);
+  if (!c.points || !weights) return s->ctx->error.status;
+  fill_points(s, &c);
+  SN_TRY(sn_helper_cluster(s->ctx, &scratch, &c, s->diagonal));
+  for (int k = 0; k < c.count; k++) place_helper(s, &c, k, weights);
+  for (int k = 0; k < c.count; k++) SN_TRY(sn_helper_move(s, s->placed_count + k, c.owner));
   s->placed_count += count;
-  sn_arena_free(&scratch);
-  return status;
+  return SN_OK;
 }

@@ -145,8 +145,7 @@ static sn_status choose_numbers(transforms *t, sn_arena *scratch) {
   s->kept = SN_NEW(s->ctx, s->memory, bool, all);
   if (!t->inverse || !t->removals || !s->kept) return s->ctx->error.status;
   memcpy(t->inverse, t->a, m * m * sizeof *t->a);
-  sn_status status = sn_lapack_invert(s->ctx, true, t->m, t->inverse, &rcond);
-  if (status != SN_OK) return status;
+  SN_TRY(sn_lapack_invert(s->ctx, true, t->m, t->inverse, &rcond));
   sn_parallel_for(s->ctx, s->shape_count, 1, remove_range, t);
   qsort(t->removals, all, sizeof *t->removals, by_cost);
   for (size_t n = 0; n < all && n < (size_t)s->options->numbers; n++)
@@ -163,7 +162,7 @@ static void solve_shape(const transforms *t, int shape, const double *more, doub
   double *b = space + m * m;
   int count = 0, *index = (int *)(void *)(b + m);
   for (int k = 0; k < t->m; k++)
-    if (!s->kept || s->kept[(size_t)shape * m + (size_t)k]) index[count++] = k;
+    if (s->kept[(size_t)shape * m + (size_t)k]) index[count++] = k;
   for (int r = 0; r < count; r++) {
     b[r] = t->right[(size_t)index[r] * (size_t)s->shape_count + (size_t)shape] + (more ? more[index[r]] : 0);
     for (int c = 0; c <= r; c++) space[r * count + c] = t->a[(size_t)index[r] * m + (size_t)index[c]];
@@ -207,33 +206,28 @@ static void solve_mixture(const transforms *t, double *gradient, double *more) {
 // All numbers of all shapes.
 static sn_status solve_all(const transforms *t) {
   const sn_face_solve *s = t->s;
-  sn_status status = sn_lapack_posv(s->ctx, 'L', t->m, s->shape_count, t->a, t->right);
-  for (int k = 0; status == SN_OK && k < t->m; k++)
+  SN_TRY(sn_lapack_posv(s->ctx, 'L', t->m, s->shape_count, t->a, t->right));
+  for (int k = 0; k < t->m; k++)
     for (int f = 0; f < s->shape_count; f++)
       sn_face_x(s, 1 + k / SN_FACE_CHANNELS, f)[k % SN_FACE_CHANNELS] =
         t->right[(size_t)k * (size_t)s->shape_count + (size_t)f];
-  return status;
+  return SN_OK;
 }
 
 sn_status sn_face_transforms(sn_face_solve *s, bool choose) {
-  sn_arena scratch = sn_arena_new(s->ctx);
+  SN_SCRATCH(scratch, s->ctx);
   transforms t = {.s = s, .m = (s->bone_count - 1) * SN_FACE_CHANNELS};
   size_t m = (size_t)t.m;
   t.a = SN_NEW(s->ctx, &scratch, double, m *m);
   t.right = SN_NEW(s->ctx, &scratch, double, m *(size_t)s->shape_count);
   t.space = SN_NEW(s->ctx, &scratch, double, (m * m + 2 * m) * (size_t)sn_threads(s->ctx));
   double *rows = SN_NEW(s->ctx, &scratch, double, 2 * m);
-  sn_status status = t.a && t.right && t.space && rows ? SN_OK : s->ctx->error.status;
-  if (status == SN_OK) {
-    sn_parallel_for(s->ctx, s->bone_count - 1, 1, add_bones, &t);
-    regularise(&t);
-  }
-  if (status == SN_OK && choose) status = choose_numbers(&t, &scratch);
-  if (status == SN_OK && s->kept) {
-    sn_parallel_for(s->ctx, s->shape_count, 1, solve_range, &t);
-    solve_mixture(&t, rows, rows + m);
-  }
-  if (status == SN_OK && !s->kept) status = solve_all(&t);
-  sn_arena_free(&scratch);
-  return status == SN_OK && sn_stopped(s->ctx) ? s->ctx->error.status : status;
+  if (!t.a || !t.right || !t.space || !rows) return s->ctx->error.status;
+  sn_parallel_for(s->ctx, s->bone_count - 1, 1, add_bones, &t);
+  regularise(&t);
+  if (choose) SN_TRY(choose_numbers(&t, &scratch));
+  if (!s->kept) SN_TRY(solve_all(&t));
+  if (s->kept) sn_parallel_for(s->ctx, s->shape_count, 1, solve_range, &t);
+  if (s->kept) solve_mixture(&t, rows, rows + m);
+  return sn_stopped(s->ctx) ? s->ctx->error.status : SN_OK;
 }

@@ -9,23 +9,22 @@
 // Scratch arrays of one fit, pose_count entries each.
 struct sn_rotreg_work {
   sn_mat3 *rotation, *shear, *target;
-  sn_vec3 *theta, *rho, *branch;
+  sn_vec3 *theta, *rho;
 };
 
 sn_rotreg_fit_options sn_rotreg_fit_options_default(void) {
-  return (sn_rotreg_fit_options){
-    .most_factors = 2, .map_ridge = 1, .shear_ridge = 0.5, .tilt_ridge = 1, .rest_weight = 1};
+  return (sn_rotreg_fit_options){.most_factors = 2, .shear_ridge = 0.5, .tilt_ridge = 1, .rest_weight = 1};
 }
 
 sn_rotreg_fit_options sn_rotreg_published_options(void) {
   sn_rotreg_fit_options out = sn_rotreg_fit_options_default();
-  out.published = true, out.map_ridge = INFINITY, out.tilt_ridge = out.rest_weight = 0;
+  out.published = true, out.tilt_ridge = out.rest_weight = 0;
   out.shear_ridge = 1e-3; // published: least squares (3.3), which is underdetermined for fewer than seven poses
   return out;
 }
 
 size_t sn_rotreg_work_size(int pose_count) {
-  return sizeof(sn_rotreg_work) + (size_t)pose_count * 3 * (sizeof(sn_mat3) + sizeof(sn_vec3));
+  return sizeof(sn_rotreg_work) + (size_t)pose_count * (3 * sizeof(sn_mat3) + 2 * sizeof(sn_vec3));
 }
 
 // A fit in progress.
@@ -42,7 +41,7 @@ static fit start_fit(const sn_rotreg_sample *s, sn_rotreg_work *w) {
   int poses = s->rotations->pose_count;
   sn_mat3 *m = (sn_mat3 *)(void *)(w + 1);
   sn_vec3 *v = (sn_vec3 *)(void *)(m + 3 * (size_t)poses);
-  *w = (sn_rotreg_work){m, m + poses, m + 2 * (size_t)poses, v, v + poses, v + 2 * (size_t)poses};
+  *w = (sn_rotreg_work){m, m + poses, m + 2 * (size_t)poses, v, v + poses};
   for (int i = 0; i < s->count; i++) sn_mat3_polar(s->sequence[s->pick[i]], &w->rotation[i], &w->shear[i]);
   return (fit){s->rotations, s->pick, s->count, s->options, w};
 }
@@ -55,59 +54,43 @@ static const sn_vec3 *thetas_at(const fit *f, int i) {
 }
 
 static sn_mat3 factor_at(const sn_rotreg_factor *factor, sn_vec3 theta) {
-  return sn_rotation_exp(sn_mat3_apply(factor->map, theta));
-}
-
-// map = u W + the ridge solution for its residual: minimises sum |rho - map theta|^2 + ridge |map - u W|^2. Returns the
-// decrease of the sum of squares.
-static double free_map(int count, const sn_vec3 *theta, const sn_vec3 *rho, double relative,
-                       sn_rotreg_factor *factor) {
-  factor->map = sn_mat3_scale(factor->w, factor->u);
-  if (isinf(relative)) return 0;
-  sn_mat3 left = {0}, moments = {0}, inverse;
-  for (int i = 0; i < count; i++) {
-    sn_vec3 residual = sn_vec3_sub(rho[i], sn_mat3_apply(factor->map, theta[i]));
-    left = sn_mat3_add(left, sn_mat3_outer(residual, theta[i]));
-    moments = sn_mat3_add(moments, sn_mat3_outer(theta[i], theta[i]));
-  }
-  double ridge = relative * (sn_mat3_trace(moments) + sn_rotreg_rounding * count);
-  if (!sn_mat3_invert(sn_mat3_add(moments, sn_mat3_diagonal(ridge, ridge, ridge)), &inverse)) return 0;
-  sn_mat3 step = sn_mat3_mul(left, inverse);
-  factor->map = sn_mat3_add(factor->map, step);
-  // 2 <step, left> - <step, step moments>, with step moments = left - ridge step.
-  double along = 0, square = 0;
-  for (int n = 0; n < 9; n++) {
-    double x = step.m[n / 3][n % 3];
-    along += x * left.m[n / 3][n % 3], square += x * x;
-  }
-  return along + ridge * square;
+  return sn_rotation_exp(sn_vec3_scale(sn_mat3_apply(factor->w, theta), factor->u));
 }
 
 static void take_logs(const fit *f) {
   for (int i = 0; i < f->count; i++) f->w->rho[i] = sn_rotation_log(f->w->target[i]);
 }
 
-// Fits u and W, or takes those of the prior. Returns the sum of squared residuals.
-static double fit_or_take(const fit *f, double prior, sn_rotreg_factor *factor) {
+// argmin_(W, u >= 0) sum |u W theta~ - rho~|^2 (3.2.2); c makes W of a hinge (M of rank 1) unique. Returns the sum.
+double sn_rotreg_fit_u_w(int count, const sn_vec3 *theta, const sn_vec3 *rho, double *u, sn_mat3 *w) {
+  sn_mat3 m = {0}; // sum rho~ theta~^T
+  double theta2 = 0, product = 0, all = 0, inner = 0;
+  for (int i = 0; i < count; i++) {
+    m = sn_mat3_add(m, sn_mat3_outer(rho[i], theta[i]));
+    theta2 += sn_vec3_dot(theta[i], theta[i]), all += sn_vec3_dot(rho[i], rho[i]);
+    product += sn_vec3_length(rho[i]) * sn_vec3_length(theta[i]);
+  }
+  *u = 0, *w = sn_mat3_identity();
+  if (!(theta2 > 1e-12)) return all;
+  double c = sn_rotreg_rounding * product;
+  sn_mat3_polar(sn_mat3_add(m, sn_mat3_diagonal(c, c, c)), w, NULL);
+  for (int n = 0; n < 9; n++) inner += w->m[n / 3][n % 3] * m.m[n / 3][n % 3];
+  *u = fmax(inner / theta2, 0);
+  return all - *u * *u * theta2;
+}
+
+// Fits one joint's factor to the logarithms w->rho, or takes that of the prior. Returns the sum of squared residuals.
+static double fit_logs(const fit *f, int joint, double prior, sn_rotreg_factor *factor) {
   sn_rotreg_work *w = f->w;
   double cost = 0;
-  if (isnan(prior)) return sn_rotreg_fit_u_w(f->count, w->theta, w->branch, &factor->u, &factor->w);
+  for (int i = 0; i < f->count; i++) w->theta[i] = thetas_at(f, i)[joint];
+  *factor = (sn_rotreg_factor){.joint = joint, .u = prior, .w = sn_mat3_identity(), .prior = prior};
+  if (isnan(prior)) return sn_rotreg_fit_u_w(f->count, w->theta, w->rho, &factor->u, &factor->w);
   for (int i = 0; i < f->count; i++) {
-    w->branch[i] = sn_rotation_unwrap(w->rho[i], sn_vec3_scale(w->theta[i], prior));
-    sn_vec3 left = sn_vec3_mad(w->branch[i], w->theta[i], -prior);
+    sn_vec3 near = sn_vec3_scale(w->theta[i], prior), left = sn_vec3_sub(sn_rotation_unwrap(w->rho[i], near), near);
     cost += sn_vec3_dot(left, left);
   }
   return cost;
-}
-
-// Fits one joint's factor to the logarithms w->rho. Returns the sum of squared residuals.
-static double fit_logs(const fit *f, int joint, double prior, sn_rotreg_factor *factor) {
-  sn_rotreg_work *w = f->w;
-  for (int i = 0; i < f->count; i++) w->theta[i] = thetas_at(f, i)[joint];
-  memcpy(w->branch, w->rho, (size_t)f->count * sizeof *w->rho);
-  *factor = (sn_rotreg_factor){.joint = joint, .u = prior, .w = sn_mat3_identity(), .prior = prior};
-  double cost = fit_or_take(f, prior, factor);
-  return cost - free_map(f->count, w->theta, w->branch, f->options->map_ridge, factor);
 }
 
 // The same, but returns the sum of squared residual angles.

@@ -290,8 +290,65 @@ static void test_products(void **state) {
   sn_examples_free(&e);
 }
 
+enum { wide = 17, high = 3, bends = 12 };
+
+// A sheet about x = 0 with joints at x = 1 and -1; frames bend the left one, and its elbow swells with the square of the angle.
+static sn_examples new_sheet(sn_context *ctx) {
+  static const char *const names[joint_count] = {"root", "arm.L", "arm.R"};
+  sn_examples e = {.memory = sn_arena_new(ctx)};
+  assert_ok(ctx, sn_mesh_new(ctx, wide * high, 2 * (wide - 1) * (high - 1), &e.rest));
+  for (int i = 0; i < wide * high; i++)
+    e.rest.positions[i][0] = (float)(i % wide - wide / 2) / 4, e.rest.positions[i][1] = (float)(i / wide) / 4;
+  for (int q = 0, t = 0; q < (wide - 1) * (high - 1); q++) {
+    int a = q / (wide - 1) * wide + q % (wide - 1);
+    const int two[2][3] = {{a, a + 1, a + wide}, {a + 1, a + wide + 1, a + wide}};
+    for (int k = 0; k < 2; k++) memcpy(e.rest.triangles[t++], two[k], sizeof two[k]);
+  }
+  assert_ok(ctx, sn_skeleton_new(ctx, joint_count, &e.skeleton));
+  for (int j = 0; j < joint_count; j++) {
+    e.skeleton.names[j] = sn_arena_text(ctx, &e.skeleton.memory, names[j]);
+    e.skeleton.parents[j] = j ? 0 : -1;
+    e.skeleton.rest[j] = sn_affine_make(sn_mat3_identity(), sn_vec3_make(j == 0 ? 0 : j == 1 ? 1 : -1, 0.25, 0));
+  }
+  assert_ok(ctx, sn_skeleton_sort(ctx, &e.skeleton));
+  assert_ok(ctx, sn_skin_new(ctx, wide * high, 2, &e.skin));
+  for (int i = 0; i < wide * high; i++) {
+    float x = e.rest.positions[i][0], w = fminf(1, fmaxf(0, 2 * fabsf(x) - 1.5f));
+    int arm = 2 * i + (w <= 0.5f), root = 2 * i + (w > 0.5f); // the larger weight first
+    e.skin.joints[arm] = x > 0 ? 1 : 2, e.skin.weights[arm] = w, e.skin.weights[root] = 1 - w;
+  }
+  assert_ok(ctx, sn_frames_new(ctx, wide * high, bends, &e.frames));
+  assert_ok(ctx, sn_poses_new(ctx, joint_count, bends, &e.poses));
+  for (int f = 0; f < bends; f++) {
+    double angle = 1.5 * f / bends;
+    sn_affine *bent = sn_pose(&e.poses, f);
+    bent[1] = sn_affine_about(sn_rotation_exp(sn_vec3_make(0, angle, 0)), sn_affine_translation(e.skeleton.rest[1]));
+    for (int i = 0; i < wide * high; i++) {
+      sn_vec3 p = sn_skin_blend(&e.skin, i, bent, sn_vec3_from(e.rest.positions[i]));
+      p.y += 0.1 * angle * angle * exp(-8 * pow((double)e.rest.positions[i][0] - 1, 2));
+      sn_vec3_store(p, sn_frame_mutable(&e.frames, f)[i]);
+    }
+  }
+  return e;
+}
+
+// Mirrored frames teach the right side what only the left side has shown; of frames that show the left, the right learns nothing.
+static void test_mirrored_frames(void **state) {
+  sn_context ctx = sn_context_default();
+  sn_examples e = new_sheet(&ctx);
+  assert_ok(&ctx, sn_examples_mirror(&ctx, 0, &e));
+  trained left = train(&ctx, &e, "helpers:helpers=4,weights=given", "0-11");
+  trained both = train(&ctx, &e, "helpers:helpers=4,weights=given", "all");
+  printf("rms %% of the right: %.3g; with mirrored frames %.3g\n", left.scores.test.rms_pct_diag,
+         both.scores.all.rms_pct_diag);
+  assert_below(both.scores.all.rms_pct_diag, 0.2 * left.scores.test.rms_pct_diag);
+  release(&left), release(&both);
+  sn_examples_free(&e);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_formula), cmocka_unit_test(test_wrong_models),
-                                     cmocka_unit_test(test_values_beside_joints), cmocka_unit_test(test_products)};
+                                     cmocka_unit_test(test_values_beside_joints), cmocka_unit_test(test_products),
+                                     cmocka_unit_test(test_mirrored_frames)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -248,6 +248,7 @@ static sn_status describe(sn_helper_solve *s, const sn_keys *keys, sn_plan *plan
 
 static sn_status describe_without(sn_helper_solve *s, const char *why, sn_plan *plan, sn_train_report *report) {
   sn_helper_note(report, why);
+  for (int k = 0; k < report->candidate_count; k++) report->candidates[k].is_chosen = k == 0; // 0 helpers
   return sn_skin_copy_rows(s->ctx, &s->base, NULL, s->base.vertex_count, s->base.influences, &plan->skin);
 }
 

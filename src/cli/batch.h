@@ -5,6 +5,7 @@
 
 #include <sys/types.h>
 
+#include "base/scope.h"
 #include "cli/cli.h"
 
 typedef enum batch_state {

@@ -62,9 +62,8 @@ static sn_status split_words(sn_context *ctx, sn_arena *memory, const char *line
 }
 
 static sn_status read_command(sn_context *ctx, sn_arena *memory, const json_t *json, batch_job *job) {
-  sn_status status = SN_OK;
   if (json_is_string(json)) {
-    status = split_words(ctx, memory, json_string_value(json), job);
+    SN_TRY(split_words(ctx, memory, json_string_value(json), job));
   } else if (json_is_array(json)) {
     size_t count = json_array_size(json);
     job->words = SN_NEW(ctx, memory, char *, count + 1);
@@ -77,7 +76,6 @@ static sn_status read_command(sn_context *ctx, sn_arena *memory, const json_t *j
   } else {
     return sn_fail(ctx, SN_BAD_FILE, "needs a \"command\", as \"train --method lbs ...\" or a list of words");
   }
-  if (status != SN_OK) return status;
   bool named = job->word_count > 0 && strcmp(job->words[0], "sinew") == 0;
   job->words += named, job->word_count -= named;
   if (job->word_count == 0) return sn_fail(ctx, SN_BAD_FILE, "the command is empty");
@@ -127,24 +125,21 @@ static sn_status read_job(sn_context *ctx, batch *b, int k, json_t *json) {
     while (known[at] && strcmp(known[at], key) != 0) at++;
     if (!known[at]) return sn_fail_unknown(ctx, "key", key, known);
   }
-  sn_status status = read_name(ctx, &b->memory, k, json_object_get(json, "name"), &job->name);
-  if (status == SN_OK) status = read_command(ctx, &b->memory, json_object_get(json, "command"), job);
-  if (status == SN_OK) status = read_files(ctx, b, k, json, &job->inputs, &job->input_count);
-  if (status == SN_OK) status = read_files(ctx, b, k, json, &job->outputs, &job->output_count);
-  return status;
+  SN_TRY(read_name(ctx, &b->memory, k, json_object_get(json, "name"), &job->name));
+  SN_TRY(read_command(ctx, &b->memory, json_object_get(json, "command"), job));
+  SN_TRY(read_files(ctx, b, k, json, &job->inputs, &job->input_count));
+  return read_files(ctx, b, k, json, &job->outputs, &job->output_count);
 }
 
 static sn_status check_names(cli *c, const batch *b, const char *list) {
-  sn_status status = SN_OK;
-  json_t *seen = json_object();
-  for (int k = 0; status == SN_OK && k < b->job_count; k++) {
+  json_auto_t *seen = json_object();
+  for (int k = 0; k < b->job_count; k++) {
     const char *name = b->jobs[k].name;
     if (json_object_get(seen, name))
-      status = sn_fail(&c->ctx, SN_BAD_FILE, "%s: two jobs have the name \"%s\"", list, name);
+      return sn_fail(&c->ctx, SN_BAD_FILE, "%s: two jobs have the name \"%s\"", list, name);
     json_object_set_new(seen, name, json_true());
   }
-  json_decref(seen);
-  return status;
+  return SN_OK;
 }
 
 // ---- dependencies ----------------------------------------------------------------------------------------------------------
@@ -316,17 +311,13 @@ static sn_status read_list(cli *c, const char *path, const sn_file *file, batch 
 
 sn_status sn_batch_read(cli *c, const char *path, batch *out) {
   *out = (batch){.memory = sn_arena_new(&c->ctx)};
-  sn_file file;
-  sn_status status = sn_file_open(&c->ctx, path, &file);
-  if (status != SN_OK) return status;
-  status = read_list(c, path, &file, out);
-  sn_file_close(&file);
-  if (status == SN_OK) status = check_names(c, out, path);
-  if (status == SN_OK) status = list_outputs(c, out, path);
-  if (status == SN_OK) status = find_needs(c, out);
-  if (status == SN_OK) status = check_cycles(c, out, path);
-  if (status != SN_OK) sn_batch_free(out);
-  return status;
+  SN_FREED_BY(sn_file_close) sn_file file;
+  SN_TRY(sn_file_open(&c->ctx, path, &file));
+  SN_TRY(read_list(c, path, &file, out));
+  SN_TRY(check_names(c, out, path));
+  SN_TRY(list_outputs(c, out, path));
+  SN_TRY(find_needs(c, out));
+  return check_cycles(c, out, path);
 }
 
 void sn_batch_free(batch *b) {

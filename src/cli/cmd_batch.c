@@ -96,10 +96,7 @@ static void read_reason(const batch *b, batch_job *job) {
 static void take_result(cli *c, const batch *b, batch_job *job, int result) {
   job->seconds = sn_seconds() - job->start;
   if (WIFEXITED(result) && WEXITSTATUS(result) == 0) {
-    if (sn_batch_remember(c, b, job) == SN_OK) {
-      finish(c, job, batch_done);
-      return;
-    }
+    if (sn_batch_remember(c, b, job) == SN_OK) return finish(c, job, batch_done);
     snprintf(job->message, sizeof job->message, "%.500s", c->ctx.error.message);
   } else if (WIFSIGNALED(result)) {
     snprintf(job->message, sizeof job->message, "ended by signal %d (%s)", WTERMSIG(result),
@@ -129,15 +126,11 @@ static bool is_ready(cli *c, const batch *b, batch_job *job) {
 }
 
 static void begin(cli *c, const batch *b, batch_job *job, const batch_limits *limits) {
-  if (sn_batch_is_current(b, job)) {
-    finish(c, job, batch_current);
-    return;
-  }
+  if (sn_batch_is_current(b, job)) return finish(c, job, batch_current);
   for (int f = 0; f < job->input_count; f++) {
     if (access(job->inputs[f].path, F_OK) == 0) continue;
     snprintf(job->message, sizeof job->message, "its input %.400s is not there", job->inputs[f].text);
-    finish(c, job, batch_failed);
-    return;
+    return finish(c, job, batch_failed);
   }
   job->state = batch_running;
   if (sn_batch_forget(c, b, job) == SN_OK && launch(c, b, job, limits)) return;
@@ -239,12 +232,10 @@ static int run(cli *c) {
   limits.threads = sn_threads(&c->ctx) / limits.at_once;
   if (limits.threads < 1) limits.threads = 1;
   limits.memory = sn_cli_given(c, "--memory") ? sn_cli_memory_limit() / (size_t)limits.at_once : 0;
-  batch b;
+  SN_FREED_BY(sn_batch_free) batch b;
   if (sn_batch_read(c, c->arguments[0], &b) != SN_OK) return sn_cli_fail(c);
   c->input = json_pack("{sisisi}", "jobs", b.job_count, "part", part, "parts", parts);
-  int status = sn_batch_choose(c, &b, part, parts) == SN_OK ? run_list(c, &b, &limits) : sn_cli_fail(c);
-  sn_batch_free(&b);
-  return status;
+  return sn_batch_choose(c, &b, part, parts) == SN_OK ? run_list(c, &b, &limits) : sn_cli_fail(c);
 }
 
 static const cli_option options[] = {

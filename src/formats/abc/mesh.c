@@ -130,8 +130,8 @@ static bool put_corner(const surface_part *part, uint64_t face, uint64_t corner,
   bool good = !part->uv.found || value_at(&part->uv, corner, face, point, uv);
   if (!part->normal.found) return good;
   good = value_at(&part->normal, corner, face, point, normal) && good;
-  sn_vec3 turned = sn_mat3_apply(part->normal_map, sn_vec3_from(normal));
-  sn_vec3_store(sn_vec3_normalize(turned, sn_vec3_make(0, 0, 1)), normal);
+  sn_vec3 world = sn_mat3_apply(part->normal_map, sn_vec3_from(normal));
+  sn_vec3_store(sn_vec3_normalize(world, sn_vec3_make(0, 0, 1)), normal);
   return good;
 }
 

@@ -42,26 +42,26 @@ typedef struct request {
 } request;
 
 static int read_and_write(void *data, char *message, size_t size) {
-  const request *asked = data;
+  const request *job = data;
   library assimp;
   sn_context ctx = sn_context_default();
   if (!load_library(&assimp)) return CHILD_MISSING;
   struct aiPropertyStore *options = assimp.create();
   assimp.set(options, AI_CONFIG_IMPORT_NO_SKELETON_MESHES, 1);
   errno = 0; // the library does not report the reason
-  const struct aiScene *scene = assimp.import(asked->path, 0, NULL, options);
+  const struct aiScene *scene = assimp.import(job->path, 0, NULL, options);
   if (!scene || !scene->mRootNode) {
     const char *text = errno == ENOMEM ? "out of memory"
                        : scene         ? "it is empty"
                                        : assimp.error(),
-               *name = strrchr(asked->path, '/') + 1;
-    size_t folder = (size_t)(name - asked->path);
-    const char *at = memmem(text, strlen(text), asked->path, folder); // remove our temporary folder from the message
+               *name = strrchr(job->path, '/') + 1;
+    size_t folder = (size_t)(name - job->path);
+    const char *at = memmem(text, strlen(text), job->path, folder); // remove our temporary folder from the message
     snprintf(message, size, "%.*s%s%s", at ? (int)(at - text) : 0, text, at ? at + folder : text,
              errno == ENOMEM ? "" : "; export it as .glb or .fbx");
     return CHILD_FAILED;
   }
-  if (sn_assimp_write(&ctx, scene, asked->answer) == SN_OK) return 0;
+  if (sn_assimp_write(&ctx, scene, job->answer) == SN_OK) return 0;
   snprintf(message, size, "%s", ctx.error.message);
   return CHILD_FAILED;
 }

@@ -103,10 +103,10 @@ void sn_adjust_text(const sn_adjust *given, sn_mat3 more, sn_file_kind kind, cha
   char axes[8];
   axes_text(linear, axes);
   *out = '\0';
-  bool turned = strcmp(axes, "xyz") != 0 || (given && sn_mat3_norm(given->axes) > 0);
+  bool rotated = strcmp(axes, "xyz") != 0 || (given && sn_mat3_norm(given->axes) > 0);
   bool scaled = fabs(scale - 1) > 1e-6 || (given && given->scale > 0);
   int used = scaled ? snprintf(out, size, "`scale` %s=%.6g", file_names[kind], scale) : 0;
-  if (turned) snprintf(out + used, size - (size_t)used, "%s`axes` %s=%s", scaled ? " " : "", file_names[kind], axes);
+  if (rotated) snprintf(out + used, size - (size_t)used, "%s`axes` %s=%s", scaled ? " " : "", file_names[kind], axes);
 }
 
 double sn_known_scale(double scale, double slack) {
@@ -121,8 +121,8 @@ double sn_known_scale(double scale, double slack) {
 // ---- applying ---------------------------------------------------------------------------------------------------------
 
 sn_mat3 sn_adjust_linear(const sn_adjust *a) {
-  bool turned = a && sn_mat3_norm(a->axes) > 0;
-  return sn_mat3_scale(turned ? a->axes : sn_mat3_identity(), a && a->scale > 0 ? a->scale : 1);
+  bool rotated = a && sn_mat3_norm(a->axes) > 0;
+  return sn_mat3_scale(rotated ? a->axes : sn_mat3_identity(), a && a->scale > 0 ? a->scale : 1);
 }
 
 bool sn_adjust_moves(const sn_adjust *a) {
@@ -156,12 +156,12 @@ void sn_adjust_mesh(const sn_adjust *a, sn_mesh *mesh, sn_surface *surface) {
 }
 
 void sn_adjust_directions(const sn_adjust *a, float *directions, int width, int count) {
-  sn_adjust turn = *a;
-  turn.scale = 1;
-  if (!directions || !sn_adjust_moves(&turn)) return;
+  sn_adjust rotation = *a;
+  rotation.scale = 1;
+  if (!directions || !sn_adjust_moves(&rotation)) return;
   for (int i = 0; i < count; i++) {
     float *d = directions + (size_t)i * (size_t)width;
-    sn_vec3_store(sn_mat3_apply(turn.axes, sn_vec3_from(d)), d);
+    sn_vec3_store(sn_mat3_apply(rotation.axes, sn_vec3_from(d)), d);
     if (width == 4 && mirrors(a)) d[3] = -d[3];
   }
 }

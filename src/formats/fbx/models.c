@@ -13,9 +13,9 @@ static sn_quat euler(const double degrees[3], int order) {
   sn_quat q = sn_quat_identity();
   for (int k = 0; k < 3; k++) {
     int axis = axes[order][k];
-    double half = fmod(degrees[axis], 720) * SN_PI / 360, turn[3] = {0};
-    turn[axis] = sin(half);
-    q = sn_quat_mul((sn_quat){turn[0], turn[1], turn[2], cos(half)}, q);
+    double half = fmod(degrees[axis], 720) * SN_PI / 360, part[3] = {0};
+    part[axis] = sin(half);
+    q = sn_quat_mul((sn_quat){part[0], part[1], part[2], cos(half)}, q);
   }
   return q;
 }

@@ -77,8 +77,10 @@ static double common_scale(const sn_affine *maps, int count, double *scratch) {
   return good > 0 ? scratch[good / 2] : 1;
 }
 
-// Cosine between the up axes of bind pose and default pose (reached by rotation `turn`) if S rotates by `above`: 1 is upright.
-static double standing(sn_mat3 turn, sn_mat3 above) { return sn_mat3_mul(turn, sn_mat3_transpose(above)).m[1][1]; }
+// Cosine between the up axes of bind pose and default pose (reached by rotation `rotation`) if S rotates by `above`: 1 is upright.
+static double standing(sn_mat3 rotation, sn_mat3 above) {
+  return sn_mat3_mul(rotation, sn_mat3_transpose(above)).m[1][1];
+}
 
 static double group_size(const sn_gltf *gltf, const int *group, int g) {
   double size = 0;
@@ -99,15 +101,15 @@ typedef struct space_job {
 
 // Rotation of S if the default pose is not the bind pose: the identity or that of the nodes above the joints, whichever keeps the
 // character upright. Rotation about the up axis does not matter.
-static sn_mat3 group_turn(const sn_gltf *gltf, const space_job *job, int g) {
+static sn_mat3 group_rotation(const sn_gltf *gltf, const space_job *job, int g) {
   int node = gltf->joints[gltf->skins[g].joints[0]].node;
   while (node >= 0 && job->skin_joint[node] >= 0) node = gltf->nodes[node].parent;
   if (node < 0) return sn_mat3_identity();
-  sn_mat3 above, turn, sum = {0};
+  sn_mat3 above, rotation, sum = {0};
   for (int k = 0; k < job->map_count; k++) sum = sn_mat3_add(sum, sn_affine_linear(job->maps[k]));
-  sn_mat3_polar(sum, &turn, NULL);
+  sn_mat3_polar(sum, &rotation, NULL);
   sn_mat3_polar(sn_affine_linear(job->globals[node]), &above, NULL);
-  return standing(turn, above) > standing(turn, sn_mat3_identity()) ? above : sn_mat3_identity();
+  return standing(rotation, above) > standing(rotation, sn_mat3_identity()) ? above : sn_mat3_identity();
 }
 
 // The map S of group g.
@@ -123,8 +125,8 @@ static sn_affine group_map(const sn_gltf *gltf, const space_job *job, int g) {
     double scale = common_scale(maps, job->map_count, job->scales);
     bool bound = sn_gltf_says(gltf, GLTF_BOUND_IN_SCENE);
     if (fabs(scale - 1) <= (bound ? same_scale : agreement)) scale = 1;
-    sn_mat3 turn = bound ? sn_mat3_identity() : group_turn(gltf, job, g);
-    out = sn_affine_make(sn_mat3_scale(turn, scale), sn_vec3_make(0, 0, 0));
+    sn_mat3 rotation = bound ? sn_mat3_identity() : group_rotation(gltf, job, g);
+    out = sn_affine_make(sn_mat3_scale(rotation, scale), sn_vec3_make(0, 0, 0));
   }
   bool nothing = map_distance(&out, &identity, 0) <= rounding; // a pure translation is ignored
   return nothing || !sn_affine_invert(out, &inverse) ? identity : out;
@@ -206,7 +208,7 @@ void sn_gltf_place(sn_gltf *gltf) {
 
 bool sn_gltf_place_text(const sn_gltf *gltf, char *out, size_t size) {
   int moved = 0, kinds = 0;
-  double low = INFINITY, high = 0, turn = 0;
+  double low = INFINITY, high = 0, angle = 0;
   for (int s = 0; s < gltf->skin_count; s++) {
     const gltf_skin *skin = &gltf->skins[s];
     if (skin->joint_count == 0) continue;
@@ -216,7 +218,7 @@ bool sn_gltf_place_text(const sn_gltf *gltf, char *out, size_t size) {
     double scale = cbrt(fabs(sn_mat3_determinant(linear)));
     sn_mat3_polar(linear, &rotation, NULL);
     low = fmin(low, scale), high = fmax(high, scale);
-    turn = fmax(turn, sn_rotation_angle(rotation, sn_mat3_identity()) * 180 / SN_PI);
+    angle = fmax(angle, sn_rotation_angle(rotation, sn_mat3_identity()) * 180 / SN_PI);
     moved++;
   }
   if (moved == 0) return false;
@@ -226,6 +228,6 @@ bool sn_gltf_place_text(const sn_gltf *gltf, char *out, size_t size) {
            kinds == 1      ? "the bind pose is"
            : moved < kinds ? "some of its skins' bind poses are"
                            : "its skins' bind poses are",
-           scales, turn);
+           scales, angle);
   return true;
 }

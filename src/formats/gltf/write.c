@@ -125,15 +125,15 @@ static void build_new(gltf_builder *b, const sn_gltf_out *given) {
   finish(b, what, &rig);
 }
 
-// Adds a node with the matrix of `turn` above the scene's roots.
-static void turn_scene(gltf_builder *b, const sn_gltf *base, const sn_mat3 *turn) {
+// Adds a node with the matrix `linear` above the scene's roots.
+static void transform_scene(gltf_builder *b, const sn_gltf *base, const sn_mat3 *linear) {
   json_t *node = json_object(), *children = json_array(), *scenes = json_object_get(b->root, "scenes"), *scene;
   size_t s;
   for (int k = 0; k < base->node_count; k++) {
     bool root = base->nodes[k].parent < 0 && base->nodes[k].in_scene;
     if (root) sn_gltf_push(b, children, json_integer(k));
   }
-  sn_gltf_set_matrix(b, node, sn_affine_make(*turn, sn_vec3_make(0, 0, 0)));
+  sn_gltf_set_matrix(b, node, sn_affine_make(*linear, sn_vec3_make(0, 0, 0)));
   sn_gltf_set(b, node, "children", children);
   int above = sn_gltf_append(b, "nodes", node);
   json_array_foreach(scenes, s, scene) {
@@ -150,7 +150,7 @@ static void build_kept(gltf_builder *b, const sn_gltf_out *what) {
   const sn_gltf *base = what->base;
   sn_gltf_split_seams(b, base, !what->skin);
   if (!what->skin) {
-    if (what->turn) turn_scene(b, base, what->turn);
+    if (what->turn) transform_scene(b, base, what->turn);
     return sn_gltf_keep_data(b, base);
   }
   SN_FREED_BY(sn_mesh_free) sn_mesh own = {0};

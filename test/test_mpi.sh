@@ -53,6 +53,16 @@ for part in 1 3 5 7; do
   once "rank 1: .*out of memory" timeout -k 10 300 mpirun --quiet -n 1 "${train[@]}" : "${starve[@]}" "${train[@]}"
   once "out of memory" timeout -k 10 300 mpirun --quiet "${starve[@]}" "${train[@]}" : -n 1 "${train[@]}"
 done
+# The message of the rank that failed, at the very end, does not arrive.
+printf '%s\n' '#include <mpi.h>' 'int MPI_Bcast(void *data, int count, MPI_Datatype type, int root, MPI_Comm comm) {' \
+  '  return type == MPI_CHAR ? MPI_ERR_NO_MEM : PMPI_Bcast(data, count, type, root, comm);' '}' > lost.c
+mpicc -O1 -shared -fPIC -o lost.so lost.c || fail "lost.c"
+train+=(--json out.json)
+unset SINEW_FAIL_AT
+timeout -k 10 300 mpirun --quiet -n 1 "${train[@]}" : "${starve[@]}" "${train[@]}" || fail "with a report"
+rm -f out.sinew out.json
+export SINEW_FAIL_AT=$(cat count)
+once "rank 1: failed, and its message did not arrive" timeout -k 10 300 mpirun --quiet -n 1 env LD_PRELOAD=./lost.so "${train[@]}" : "${starve[@]}" "${train[@]}"
 unset SINEW_FAIL_AT
 
 # One of them is killed.

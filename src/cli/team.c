@@ -44,17 +44,17 @@ static sn_status share(sn_context *ctx, int owner, void *bytes, size_t size) {
 }
 
 // The messages of this process, captured because only rank 0 prints.
-static int read_said(char *out, int room) {
-  ssize_t got = said >= 0 ? pread(said, out, (size_t)room - 1, 0) : 0;
+static void read_said(char *out, size_t room) {
+  ssize_t got = said >= 0 ? pread(said, out, room - 1, 0) : 0;
   out[got > 0 ? got : 0] = '\0';
-  return (int)(got > 0 ? got : 0);
 }
+
+static const char *without_name(const char *text) { return strncmp(text, "sinew: ", 7) == 0 ? text + 7 : text; }
 
 void sn_cli_team_say(void) {
   char text[4096];
   read_said(text, sizeof text);
-  int fd = real_stderr >= 0 ? real_stderr : STDERR_FILENO;
-  if (*text) dprintf(fd, "sinew: rank %d: %s", team.rank, strncmp(text, "sinew: ", 7) == 0 ? text + 7 : text);
+  if (*text) dprintf(real_stderr >= 0 ? real_stderr : STDERR_FILENO, "sinew: rank %d: %s", team.rank, without_name(text));
 }
 
 // The lowest rank that failed; team.size: none. A failed process waits briefly for the others to get here; if they do not, they are
@@ -82,10 +82,10 @@ static bool agree(sn_context *ctx, sn_status status) {
   if (lowest == team.size) return true;
   char text[sizeof ctx->error.message] = "";
   if (team.rank == lowest) read_said(text, sizeof text);
-  MPI_Bcast(text, sizeof text, MPI_CHAR, lowest, end_comm);
+  bool told = MPI_Bcast(text, sizeof text, MPI_CHAR, lowest, end_comm) == MPI_SUCCESS && *text;
   if (status == SN_OK) {
     text[strcspn(text, "\n")] = '\0';
-    sn_fail(ctx, SN_IO, "rank %d: %s", lowest, strncmp(text, "sinew: ", 7) == 0 ? text + 7 : text);
+    sn_fail(ctx, SN_IO, "rank %d: %s", lowest, told ? without_name(text) : "failed, and its message did not arrive");
   }
   return false;
 }

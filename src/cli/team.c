@@ -54,7 +54,8 @@ static const char *without_name(const char *text) { return strncmp(text, "sinew:
 void sn_cli_team_say(void) {
   char text[4096];
   read_said(text, sizeof text);
-  if (*text) dprintf(real_stderr >= 0 ? real_stderr : STDERR_FILENO, "sinew: rank %d: %s", team.rank, without_name(text));
+  if (*text)
+    dprintf(real_stderr >= 0 ? real_stderr : STDERR_FILENO, "sinew: rank %d: %s", team.rank, without_name(text));
 }
 
 // The lowest rank that failed; team.size: none. A failed process waits briefly for the others to get here; if they do not, they are

@@ -47,12 +47,12 @@ check scalar "$out"/scalar/*.o
 echo '#include "sinew/runtime.h"' > "$out/header.cc"
 ${CXX:-c++} -std=c++11 -Wall -Wextra -Werror -I"$out/include" -fsyntax-only "$out/header.cc"
 "$cc" -std=c99 -Wall -Wextra -Werror -I"$out/include" -fsyntax-only -x c "$out/include/sinew/runtime.h"
-# The NEON kernels at least compile, where clang has the target (only headers of the compiler are needed).
+# The NEON kernels are C of clang too, where it has the target (only headers of the compiler are needed); test_neon compiles them.
 if command -v clang > /dev/null && clang --print-targets 2> /dev/null | grep aarch64 > /dev/null; then
   mkdir -p "$out/stubs"
   printf '#include <stddef.h>\nvoid *memcpy(void *, const void *, size_t);\nvoid *memset(void *, int, size_t);\n' > "$out/stubs/string.h"
   echo 'float sqrtf(float), fabsf(float);' > "$out/stubs/math.h"
-  clang --target=aarch64-none-elf -ffreestanding -std=c17 -O2 -Wall -Wextra -Werror -I"$out/stubs" -I"$out/include" -I"$src/src" \
-    -c "$src/src/runtime/kernel_neon.c" -o "$out/neon.o"
-  echo "neon: compiles"
+  clang --target=aarch64-none-elf -ffreestanding -std=c17 -Wall -Wextra -Werror -I"$out/stubs" -I"$out/include" -I"$src/src" \
+    -fsyntax-only "$src/src/runtime/kernel_neon.c"
+  echo "neon: no errors"
 fi

@@ -13,7 +13,7 @@ fail() {
 figure() { grep -Eo "\"$1\": *[0-9.e+-]+" "$2" | head -n 1 | grep -Eo '[0-9.e+-]+$'; }
 below() { awk -v a="$1" -v b="$2" 'BEGIN { exit !(a < b) }'; }
 
-"$SINEW" gen leg --vertices 1500 --frames 40 -o set --quiet
+"$SINEW" gen leg --vertices 700 --frames 40 -o set --quiet
 examples=(--rest set/rest.obj --frames set/frames.pc2 --skeleton set/skeleton.glb)
 "$SINEW" train --method torque:bones=40 "${examples[@]}" --torque set/torque.csv --keys every:2 -o model.sinew \
   --json train.json --quiet
@@ -66,7 +66,7 @@ const fs = require('fs');
 const report = JSON.parse(fs.readFileSync('nine.json'));
 const { cells, effects, post_hoc } = report.result.anova;
 const check = (ok, what) => { if (!ok) { console.error(what); process.exit(1); } };
-check(cells.length === 9 && cells.every(c => c.n === 1500), 'cells of 1500 vertices');
+check(cells.length === 9 && cells.every(c => c.n === 700), 'cells of 700 vertices');
 check(effects.second.p < 0.001, `quadratic f_s matters on the leg: p = ${effects.second.p}`);
 check(post_hoc.second.order[2] === 'linear', `linear f_s is the worst: ${post_hoc.second.order}`);
 const rows = cells.map(c => [...c.levels, c.mean, c.sd, c.n].join(','));

@@ -12,7 +12,7 @@ trap 'rm -rf "$out"' EXIT
 build() { # name, flags...
   local name=$1
   shift
-  clang --target=wasm32-wasi --sysroot=/usr -mexec-model=reactor -O2 -std=c17 -Wall -Wextra -Werror -ffp-contract=off "$@" \
+  clang --target=wasm32-wasi --sysroot=/usr -mexec-model=reactor -O1 -std=c17 -Wall -Wextra -Werror -ffp-contract=off "$@" \
     -I"$src/include" -I"$src/src" "$src"/src/runtime/*.c "$src/test/wasm_driver.c" -o "$out/$name.wasm" 2> "$out/log" || {
     if grep -q "cannot find\|cannot open\|unable to find" "$out/log"; then cat "$out/log"; echo "skipped: WebAssembly libraries are incomplete"; exit 77; fi
     cat "$out/log"

@@ -45,7 +45,7 @@ static json_t *build(cli *c) {
 sn_status sn_cli_write_json(sn_context *ctx, const char *path, const json_t *json, size_t flags) {
   char *text = json_dumps(json, flags);
   sn_writer writer;
-  if (!text) return sn_fail(ctx, SN_NO_MEMORY, "%s: no memory for the text", path);
+  if (!text) return sn_fail(ctx, SN_NO_MEMORY, "%s: out of memory for the text", path);
   sn_status status = SN_OK;
   if (strcmp(path, "-") == 0) {
     puts(text);

@@ -23,7 +23,7 @@ static char *table_text(sn_context *ctx, const sn_table *table, bool quoted) {
     text = string ? json_dumps(string, JSON_ENCODE_ANY) : NULL;
   }
   json_decref(json), json_decref(string);
-  if (!text) sn_fail(ctx, SN_NO_MEMORY, "no memory for the driver table");
+  if (!text) sn_fail(ctx, SN_NO_MEMORY, "out of memory for the driver table");
   return text;
 }
 

@@ -311,9 +311,9 @@ sn_status sn_job_info(sn_context *ctx, const char *path, sn_info_result *out) {
   if (!sn_format_of(path) && !sn_has_extension(path, ".sinew") && stat(path, &file) == 0 && S_ISREG(file.st_mode))
     return sn_fail(ctx, SN_UNSUPPORTED, "%s: not a kind of mesh, sequence, skeleton or model that Sinew reads", path);
   description o = {ctx, open_memstream(&out->text, &out->size), out->report};
-  if (!o.text) return sn_fail(ctx, SN_NO_MEMORY, "no memory for the text");
+  if (!o.text) return sn_fail(ctx, SN_NO_MEMORY, "out of memory for the text");
   sn_status status = describe(&o, path);
-  return fclose(o.text) == 0 || status != SN_OK ? status : sn_fail(ctx, SN_NO_MEMORY, "no memory for the text");
+  return fclose(o.text) == 0 || status != SN_OK ? status : sn_fail(ctx, SN_NO_MEMORY, "out of memory for the text");
 }
 
 void sn_info_result_free(sn_info_result *result) {

@@ -57,7 +57,7 @@ static const char *named_after(const sn_view_job *job) { return job->count == 1 
 // Sets object[key]; fails if `value` is NULL.
 static sn_status put(sn_context *ctx, json_t *object, const char *key, json_t *value) {
   if (value && json_object_set_new(object, key, value) == 0) return SN_OK;
-  return ctx->error.status != SN_OK ? ctx->error.status : sn_fail(ctx, SN_NO_MEMORY, "no memory for the page");
+  return ctx->error.status != SN_OK ? ctx->error.status : sn_fail(ctx, SN_NO_MEMORY, "out of memory for the page");
 }
 
 // The same for bytes, in 4-byte words.

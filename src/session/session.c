@@ -74,7 +74,7 @@ sn_status sn_session_tell(sn_session *s, const char *command, json_t *result) {
                 result);
   free(s->report);
   s->report = sn_session_text(root);
-  return s->report ? SN_OK : sn_fail(&s->ctx, SN_NO_MEMORY, "no memory for the report");
+  return s->report ? SN_OK : sn_fail(&s->ctx, SN_NO_MEMORY, "out of memory for the report");
 }
 
 // ---- files -----------------------------------------------------------------------------------------------------------

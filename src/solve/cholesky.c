@@ -21,7 +21,7 @@ sn_status sn_cholesky_factor(sn_context *ctx, int n, const sn_triplet *entries, 
   *out = (sn_cholesky){.n = n};
   if (count > INT32_MAX) return sn_fail(ctx, SN_BAD_INPUT, "a sparse matrix of %lld entries", (long long)count);
   cs_di *a = upper_triangle(n, entries, count);
-  if (!a) return sn_fail(ctx, SN_NO_MEMORY, "no memory for a sparse matrix of %d rows", n);
+  if (!a) return sn_fail(ctx, SN_NO_MEMORY, "out of memory for a sparse matrix of %d rows", n);
   errno = 0; // CXSparse returns NULL without memory and for a matrix that is not definite: malloc tells them apart
   out->symbolic = cs_di_schol(1, a);
   if (out->symbolic) out->numeric = cs_di_chol(a, out->symbolic);

@@ -98,7 +98,7 @@ static void set_generator(gltf_builder *b) {
 
 static void finish(gltf_builder *b, const sn_gltf_out *what, const gltf_rig *rig) {
   if (b->status == SN_OK && what->finish && !what->finish(what->user, b->root, rig->nodes))
-    b->status = sn_fail(b->ctx, SN_NO_MEMORY, "no memory for the document");
+    b->status = sn_fail(b->ctx, SN_NO_MEMORY, "out of memory for the document");
 }
 
 static void build_new(gltf_builder *b, const sn_gltf_out *given) {

@@ -779,7 +779,7 @@ static void test_arm_and_leg(void **state) {
   const struct {
     const char *set, *keys;
     int frames, vertices;
-  } cases[] = {{"arm", "0,12,24,37,49", 50, 2600},
+  } cases[] = {{"arm", "0,12,24,37,49", 50, 1600},
                {"leg", "0,5,9,14,19,24,28,33,38,42,47,52,57,61,66,71,76,80,85", 86, 800}};
   enum { smoothed, rough, affine, dual, rigid, spec_count };
   const char *const specs[spec_count] = {"affine:stretch=1", "affine:stretch=1,smooth=0", "affine:published=1",

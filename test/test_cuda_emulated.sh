@@ -5,7 +5,7 @@
 emulated=$SINEW_BUILD/sinew-cuda-emulated
 [ -x "$emulated" ] || { echo "skipped: no C++ compiler"; exit 77; }
 export SINEW_CROWD=12 # besides the 70 that fill warps
-check bash "$SINEW_SOURCE/test/cuda/models.sh" "$SINEW" models 400 8
+check bash "$SINEW_SOURCE/test/cuda/models.sh" "$SINEW" models 600 8
 check "$emulated" models/*.sinew > forwards.txt
 check env SINEW_EMULATE=backwards "$emulated" models/*.sinew > backwards.txt
 check cmp forwards.txt backwards.txt

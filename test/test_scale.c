@@ -171,7 +171,7 @@ static void teams_give_the_same(void **state) {
   static const char *const specs[] = {NULL, "lbs", "lbs:smooth=0.01", "dqs", "psd", "eigenskin", "rotreg:bones=6"};
   static const int sizes[] = {3, 8};
   sn_context ctx = sn_context_default();
-  sn_examples examples = generate(&ctx, "body", 8, 2000);
+  sn_examples examples = generate(&ctx, "arm", 8, 1200);
   for (size_t k = 0; k < sizeof specs / sizeof *specs; k++) {
     member alone = {.examples = &examples, .spec = specs[k]};
     work_as_member(&ctx, &alone);

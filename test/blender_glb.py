@@ -8,14 +8,13 @@ import sys
 import bpy
 import numpy
 
-numpy.bool = bool  # the importer of Blender 3.4 uses a name that newer versions of numpy lack
-
 source, target, frames, fps = sys.argv[sys.argv.index("--") + 1:]
 bpy.ops.wm.read_factory_settings(use_empty=True)
 bpy.context.scene.render.fps = int(fps)
 if source.endswith(".py"):
     exec(compile(open(source).read(), source, "exec"), {"__name__": "__main__", "__file__": source})
 else:
+    numpy.bool = bool  # the importer of Blender 3.4 uses a name that newer versions of numpy lack; scripts see to it themselves
     bpy.ops.import_scene.gltf(filepath=source)
 table = source[:-3] + ".csv"
 values = list(csv.reader(open(table))) if source.endswith(".py") and os.path.exists(table) else None

@@ -70,6 +70,8 @@ def drive_helpers(scene, graph=None):
 def load():
     """Imports the character and keeps this script in the .blend: allow scripts to run when you open it again."""
     folder = os.path.dirname(os.path.abspath(__file__))
+    if not hasattr(numpy, "bool"):  # the importer of Blender 3.4 uses a name that newer versions of numpy lack
+        numpy.bool = bool
     bpy.ops.import_scene.gltf(filepath=os.path.join(folder, NAME + ".glb"), bone_heuristic="BLENDER")
     helpers = {helper["name"] for helper in TABLE["helpers"]}
     names = helpers | {driver["joint"] for driver in TABLE["drivers"] if "joint" in driver}

@@ -129,7 +129,8 @@ static sn_status describe_skeleton(description *o, const sn_gltf *gltf) {
   SN_TRY(status);
   json_t *joints = json_array();
   int carriers = sn_gltf_count(gltf).carriers;
-  fprintf(o->text, "  %d joints, at most %d influences per vertex\n", skeleton.joint_count, skin.influences);
+  fprintf(o->text, "  %d joint%s, at most %d influence%s per vertex\n", skeleton.joint_count,
+          plural(skeleton.joint_count), skin.influences, plural(skin.influences));
   if (carriers > 0) {
     fprintf(o->text, "  %d of them: nodes that carry parts without a skin\n", carriers);
     json_object_set_new(o->report, "carriers", json_integer(carriers));
@@ -187,10 +188,13 @@ static void describe_clips(description *o, const sn_gltf *gltf) {
   for (int k = 0; k < sn_gltf_clip_count(gltf); k++) {
     sn_clip_info clip = sn_gltf_clip(gltf, k);
     double seconds = clip.end - clip.start, rate = seconds > 0 ? (clip.key_count - 1) / seconds : 0;
-    fprintf(
-      o->text,
-      "  clip %d '%s': %g s to %g s, %d channels, up to %d keys (%.3g per second), %.0f frames at 30 per second\n", k,
-      clip.name, clip.start, clip.end, clip.channel_count, clip.key_count, rate, ceil(seconds * 30 - 0.01) + 1);
+    fprintf(o->text, "  clip %d '%s': %g s to %g s, %d channel%s, ", k, clip.name, clip.start, clip.end,
+            clip.channel_count, plural(clip.channel_count));
+    if (seconds > 0)
+      fprintf(o->text, "up to %d keys (%.3g per second), %.0f frames at 30 per second\n", clip.key_count, rate,
+              ceil(seconds * 30 - 0.01) + 1);
+    else
+      fprintf(o->text, "one pose\n");
     json_t *entry = json_object();
     sn_report_add(entry, "name:s start:f end:f channels:i keys:i key_rate:f", clip.name, clip.start, clip.end,
                   clip.channel_count, clip.key_count, rate);

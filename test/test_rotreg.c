@@ -26,6 +26,50 @@ static void test_factor_recovers_u_and_w(void **state) {
   }
 }
 
+// The rotation nearest to the matrix m, V diag(1, 1, det) U^T by LAPACK's decomposition (Procrustes).
+static sn_mat3 nearest_rotation(sn_mat3 m) {
+  double a[9], s[3], u[9], vt[9], spare[2];
+  for (int n = 0; n < 9; n++) a[n] = m.m[n / 3][n % 3];
+  assert_int_equal(LAPACKE_dgesvd(LAPACK_ROW_MAJOR, 'A', 'A', 3, 3, a, 3, s, u, 3, vt, 3, spare), 0);
+  sn_mat3 left, right;
+  for (int n = 0; n < 9; n++) left.m[n / 3][n % 3] = u[n], right.m[n / 3][n % 3] = vt[n];
+  double det = sn_mat3_determinant(sn_mat3_mul(left, right));
+  return sn_mat3_mul(sn_mat3_mul(left, sn_mat3_diagonal(1, 1, det)), right);
+}
+
+// 3.2.2 as printed, on noisy rotations: u begins at argmin sum (u |theta| - |rho|)^2, then W and u in turn. The closed form ends there
+// (but for the part of the identity in W), after the first round of the descent as the paper says.
+static void test_factor_is_where_the_descent_ends(void **state) {
+  enum { poses = 8 };
+  sn_random rng = sn_random_new(11);
+  for (int trial = 0; trial < 100; trial++) {
+    sn_vec3 theta[poses], rho[poses];
+    sn_mat3 w = random_rotation(&rng), w_found, m = {0};
+    double u, u_found, theta2 = 0, lengths = 0, first = 0;
+    for (int i = 0; i < poses; i++) {
+      theta[i] = sn_vec3_scale(random_axis(&rng), 2 * sn_random_uniform(&rng));
+      rho[i] = sn_vec3_mad(sn_vec3_scale(sn_mat3_apply(w, theta[i]), 0.7), random_vec3(&rng), 0.1);
+      theta2 += sn_vec3_dot(theta[i], theta[i]), lengths += sn_vec3_length(theta[i]) * sn_vec3_length(rho[i]);
+      m = sn_mat3_add(m, sn_mat3_outer(rho[i], theta[i]));
+    }
+    u = lengths / theta2;
+    for (int round = 0; round < 20; round++) {
+      w = nearest_rotation(sn_mat3_scale(m, u)), u = 0;
+      for (int i = 0; i < poses; i++) u += sn_vec3_dot(rho[i], sn_mat3_apply(w, theta[i])) / theta2;
+      if (round == 0) first = u;
+    }
+    double left = sn_rotreg_fit_u_w(poses, theta, rho, &u_found, &w_found), cost = 0;
+    for (int i = 0; i < poses; i++) {
+      double d = sn_vec3_distance(sn_vec3_scale(sn_mat3_apply(w, theta[i]), u), rho[i]);
+      cost += d * d;
+    }
+    assert_near(first, u, 1e-9);
+    assert_near(u_found, u, 1e-4);
+    assert_below(sn_rotation_angle(w, w_found), 0.01);
+    assert_near(left, cost, 1e-3 * cost);
+  }
+}
+
 static void test_factor_of_a_joint_that_never_moves(void **state) {
   sn_vec3 theta[3] = {{0, 0, 0}}, rho[3] = {{0.1, 0.2, 0.3}, {1, 0, 0}, {0, 0, 0}};
   double u;
@@ -301,6 +345,7 @@ static void test_twist_from_three_poses(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_factor_recovers_u_and_w),
+    cmocka_unit_test(test_factor_is_where_the_descent_ends),
     cmocka_unit_test(test_factor_of_a_joint_that_never_moves),
     cmocka_unit_test(test_predictor_on_known_triangles),
     cmocka_unit_test(test_published_predictors),

@@ -19,7 +19,7 @@ from pathlib import Path
 from random import Random
 
 import chart
-from measure import DATA, MEASURED, ROOT, between, compare_rows, error_table, files, gen, main, run, small
+from measure import DATA, MEASURED, POINTS, ROOT, between, compare_rows, error_table, files, gen, main, run, small
 
 PAGES = Path(os.environ.get("SINEW_FIGURES", ROOT / "docs/figures"))
 
@@ -499,6 +499,11 @@ def kim_pulled_picture(rows):
     return chart.bars("Figure 6: the control point pulled beyond the training frames", ("generated set", "rms error, % of the diagonal"), [row["name"] for row in rows], series)
 
 
+def points_picture(rows):
+    return chart.lines("Chosen control points, 12 training frames", ("control points", "rms error of the test frames, % of the diagonal"),
+                       {row["set"]: list(zip(POINTS, row["test"])) for row in rows})
+
+
 # Heading, what is to be seen, table.
 KIM_TABLES = [
     ("Table 1: sizes", "What M counts is not printed. Theirs are 4 B d (Tr + 2) + 24 (Tr + 1) bytes with d = 8 numbers per bone, or 10 for affine ones, but for the two affine entries of Cylinder bulge (11.84) and Muscle arm (27.48); ours is M with the training control points. P is the same matrix; leg and arm have four control points here, and clusters may be fewer.", kim_size_table),
@@ -699,7 +704,7 @@ def le_table(rows):
 # Pictures that are drawn from the numbers: file, numbers, function.
 PICTURES = {"figure-6-u.svg": ("figure-6", figure_6_u_picture), "figure-6.svg": ("figure-6", figure_6_picture), "figure-7.svg": ("figure-7", figure_7_picture),
             "figure-11.svg": ("figure-11", figure_11_picture), "figure-6-torque.svg": ("torques", torques_picture), "kim-6.svg": ("kim", kim_pulled_picture),
-            "kim-10.svg": ("kim", kim_speed_picture),
+            "kim-10.svg": ("kim", kim_speed_picture), "affine-controls.svg": ("points", points_picture),
             **{f"murtagh-5-{k + 4}.svg": ("curves", lambda rows, k=k: curves_picture(rows[k])) for k in range(3)}}
 
 
@@ -718,8 +723,8 @@ def weighted(folder):
     return between(folder, WEIGHTED, small("elbow", "arm", "leg", "shoulder", "athlete"), "every:4")
 
 
-OURS = {**STUDY, "murtagh": (murtagh, murtagh_table), "le": (le, le_table), "wang": (wang, wang_table), "torques": (torques, torques_table), "kim": (kim, kim_table), "loocv": (left_out, left_out_table), "scans": (scans, scans_table),
-        "curves": (curves, curves_table), "faces": (faces, faces_table), "weighted": (weighted, error_table)}
+OURS = {**STUDY, "murtagh": (murtagh, murtagh_table), "le": (le, le_table), "wang": (wang, wang_table), "torques": (torques, torques_table), "kim": (kim, kim_table),
+        "loocv": (left_out, left_out_table), "scans": (scans, scans_table), "curves": (curves, curves_table), "faces": (faces, faces_table), "weighted": (weighted, error_table), "points": MEASURED["points"]}
 MEASURED.update(OURS)
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ import datetime
 import json
 import os
 import re
+import struct
 import subprocess
 import sys
 import tempfile
@@ -23,6 +24,7 @@ PUBLISHED = ["lbs", "rotreg:published=1", "rotreg:published=1,full=1", "rotreg"]
 TORQUE = ["lbs", "rotreg", "torque:degree_r=1,degree_s=1", "torque", "torque:published=1"]
 OTHERS = ["lbs", "dqs", "hejl", "alexa", "sbs", "sbs:weights=given", "mohr", "animspace", "mwe"]
 BONES = ["", "stretch=1", "beta=1e6", "stretch=1,poisson=0", "poisson=0", "published=1", "published=1,stretch=0", "published=1,stretch=0,poisson=0"]
+POINTS = (1, 2, 3, 4, 6, 8, 12)
 MOTION = ["lbs:weights=given", "lbs", "dqs", "psd", "psd:blend=dualquat", "eigenskin", "rotreg"]
 
 
@@ -104,6 +106,28 @@ def bones(folder):
     return rows
 
 
+def points(folder):
+    """Chosen control points: rms error in % of the diagonal, 12 training frames, a row per set. The gallop repeats itself after 24 frames."""
+    rows = []
+    for name, frames in (("pdance", 201), ("horse-gallop", 24)):
+        data = (DATA / name / "frames.pc2").read_bytes()
+        size = 12 * frames * struct.unpack_from("<i", data, 16)[0]
+        Path(folder, "cut.pc2").write_bytes(data[:28] + struct.pack("<i", frames) + data[32:32 + size])
+        keys = ",".join(str(round(k * (frames - 1) / 11)) for k in range(12))
+        words = ["--rest", str(DATA / name / "rest.obj"), "--frames", "cut.pc2", "--keys", keys]
+        found = [compare_rows(folder, ["affine"], *words, "--controls", f"auto:{count}")[0] for count in POINTS]
+        rows.append({"set": name, **{part: [r[part]["rms_pct_diag"] for r in found] for part in ("test", "train")}})
+    return rows
+
+
+def points_table(rows):
+    yield "| control points | " + " | ".join(map(str, POINTS)) + " |"
+    yield "| --- |" + " ---: |" * len(POINTS)
+    for row in rows:
+        for part, title in (("test", "test"), ("train", "training")):
+            yield f"| {row['set']}, {title} | " + " | ".join(f"{x:.2f}" for x in row[part]) + " |"
+
+
 def others(folder):
     rows = between(folder, OTHERS, small("bar", "elbow", "arm", "shoulder", "athlete"), "every:4")
     for clip in ("rom", "mixed"):
@@ -134,7 +158,7 @@ def error_table(rows):
 
 
 MEASURED = {"arm": (arm, method_table), "motion": (motion, method_table), "published": (published, error_table),
-            "torque": (torque, error_table), "others": (others, error_table), "bones": (bones, error_table)}
+            "torque": (torque, error_table), "others": (others, error_table), "bones": (bones, error_table), "points": (points, points_table)}
 
 
 def processor():

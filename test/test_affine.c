@@ -445,6 +445,18 @@ static void test_published_and_linear(void **state) {
     if (k == 2) assert_below(farthest, 1e-3);
     release(&t);
   }
+  static const char *const kappas[] = {"affine:bones=9,published=1", "affine:bones=9,published=1,kappa=2",
+                                       "affine:bones=9,published=1,kappa=3"}; // table 1: 2
+  trained same[3];
+  const void *maps[3];
+  uint64_t size;
+  for (int k = 0; k < 3; k++) {
+    same[k] = train(&ctx, &e, kappas[k], "every:3");
+    maps[k] = sn_rt_find_section(&same[k].model, sn_rt_section_name(SN_SECTION_CONTROL_MAP), &size);
+  }
+  assert_memory_equal(maps[0], maps[1], size);
+  assert_true(memcmp(maps[0], maps[2], size) != 0);
+  for (int k = 0; k < 3; k++) release(&same[k]);
   sn_examples_free(&e);
 }
 

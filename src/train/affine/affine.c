@@ -13,6 +13,7 @@
 static const double published_stiffness = 100, usual_stiffness = 10; // weight of a control point in the Poisson step
 static const double published_beta = 40, usual_beta = 16;            // kernel width; 40: published, appendix
 static const double published_rho = 0.01, usual_rho = 1e-4; // smoothness of weights; 0.01: published, section 4
+enum { published_kappa = 2, usual_kappa = 10 };             // dimensions of the analysis; 2: published, table 1
 
 // Stores a matrix as strips of eight rows, column by column (the layout of the runtime's controls.c).
 static void store_strips(const double *matrix, size_t rows, size_t columns, float *out) {
@@ -142,6 +143,7 @@ static sn_affine_options complete(const void *options) {
   sn_affine_options out = *(const sn_affine_options *)options;
   if (out.beta == 0) out.beta = out.published ? published_beta : usual_beta;
   if (out.rho < 0) out.rho = out.published ? published_rho : usual_rho;
+  if (out.kappa == 0) out.kappa = out.published ? published_kappa : usual_kappa;
   if (out.stretch == SN_BONES_AUTO) out.stretch = out.published ? SN_BONES_AFFINE : SN_BONES_RIGID;
   if (out.published && out.places == SN_PLACES_POISSON) out.places = SN_PLACES_BARE;
   return out;
@@ -150,12 +152,10 @@ static sn_affine_options complete(const void *options) {
 static sn_status train_affine(sn_context *ctx, const void *given, const sn_examples *examples, const sn_keys *keys,
                               sn_plan *plan, sn_train_report *report) {
   sn_affine_options options = complete(given);
-  if (examples->rest.triangle_count == 0) {
+  if (examples->rest.triangle_count == 0)
     return sn_fail(ctx, SN_BAD_INPUT, "the rest mesh has no triangles to learn from");
-  }
-  if (examples->control_count == 0 && examples->control_target == 0) {
+  if (examples->control_count == 0 && examples->control_target == 0)
     return sn_fail(ctx, SN_BAD_INPUT, "control points drive it: give `controls` LIST, or auto:N to have N chosen");
-  }
   sn_proxy_bones bones = {.examples = examples, .keys = keys};
   sn_control_data data = {.bones = &bones, .options = &options, .examples = examples, .keys = keys};
   sn_status status = sn_control_bones_make(ctx, &plan->memory, &options, &bones);
@@ -166,7 +166,8 @@ static sn_status train_affine(sn_context *ctx, const void *given, const sn_examp
 #define FIELD(name) offsetof(sn_affine_options, name)
 static const sn_option table[] = {
   {"bones", SN_OPTION_INT, FIELD(bones), "100", 1, 1000, NULL, SN_OPTION_COMMON, "proxy bones"},
-  {"kappa", SN_OPTION_INT, FIELD(kappa), "10", 1, 1000, NULL, SN_OPTION_ADVANCED, "reduced dimensions of a bone"},
+  {"kappa", SN_OPTION_INT, FIELD(kappa), "auto", 1, 1000, "auto", SN_OPTION_ADVANCED,
+   "reduced dimensions of a bone; auto: 10, as published 2"},
   {"beta", SN_OPTION_REAL, FIELD(beta), "auto", 1e-6, 1e6, "auto", SN_OPTION_ADVANCED,
    "kernel width in mean squared distances of the training control points; auto: 16; 1e6: linear"},
   {"stretch", SN_OPTION_CHOICE, FIELD(stretch), "auto", 0, 0, "0|1|auto", SN_OPTION_ADVANCED,
@@ -177,7 +178,7 @@ static const sn_option table[] = {
    "smoothness of the weights, rho of Kim 2010; auto: 0.0001, as published 0.01"},
   {"influences", SN_OPTION_INT, FIELD(influences), "4", 1, 8, NULL, SN_OPTION_ADVANCED, "most bones of a vertex"},
   {"published", SN_OPTION_SWITCH, FIELD(published), "0", 0, 1, NULL, SN_OPTION_ADVANCED,
-   "1: as printed: beta in squared file units (auto: 40), smooth 0.01, poisson=bare unless 0"},
+   "1: as printed: beta in squared file units (auto: 40), kappa 2, smooth 0.01, poisson=bare unless 0"},
   {0},
 };
 static const sn_option_group groups[] = {{table, 0}, SN_METHOD_COMMON, {0}};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The drive `helpers`: the joints themselves, then helper joints that move relative to one of them as functions of the pose.
+#include "runtime/check.h"
 #include "runtime/drive.h"
 #include "runtime/helper.h"
 
@@ -28,8 +29,7 @@ static sn_rt_status check_helper(sn_rt_checker *c, uint32_t n, uint64_t *group, 
     const sn_rt_terms *t = terms + *group;
     if (t->kind == SN_RT_TERMS_GAUSS || t->kind == SN_RT_TERMS_FUNCTIONS)
       return SN_RT_BAD(c, "helper %u has terms of kind %u", n, t->kind);
-    sn_rt_status status = sn_rt_check_term_group(c, t, (uint32_t)*group, &unused);
-    if (status) return status;
+    SN_RT_TRY(sn_rt_check_term_group(c, t, (uint32_t)*group, &unused));
     if (t->kind != SN_RT_TERMS_VALUE && !sn_rt_data(c->model, SN_SECTION_JOINT_REFERENCE))
       return SN_RT_BAD(c, "helper %u has joints to drive it, and there is no joint.reference", n);
     *row += t->count;
@@ -41,8 +41,8 @@ static sn_rt_status check_helper(sn_rt_checker *c, uint32_t n, uint64_t *group, 
 
 static sn_rt_status check_linear(sn_rt_checker *c) {
   const sn_rt_linear *at = sn_rt_data(c->model, SN_SECTION_DRIVE_LINEAR);
-  sn_rt_status status = sn_rt_need_items(c, SN_SECTION_DRIVE_LINEAR, sizeof *at);
-  for (uint32_t n = 0; !status && n < items(c->model, SN_SECTION_DRIVE_LINEAR, sizeof(sn_rt_linear)); n++) {
+  SN_RT_TRY(sn_rt_need_items(c, SN_SECTION_DRIVE_LINEAR, sizeof *at));
+  for (uint32_t n = 0; n < items(c->model, SN_SECTION_DRIVE_LINEAR, sizeof(sn_rt_linear)); n++) {
     uint32_t helper = at[n].place / SN_RT_LINEAR_PLACES, channel = at[n].place % SN_RT_LINEAR_PLACES;
     if (at[n].value != SN_RT_NO_JOINT && at[n].value >= c->model->info.value_count)
       return SN_RT_BAD(c, "number %u of drive.linear is of a value that does not exist", n);
@@ -52,25 +52,25 @@ static sn_rt_status check_linear(sn_rt_checker *c) {
       return SN_RT_BAD(c, "number %u of drive.linear is not in the order of the helpers", n);
     if (!sn_rt_all_finite(&at[n].number, 1)) return SN_RT_BAD(c, "number %u of drive.linear is not finite", n);
   }
-  return status;
+  return SN_RT_OK;
 }
 
 static sn_rt_status check(sn_rt_checker *c) {
   uint64_t group = 0, row = 0;
   int linear = sn_rt_data(c->model, SN_SECTION_DRIVE_LINEAR) != NULL;
   if (c->model->info.blend != SN_RT_BLEND_LINEAR) return SN_RT_BAD(c, "helpers drive linear blends");
-  sn_rt_status status =
-    sn_rt_need(c, SN_SECTION_DRIVE_HELPERS, (uint64_t)helper_count(c->model) * sizeof(sn_rt_helper));
-  if (!status && linear) status = check_linear(c);
-  int terms = !linear || sn_rt_data(c->model, SN_SECTION_DRIVE_TERMS) || sn_rt_data(c->model, SN_SECTION_DRIVE_MIX);
-  if (!status && terms) status = sn_rt_need_items(c, SN_SECTION_DRIVE_TERMS, sizeof(sn_rt_terms));
-  if (!status && terms) status = sn_rt_need_items(c, SN_SECTION_DRIVE_MIX, row_size);
-  if (!status) status = sn_rt_check_floats(c, SN_SECTION_DRIVE_MIX);
-  for (uint32_t n = 0; !status && n < helper_count(c->model); n++) status = check_helper(c, n, &group, &row);
-  if (!status && (row != items(c->model, SN_SECTION_DRIVE_MIX, row_size) ||
-                  group != items(c->model, SN_SECTION_DRIVE_TERMS, sizeof(sn_rt_terms))))
+  SN_RT_TRY(sn_rt_need(c, SN_SECTION_DRIVE_HELPERS, (uint64_t)helper_count(c->model) * sizeof(sn_rt_helper)));
+  if (linear) SN_RT_TRY(check_linear(c));
+  if (!linear || sn_rt_data(c->model, SN_SECTION_DRIVE_TERMS) || sn_rt_data(c->model, SN_SECTION_DRIVE_MIX)) {
+    SN_RT_TRY(sn_rt_need_items(c, SN_SECTION_DRIVE_TERMS, sizeof(sn_rt_terms)));
+    SN_RT_TRY(sn_rt_need_items(c, SN_SECTION_DRIVE_MIX, row_size));
+  }
+  SN_RT_TRY(sn_rt_check_floats(c, SN_SECTION_DRIVE_MIX));
+  for (uint32_t n = 0; n < helper_count(c->model); n++) SN_RT_TRY(check_helper(c, n, &group, &row));
+  if (row != items(c->model, SN_SECTION_DRIVE_MIX, row_size) ||
+      group != items(c->model, SN_SECTION_DRIVE_TERMS, sizeof(sn_rt_terms)))
     return SN_RT_BAD(c, "drive.terms or drive.mix has more than the helpers' functions");
-  return status;
+  return SN_RT_OK;
 }
 
 static uint64_t work(const sn_rt_model *model) {

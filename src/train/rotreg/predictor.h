@@ -114,7 +114,10 @@ void sn_rotreg_regression_add(sn_rotreg_regression *r, const double *row, const 
 // as y = 0 in the rest pose, it is the weight of the rest pose.
 void sn_rotreg_regression_solve(sn_rotreg_regression *r, double ridge, double constant);
 
-// Fits H of p->shear_joints (3.3); `shear` is in the order of the sample's poses.
-void sn_rotreg_fit_h(const sn_rotreg_sample *sample, const sn_mat3 *shear, sn_rotreg_predictor *p);
+// Regresses y, [pose of the sample][column], on theta~ of two joints: a row of `out` per column.
+void sn_rotreg_regress(const sn_rotreg_sample *sample, const int joints[2], int columns, const double *y,
+                       double ridge, double (*out)[sn_rotreg_shear_terms]);
+// Fits H of p->shear_joints (3.3) to vec(S) of the sample's poses.
+void sn_rotreg_fit_h(const sn_rotreg_sample *sample, const double *shear, sn_rotreg_predictor *p);
 
 #endif

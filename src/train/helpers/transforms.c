@@ -203,17 +203,6 @@ static void solve_mixture(const transforms *t, double *gradient, double *more) {
   }
 }
 
-// All numbers of all shapes.
-static sn_status solve_all(const transforms *t) {
-  const sn_face_solve *s = t->s;
-  SN_TRY(sn_lapack_posv(s->ctx, 'L', t->m, s->shape_count, t->a, t->right));
-  for (int k = 0; k < t->m; k++)
-    for (int f = 0; f < s->shape_count; f++)
-      sn_face_x(s, 1 + k / SN_FACE_CHANNELS, f)[k % SN_FACE_CHANNELS] =
-        t->right[(size_t)k * (size_t)s->shape_count + (size_t)f];
-  return SN_OK;
-}
-
 sn_status sn_face_transforms(sn_face_solve *s, bool choose) {
   SN_SCRATCH(scratch, s->ctx);
   transforms t = {.s = s, .m = (s->bone_count - 1) * SN_FACE_CHANNELS};
@@ -226,7 +215,13 @@ sn_status sn_face_transforms(sn_face_solve *s, bool choose) {
   sn_parallel_for(s->ctx, s->bone_count - 1, 1, add_bones, &t);
   regularise(&t);
   if (choose) SN_TRY(choose_numbers(&t, &scratch));
-  if (!s->kept) SN_TRY(solve_all(&t));
+  if (!s->kept) { // all numbers of all shapes
+    SN_TRY(sn_lapack_posv(s->ctx, 'L', t.m, s->shape_count, t.a, t.right));
+    for (int k = 0; k < t.m; k++)
+      for (int f = 0; f < s->shape_count; f++)
+        sn_face_x(s, 1 + k / SN_FACE_CHANNELS, f)[k % SN_FACE_CHANNELS] =
+          t.right[(size_t)k * (size_t)s->shape_count + (size_t)f];
+  }
   if (s->kept) sn_parallel_for(s->ctx, s->shape_count, 1, solve_range, &t);
   if (s->kept) solve_mixture(&t, rows, rows + m);
   return sn_stopped(s->ctx) ? s->ctx->error.status : SN_OK;

@@ -15,13 +15,9 @@ typedef struct sn_rotreg_training sn_rotreg_training; // below
 // Fits weights and motions of `bones` in alternation; group_of and bone_count must be set.
 sn_status sn_rotreg_bones_fit(sn_rotreg_training *t);
 
-// Mean shift with a flat kernel: moves x to the mean of the points within h, until it stays. At least one point must be
-// within h. `mean`: scratch memory for one point.
-typedef struct sn_rotreg_points {
-  int count, numbers;
-  const double *points; // [point][number]
-} sn_rotreg_points;
-void sn_rotreg_shift(const sn_rotreg_points *z, double h, double *x, double *mean);
+// Mean shift with a flat kernel over points[count][numbers]: moves x to the mean of the points within h, until it stays. At least
+// one point must be within h. x: the point, then scratch memory for another.
+void sn_rotreg_shift(int count, int numbers, const double *points, double h, double *x);
 
 // Clusters triangles by mean shift of their rotations in all poses, into at most `most` groups, numbered like sn_cluster_cut.
 sn_status sn_rotreg_mean_shift(const sn_rotreg_training *t, int most, int *group_of, int *groups);

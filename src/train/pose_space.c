@@ -56,23 +56,25 @@ static bool is_above(const int *parents, int joint, int other) {
   return other == joint;
 }
 
-// Replaces the parent of a joint that shares no vertices with it by the joint that does and stays nearest. joined[]: whether
-// the joint shares vertices with its new parent.
+// In rigs with inverse kinematics, joints move away from their parents. Such a joint that shares no vertices with its parent is
+// instead relative to the joint that does and stays nearest. apart[]: whether the joint moves away from its parent in the tree and
+// shares vertices with the parent it has then.
 static sn_status choose_parents(sn_context *ctx, sn_arena *memory, const sn_examples *e, const sn_keys *keys,
-                                int *parents, bool *joined) {
+                                int *parents, bool *apart) {
   const sn_skeleton loose = {.joint_count = e->skeleton.joint_count};
+  double still = sn_least_motion * sn_points_diagonal((const float(*)[3])e->rest.positions, e->rest.vertex_count);
   sn_near near;
   sn_status status = sn_near_new(ctx, memory, &loose, &e->skin, &near);
   for (int n = 0; status == SN_OK && n < loose.joint_count; n++) {
     int joint = e->skeleton.order[n];
-    if (parents[joint] < 0) continue;
-    joined[joint] = sn_near_beside(&near, joint, parents[joint]);
-    double least = joined[joint] ? 0 : INFINITY;
+    if (parents[joint] < 0 || sum_gaps(e, keys, joint, parents[joint]) <= still * still * keys->count) continue;
+    apart[joint] = sn_near_beside(&near, joint, parents[joint]);
+    double least = apart[joint] ? 0 : INFINITY;
     for (int k = 0; least > 0 && k < near.beside[joint].count; k++) {
       int other = near.beside[joint].joints[k];
       if (is_above(parents, joint, other)) continue;
       double sum = sum_gaps(e, keys, joint, other);
-      if (sum < least) least = sum, parents[joint] = other, joined[joint] = true;
+      if (sum < least) least = sum, parents[joint] = other, apart[joint] = true;
     }
   }
   return status;
@@ -83,21 +85,21 @@ sn_status sn_local_rotations_make(sn_context *ctx, sn_arena *memory, const sn_ex
   const sn_skeleton *skeleton = &examples->skeleton;
   int joint_count = skeleton->joint_count, count = 0, root = -1;
   int *parents = SN_NEW(ctx, memory, int, joint_count);
-  bool *done = SN_NEW(ctx, memory, bool, joint_count), *joined = SN_NEW(ctx, memory, bool, joint_count);
+  bool *done = SN_NEW(ctx, memory, bool, joint_count), *apart = SN_NEW(ctx, memory, bool, joint_count);
   sn_local_rotation *rotations = *out = SN_NEW(ctx, memory, sn_local_rotation, joint_count);
-  sn_status status = parents && done && joined && rotations ? SN_OK : ctx->error.status;
+  sn_status status = parents && done && apart && rotations ? SN_OK : ctx->error.status;
   for (int n = 0; status == SN_OK && n < joint_count; n++) {
     int joint = skeleton->order[n];
     parents[joint] = skeleton->parents[joint] < 0 ? root : skeleton->parents[joint];
     if (root < 0) root = joint;
   }
   if (status == SN_OK && examples->skin.influences > 0 && keys->count > 0)
-    status = choose_parents(ctx, memory, examples, keys, parents, joined);
+    status = choose_parents(ctx, memory, examples, keys, parents, apart);
   while (status == SN_OK && count < joint_count)
     for (int n = 0; n < joint_count; n++) {
       int joint = skeleton->order[n], parent = parents[joint];
       if (done[joint] || (parent >= 0 && !done[parent])) continue;
-      rotations[count] = (sn_local_rotation){joint, parent, sn_quat_identity(), joined[joint]}, done[joint] = true;
+      rotations[count] = (sn_local_rotation){joint, parent, sn_quat_identity(), apart[joint]}, done[joint] = true;
       rotations[count].reference = mean_rotation(rotations + count, &examples->poses, keys), count++;
     }
   return status;
@@ -136,7 +138,7 @@ void sn_pose_offsets(const sn_local_rotation *rotations, const sn_skeleton *skel
   memset(out, 0, 3 * (size_t)skeleton->joint_count * sizeof *out);
   for (int n = 0; n < skeleton->joint_count; n++) {
     const sn_local_rotation *t = rotations + n;
-    if (!t->joined) continue;
+    if (!t->apart) continue;
     sn_mat3 parent = sn_quat_to_mat3(rotation_of(pose[t->parent]));
     sn_vec3 seen = sn_mat3_apply(sn_mat3_transpose(parent), gap_of(skeleton, pose, t->joint, t->parent));
     double *to = out + 3 * (size_t)t->joint;

@@ -11,7 +11,7 @@
 typedef struct sn_local_rotation {
   int joint, parent;
   sn_quat reference;
-  bool joined; // shares vertices with the parent
+  bool apart; // moves away from its parent of the skeleton in training, and shares vertices with `parent`
 } sn_local_rotation;
 
 // Rotations below this, in radians, count as zero; poses nearer than this part of the largest distance count as equal.
@@ -22,9 +22,9 @@ static const double sn_usual_width = 2, sn_usual_ridge = 1e-3;
 // In the published pose spaces, rotations, distances and deviations below this part of the largest count as zero.
 static const double sn_hardly_any = 1e-2;
 
-// One local rotation per joint, parents first. A joint that shares no vertices with its parent becomes relative to the joint
-// that shares vertices with it and stays nearest: rigs with inverse kinematics make the feet children of the root. `memory`
-// owns the result.
+// One local rotation per joint, parents first. A joint that moves away from its parent and shares no vertices with it becomes
+// relative to the joint that shares vertices with it and stays nearest: rigs with inverse kinematics make the feet children of
+// the root. `memory` owns the result.
 sn_status sn_local_rotations_make(sn_context *ctx, sn_arena *memory, const sn_examples *examples, const sn_keys *keys,
                                   sn_local_rotation **out);
 
@@ -36,7 +36,7 @@ sn_status sn_plan_ranges(sn_context *ctx, sn_plan *plan, const sn_local_rotation
 
 // The pose vector of a pose (skinning matrices; NULL: the rest pose): a rotation vector per joint, by joint index.
 void sn_pose_vector(const sn_local_rotation *rotations, int joint_count, const sn_affine *pose, double *out);
-// Displacement of every joint's origin from its rest position, in the frame of its parent; zero unless `joined`.
+// Displacement of every joint's origin from its rest position, in the frame of its parent; zero unless `apart`.
 void sn_pose_offsets(const sn_local_rotation *rotations, const sn_skeleton *skeleton, const sn_affine *pose,
                      double *out);
 

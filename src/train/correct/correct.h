@@ -44,7 +44,6 @@ typedef struct sn_residuals {
   int *clip_of;                       // the clip of every pose
   const double *sigmas;               // kernel width of every pose, 0: not set; NULL: none is set
   sn_runs runs;
-  float *farthest; // vertex_count: the longest residual in any pose, after the blend
   double diagonal;
 } sn_residuals;
 

@@ -21,7 +21,7 @@ typedef struct limit_job {
   const sn_corrections *out;
   const sn_poser *at; // limits after the blend: the palette of a pose
   int pose;
-  double *longest; // largest displacement of every vertex in training, after the blend
+  double *longest; // largest displacement of every vertex in training
 } limit_job;
 
 static void before_range(void *user, int64_t begin, int64_t end, int worker) {
@@ -29,17 +29,14 @@ static void before_range(void *user, int64_t begin, int64_t end, int worker) {
   const limit_job *job = user;
   const sn_residuals *m = &job->c->residuals;
   for (int64_t i = begin; i < end; i++) {
-    double before = 0, longest = 0; // squared: of the rest-pose residual; of the displacement
+    double longest = 0;
     for (int p = 0; p < m->pose_count; p++) {
       float sum[6];
       sn_corrections_at(job->out, m->pose_count, p, (int)i, sum);
-      longest = fmax(longest, square3(sum)),
-      before = fmax(before, square3(m->deltas[(int64_t)p * m->vertex_count + i]));
+      longest = fmax(longest, square3(sum));
     }
-    double squashed = before > 0 ? fmin(m->farthest[i] / sqrt(before), 1) : 1;
-    longest = sqrt(longest);
-    job->longest[i] = squashed * longest;
-    job->out->limits[i] = (float)(longest / (double)SN_RT_FREE_PART);
+    job->longest[i] = sqrt(longest);
+    job->out->limits[i] = (float)(job->longest[i] / (double)SN_RT_FREE_PART);
   }
 }
 

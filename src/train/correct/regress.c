@@ -295,22 +295,15 @@ static sn_status improve(sn_regression *r, int at, bool *better) {
   return status;
 }
 
-// Separate ridges, and a smaller variance of pairs, are kept if their squared error is at most this part of a common ridge's.
-static const double kept_part = 0.9;
-
-// Coordinate descent from the common ridge: clip by clip, then the variance of pairs.
+// Coordinate descent from the common ridge: clip by clip where there are several, then the variance of pairs.
 static sn_status choose_priors(sn_regression *r) {
   int clips = 1 + clip_at(r, r->m->pose_count - 1);
   sn_status status = choose_common(r);
-  const sn_priors common = r->priors;
-  double score = r->score;
-  for (int at = clips == 1 ? SN_PAIRS : 0, tried = clips == 1; status == SN_OK && tried <= clips; tried++) {
-    bool better = false;
-    status = improve(r, at, &better);
-    if (better) tried = -1;
-    at = at == SN_PAIRS ? 0 : at + 1 < clips ? at + 1 : SN_PAIRS;
+  for (bool better = true; better;) {
+    better = false;
+    for (int at = clips > 1 ? 0 : clips; status == SN_OK && at <= clips; at++)
+      status = improve(r, at < clips ? at : SN_PAIRS, &better);
   }
-  if (r->score > kept_part * score) r->priors = common, r->score = score;
   return status;
 }
 

@@ -128,7 +128,6 @@ static void residual_of_vertex(const residual_job *job, int i) {
     job->singular[i] = sn_vec3_distance(sn_mat3_apply(a, d), residual) > job->least;
     if (o->bounded && sn_vec3_length(d) > length) d = sn_vec3_scale(d, length / sn_vec3_length(d));
   }
-  m->farthest[i] = fmaxf(m->farthest[i], (float)length);
   sn_vec3_store(d, job->deltas[i]), sn_vec3_store(n, job->deltas[i] + 3);
 }
 
@@ -178,12 +177,12 @@ static sn_status start_residuals(sn_corrector *c) {
   m->vectors = SN_NEW(c->ctx, &c->memory, double, (size_t)poses *(size_t)sn_residuals_dims(m));
   m->offsets = SN_NEW(c->ctx, &c->memory, double, (size_t)poses * 3 * (size_t)m->joint_count);
   m->deltas = sn_arena_alloc(c->ctx, &c->memory, (size_t)poses * (size_t)n, sizeof *m->deltas);
-  m->farthest = SN_NEW(c->ctx, &c->memory, float, n), m->clip_of = SN_NEW(c->ctx, &c->memory, int, poses);
+  m->clip_of = SN_NEW(c->ctx, &c->memory, int, poses);
   c->merged = SN_NEW(c->ctx, &c->memory, int, poses), c->pose_of = SN_NEW(c->ctx, &c->memory, int, poses);
   c->ranges = sn_arena_alloc(c->ctx, &c->memory, (size_t)m->value_count, sizeof *c->ranges);
   if (e->sigmas) m->sigmas = c->sigmas = SN_NEW(c->ctx, &c->memory, double, poses);
-  if (!m->vectors || !m->offsets || !m->deltas || !m->farthest || !m->clip_of || !c->merged || !c->pose_of ||
-      !c->ranges || (e->sigmas && !c->sigmas))
+  if (!m->vectors || !m->offsets || !m->deltas || !m->clip_of || !c->merged || !c->pose_of || !c->ranges ||
+      (e->sigmas && !c->sigmas))
     return c->ctx->error.status;
   find_ranges(c);
   sn_pose_vector(c->rotations, m->joint_count, NULL, m->vectors);
@@ -227,7 +226,6 @@ sn_status sn_residuals_measure(sn_corrector *c) {
     if (status == SN_OK) status = sn_team_gather(ctx, n, 64, singular, sizeof *singular);
     if (status == SN_OK) note_singular(c, f, singular);
   }
-  if (status == SN_OK) status = sn_team_gather(ctx, n, 64, m->farthest, sizeof *m->farthest);
   sn_arena_free(&scratch);
   return status;
 }

@@ -7,13 +7,9 @@
 #include <string.h>
 
 // Constants chosen by the measurements in docs/measurements.md.
-static const double half = 0.5;        // prior variance of a joint's polynomials, and of its Gaussians
+static const double half = 0.5; // prior variance of a joint's theta and of its Gaussians; of products beside theta
 static const double length = 1.0 / 32; // of the diagonal: as likely a priori as a rotation by 1 rad
 static const double pivot = 1e-9;      // smallest residual kernel of a centre, relative to the largest
-
-// Prior variance of products of two components, of one joint or of a pair, relative to theta: the second order of the
-// Gaussian kernel's expansion.
-static double product_variance(void) { return 1 / (2 * sn_usual_width * sn_usual_width); }
 
 int sn_terms_parent(const sn_residuals *m, int joint) {
   for (int n = 0; n < m->joint_count; n++)
@@ -40,7 +36,7 @@ static sn_status new_features(sn_context *ctx, sn_arena *memory, const sn_residu
 
 // The ratio of a feature to its term.
 static double scale_of(const sn_terms *t, int term) {
-  return t->kind == SN_RT_TERMS_JOINT && term >= 3 ? t->scale * sqrt(product_variance()) : t->scale;
+  return t->kind == SN_RT_TERMS_JOINT && term >= 3 ? half : t->scale;
 }
 
 // x y z xx xy xz yy yz zz.
@@ -58,7 +54,7 @@ static sn_status make_polynomial(sn_context *ctx, sn_arena *memory, const sn_res
 }
 
 static sn_status make_product(sn_context *ctx, sn_arena *memory, const sn_residuals *m, sn_terms *t) {
-  t->kind = SN_RT_TERMS_PAIR, t->count = t->rank = 9, t->scale = sqrt(product_variance());
+  t->kind = SN_RT_TERMS_PAIR, t->count = t->rank = 9, t->scale = sqrt(half);
   sn_status status = new_features(ctx, memory, m, t);
   for (int p = 0; status == SN_OK && p < m->pose_count; p++) {
     double x[3], y[3];

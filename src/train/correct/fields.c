@@ -16,7 +16,8 @@ enum { patch_size = 32 }; // average number of vertices
 static const double part_of_components = 0.5;
 // Bytes of a block's displacements by one field, and of a number of the mix.
 enum { entry_bytes = sizeof(sn_rt_correct_entry) + sizeof(int16_t[6][SN_RT_LANES]), number_bytes = sizeof(float) };
-enum { usual_functions = 8 }; // of a control: an estimate used before they are chosen
+// Estimates used before they are chosen: functions of a control, terms of a patch.
+enum { usual_functions = 8, usual_terms = 40 };
 
 // A patch while it is decomposed.
 typedef struct patch {
@@ -149,8 +150,10 @@ static int compare_candidates(const void *a, const void *b) {
   return x->patch != y->patch ? x->patch - y->patch : x->component - y->component;
 }
 
-// Bytes of a component: displacements of its blocks.
-static double component_bytes(const patch *p) { return entry_bytes * ((p->count + SN_RT_LANES - 1) / SN_RT_LANES); }
+// Bytes of a component: displacements of its blocks, and a row of the mix.
+static double component_bytes(const patch *p) {
+  return entry_bytes * ((p->count + SN_RT_LANES - 1) / SN_RT_LANES) + number_bytes * (double)usual_terms;
+}
 
 // Keeps the components with the most energy per byte until the loss is within its limit or the bytes are used up.
 static sn_status keep_components(sn_fields *b, const sn_field_limits *limits, sn_field_limits *out) {

@@ -111,7 +111,7 @@ const browser = await launch();
 const page = await browser.newPage({ viewport: { width, height }, colorScheme: 'light' });
 await page.goto(`file://${resolve(html)}`);
 await page.evaluate(() => window.sinew.ready);
-await page.addStyleTag({ content: '#panel, header, footer, #stats, #legend { display: none !important } #stage { background: #fff !important }' });
+await page.addStyleTag({ content: '#panel, header, footer, #below { display: none !important } #stage { background: #fff !important }' });
 const { count, first } = await page.evaluate(({ look, zoom }) => {
   const { viewer } = window.sinew, first = viewer.telling() || Math.floor(viewer.set.frame_count / 2);
   viewer.play(false);

@@ -531,6 +531,7 @@ static const struct {
   {HEAD "'nodes':[{'children':[1]},{'children':[2]},{'children':[1]}]}", "node 1: has two parents, nodes 0 and 2"},
   {HEAD "'nodes':[{},{'children':[2]},{'children':[1]}]}", "node 1: is among its own descendants"},
   {HEAD "'nodes':[{'children':[0]}]}", "node 0: is among its own descendants"},
+  {HEAD "'nodes':[{},{},{},{},{},{'children':[6]},{'children':[5]}]}", "node 5: is among its own descendants"},
   {HEAD "'nodes':[{'children':[1]}]}", "node 0: children is 1, but there are only 1"},
   {HEAD "'nodes':[{'mesh':0}]}", "node 0: mesh is 0, but there are only 0"},
   {HEAD "'nodes':[{'translation':[0,0]}]}", "node 0: translation is not an array of 3 numbers"},

@@ -71,7 +71,7 @@ static void sort_nodes(sn_gltf *gltf, const int *parents) {
     if (above + length > most_levels)
       sn_fail_once(r, SN_BAD_FILE, "node %d: lies more than %d nodes deep; its file is damaged or made to harm",
                    path[above + length - most_levels - 1], most_levels);
-    while (length > 0) level[path[--length]] = ++above, gltf->order[sorted++] = path[length];
+    while (length > 0 && r->status == SN_OK) level[path[--length]] = ++above, gltf->order[sorted++] = path[length];
   }
 }
 

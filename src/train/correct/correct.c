@@ -180,6 +180,7 @@ static void report_learned(const sn_corrector *c, const rated *w, const sn_rate 
            rate->fields, w->patches, w->patches == 1 ? "" : "es", r->control_count,
            c->residuals.joint_count == 0  ? "values"
            : c->residuals.value_count > 0 ? "joints and values"
+           : r->control_count == 1        ? "joint"
                                           : "joints",
            ridges);
   used = strlen(text);

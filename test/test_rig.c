@@ -177,7 +177,7 @@ static void bones_by_error(void **state) {
   sn_context ctx = serial();
   tube t = make_tube(&ctx, 5, 8, 17);
   sn_rig_options o = options_for(0, SN_RIG_FREE);
-  o.error_pct = 0.3;
+  o.error_pct = 0.3, o.most_bones = 20;
   sn_rig_result r;
   assert_ok(&ctx, sn_rig(&ctx, &t.rest, &t.frames, &o, &r));
   assert_below(r.report.rms_pct_diag, 0.3);
@@ -192,7 +192,7 @@ static void bones_are_decided(void **state) {
   for (int bones = 3; bones <= 5; bones += 2) {
     tube t = make_tube(&ctx, bones, 12, 30 + (uint64_t)bones);
     sn_rig_options o = options_for(0, SN_RIG_TREE);
-    o.keep_bones = false;
+    o.keep_bones = false, o.most_bones = 12;
     for (int asked = 0; asked <= 12; asked += 12) {
       sn_rig_result r;
       o.bones = asked;

@@ -22,7 +22,6 @@ enum {
 };
 static const double gain_meanwhile = 0.003; // least relative gain (squared error) of a round, in intermediate steps
 static const double gain_at_last = 0.0005;  // the same in the final rounds
-static const double allowed_rise = 0.01;    // most relative increase (squared error) per round to move joints inside
 static const double allowed_inside = 1.2;   // largest factor on the rms error to move joints inside, at the end
 static const double gain_of_bone = 0.02;    // least relative gain (squared error) of a bone
 static const double exchange_part = 0.998;  // an exchange is kept if it lowers the squared error to this part
@@ -185,10 +184,9 @@ static sn_status tell(sn_context *ctx, sn_status status, int stage) {
   return sn_fail(ctx, SN_STOPPED, "rig: stopped");
 }
 
-// Moves joints inside the body one by one, up to `allowed_inside` times the error. From now on joints inside stay inside.
+// Moves joints inside the body one by one, up to `allowed_inside` times the error.
 static sn_status pull_inside(sn_context *ctx, fit_model *m, const rig_way *way) {
   bool moved = false;
-  way->tree->stays = true;
   if (sn_rig_joints_outside(way->tree) == 0) return SN_OK;
   sn_status status = sn_rig_nudge_joints(ctx, m, way->tree, (allowed_inside * allowed_inside - 1) * m->error, &moved);
   return status == SN_OK && moved ? sn_fit_pass(ctx, m, FIT_ADJUST, way->smooth) : status;
@@ -327,7 +325,7 @@ static sn_status solve_coarse(sn_context *ctx, sn_arena *memory, const fit_probl
   int rounds = 0, capacity = plan->bones + 1 + plan->bones / 4;
   bool searched = plan->bones <= searched_bones;
   sn_status status = sn_rig_tree_new(ctx, memory, capacity, tree);
-  tree->body = plan->body, tree->rise = allowed_rise;
+  tree->body = plan->body;
   if (status == SN_OK) status = sn_fit_model_new(ctx, memory, p, capacity, plan->limit, m);
   if (status == SN_OK) status = start_free(ctx, plan, m);
   if (status == SN_OK && plan->tree) status = join(ctx, m, &s.way, searched ? 8 : few_rounds);

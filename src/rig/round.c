@@ -69,44 +69,6 @@ static double error_change(const fit_model *m, const double *before) {
   return sum;
 }
 
-static double moved(const rig_tree *tree, const double (*before)[3], int j) {
-  double x = tree->joint[j][0] - before[j][0], y = tree->joint[j][1] - before[j][1],
-         z = tree->joint[j][2] - before[j][2];
-  return sqrt(x * x + y * y + z * z);
-}
-
-// Restores the joints. Lowers mu_j of those that moved more than average, so that the others move inside first.
-static void stay(rig_tree *tree, const double (*before)[3]) {
-  double mean = 0;
-  for (int j = 0; j < tree->bones; j++) mean += moved(tree, before, j) / tree->bones;
-  for (int j = 0; j < tree->bones; j++)
-    if (moved(tree, before, j) >= mean) tree->hold[j] *= 0.1;
-  memcpy(tree->joint, before, (size_t)tree->bones * sizeof *before);
-}
-
-// Joints, then rotations, which compensate for joints moved inside. If the squared error grows by more than tree->rise,
-// restores the joints and lowers mu.
-static sn_status update_tree(sn_context *ctx, fit_model *m, rig_tree *tree) {
-  size_t count = 12 * (size_t)m->bones * (size_t)m->p->f;
-  sn_arena scratch = sn_arena_new(ctx);
-  double *before = SN_NEW(ctx, &scratch, double, 2 * count);
-  double(*joint)[3] = sn_arena_alloc(ctx, &scratch, (size_t)m->bones, sizeof *joint);
-  sn_status status = before && joint ? SN_OK : ctx->error.status;
-  if (status == SN_OK) {
-    memcpy(before, m->t, count * sizeof *before), memcpy(before + count, m->moment, count * sizeof *before);
-    memcpy(joint, tree->joint, (size_t)m->bones * sizeof *joint);
-    status = sn_rig_tree_move_joints(ctx, m, tree);
-  }
-  if (status == SN_OK) status = sn_rig_tree_fit(ctx, m, tree, 2, NULL);
-  if (status == SN_OK && error_change(m, before) > tree->rise * m->error) {
-    memcpy(m->t, before, count * sizeof *before), memcpy(m->moment, before + count, count * sizeof *before);
-    stay(tree, (const double(*)[3])joint);
-    status = sn_rig_tree_fit(ctx, m, tree, 2, NULL);
-  }
-  sn_arena_free(&scratch);
-  return status;
-}
-
 sn_status sn_rig_nudge_joints(sn_context *ctx, fit_model *m, rig_tree *tree, double most, bool *moved_any) {
   size_t count = 12 * (size_t)m->bones * (size_t)m->p->f;
   sn_arena scratch = sn_arena_new(ctx);
@@ -135,7 +97,10 @@ sn_status sn_rig_nudge_joints(sn_context *ctx, fit_model *m, rig_tree *tree, dou
 }
 
 static sn_status update_bones(sn_context *ctx, fit_model *m, const rig_way *way) {
-  if (way->tree) return update_tree(ctx, m, way->tree);
+  if (way->tree) {
+    sn_status status = sn_rig_tree_move_joints(ctx, m, way->tree);
+    return status == SN_OK ? sn_rig_tree_fit(ctx, m, way->tree, 2, NULL) : status;
+  }
   return way->affine ? sn_rig_bones_affine(ctx, m) : sn_rig_bones_rigid(ctx, m, 2, NULL);
 }
 

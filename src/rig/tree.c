@@ -14,9 +14,8 @@ sn_status sn_rig_tree_new(sn_context *ctx, sn_arena *memory, int capacity, rig_t
   out->order = SN_NEW(ctx, memory, int, capacity);
   out->joint = sn_arena_alloc(ctx, memory, (size_t)capacity, sizeof *out->joint);
   out->skin = sn_arena_alloc(ctx, memory, (size_t)capacity, sizeof *out->skin);
-  out->hold = SN_NEW(ctx, memory, double, capacity);
   out->around = SN_NEW(ctx, memory, rig_ball, 2 * (size_t)capacity);
-  bool good = out->parent && out->order && out->joint && out->skin && out->hold && out->around;
+  bool good = out->parent && out->order && out->joint && out->skin && out->around;
   return good ? SN_OK : ctx->error.status;
 }
 
@@ -27,8 +26,7 @@ void sn_rig_tree_copy(const rig_tree *from, rig_tree *to) {
   memcpy(to->order, from->order, bones * sizeof *to->order);
   memcpy(to->joint, from->joint, bones * sizeof *to->joint);
   memcpy(to->skin, from->skin, bones * sizeof *to->skin);
-  memcpy(to->hold, from->hold, bones * sizeof *to->hold);
-  to->body = from->body, to->rise = from->rise, to->stays = from->stays;
+  to->body = from->body;
 }
 
 void sn_rig_shared_middle(const fit_model *m, int j, int k, double out[3]) {
@@ -38,11 +36,15 @@ void sn_rig_shared_middle(const fit_model *m, int j, int k, double out[3]) {
   for (int c = 0; c < 3; c++) out[c] = s[3][3] > 0 ? s[c][3] / s[3][3] : 0;
 }
 
-// Range of mu_j, the regularisation of joint C_j towards C0_j where the motion does not determine it (METHODS (e)): the least
-// for joints inside the body; grows while a joint is outside.
-static const double least_hold = 1e-5, most_hold = 10;
+// mu_j, the pull of joint C_j towards C0_j (METHODS (e)), which decides what the motion leaves open: this many times the mean squared
+// error (mesh of unit size), so that exact data is not bent, at most `most_pull`, and more while the joint is outside the body.
+static const double pull_by_error = 10, most_pull = 1e-3, pull_outside = 100;
 // mu for the edge costs: bones whose joint would be far from the skin that they share are unlikely neighbours.
-static const double edge_hold = 1e-2;
+static const double edge_pull = 1e-2;
+
+static double pull_of(const fit_model *m) {
+  return fmin(fmax(pull_by_error * m->error / ((double)m->p->n * m->p->f), 1e-9), most_pull);
+}
 
 static bool joint_inside(const rig_tree *tree, int j, const double x[3]) {
   return sn_rig_inside_known(tree->body, x, &tree->around[2 * j]);
@@ -147,7 +149,7 @@ static double far_factor(const fit_model *m, int j, int k, const double middle[3
 static edge edge_cost(const fit_model *m, int j, int k) {
   double position[3], middle[3], shared = fit_pair(m, j, k)[9];
   sn_rig_shared_middle(m, j, k, middle);
-  double gap = sn_rig_joint_position(m, j, k, edge_hold, middle, position);
+  double gap = sn_rig_joint_position(m, j, k, edge_pull, middle, position);
   gap = (gap + 1e-9 * m->p->f) * far_factor(m, j, k, middle);
   return (edge){shared > 0 ? gap / shared : INFINITY, gap, j, k};
 }
@@ -159,7 +161,16 @@ static void edge_costs(void *user, int64_t begin, int64_t end, int worker) {
     for (int k = 0; k < j; k++) job->edges[j * (j - 1) / 2 + k] = edge_cost(job->m, j, k);
 }
 
-// The middle of the tree: the bone whose largest branch has the fewest bones; of several, the one with the most weight.
+// Whether bone j has more weight than k; of bones as heavy to within a percent, the first in one direction, so that rounding
+// decides nothing.
+static bool heavier(const fit_model *m, int j, int k) {
+  double a = sn_rig_share(m, j), b = sn_rig_share(m, k), p[3], q[3];
+  if (100 * fabs(a - b) > a) return a > b;
+  sn_rig_shared_middle(m, j, j, p), sn_rig_shared_middle(m, k, k, q);
+  return p[0] + 2 * p[1] + 4 * p[2] < q[0] + 2 * q[1] + 4 * q[2];
+}
+
+// The middle of the tree: the bone whose largest branch has the fewest bones; of several, the heaviest.
 static int middle_bone(const fit_model *m, const rig_tree *tree) {
   int size[FIT_MOST_BONES], largest[FIT_MOST_BONES], middle = tree->root;
   for (int j = 0; j < tree->bones; j++) size[j] = 1, largest[j] = 0;
@@ -172,8 +183,7 @@ static int middle_bone(const fit_model *m, const rig_tree *tree) {
     if (tree->bones - size[j] > largest[j]) largest[j] = tree->bones - size[j];
   }
   for (int j = 0; j < tree->bones; j++) {
-    bool heavier = largest[j] == largest[middle] && sn_rig_share(m, j) > sn_rig_share(m, middle);
-    if (largest[j] < largest[middle] || heavier) middle = j;
+    if (largest[j] < largest[middle] || (largest[j] == largest[middle] && heavier(m, j, middle))) middle = j;
   }
   return middle;
 }
@@ -191,18 +201,13 @@ static void direct_edges(const edge *kept, int count, rig_tree *tree) {
     }
 }
 
-// Joint of bone j and its parent from the motion of both; for a root the centroid of its vertices. Raises mu_j until C_j is inside.
+// Joint of bone j and its parent from the motion of both; for a root the centroid of its vertices.
 static void place_joint(const fit_model *m, rig_tree *tree, int j) {
   int parent = tree->parent[j];
   sn_rig_shared_middle(m, j, parent < 0 ? j : parent, tree->skin[j]);
   if (tree->body) sn_rig_put_inside(tree->body, tree->skin[j]);
   memcpy(tree->joint[j], tree->skin[j], sizeof *tree->joint);
-  tree->hold[j] = least_hold;
-  if (parent >= 0) sn_rig_joint_position(m, j, parent, tree->hold[j], tree->skin[j], tree->joint[j]);
-  while (parent >= 0 && tree->body && tree->hold[j] < most_hold && !sn_rig_inside(tree->body, tree->joint[j])) {
-    tree->hold[j] *= 10;
-    sn_rig_joint_position(m, j, parent, tree->hold[j], tree->skin[j], tree->joint[j]);
-  }
+  if (parent >= 0) sn_rig_joint_position(m, j, parent, pull_of(m), tree->skin[j], tree->joint[j]);
 }
 
 sn_status sn_rig_tree_build(sn_context *ctx, const fit_model *m, rig_tree *tree) {
@@ -301,7 +306,6 @@ void sn_rig_tree_remove(const fit_model *m, rig_tree *tree, int j) {
   memmove(tree->parent + j, tree->parent + j + 1, after * sizeof *tree->parent);
   memmove(tree->joint + j, tree->joint + j + 1, after * sizeof *tree->joint);
   memmove(tree->skin + j, tree->skin + j + 1, after * sizeof *tree->skin);
-  memmove(tree->hold + j, tree->hold + j + 1, after * sizeof *tree->hold);
   for (int k = 0; k < tree->bones; k++) tree->parent[k] -= tree->parent[k] > j;
   tree->root -= tree->root > j;
   sort_tree(tree);
@@ -348,6 +352,14 @@ static void fill_system(const fit_model *m, const rig_tree *tree, joint_system *
   }
 }
 
+// The pull of joint j counts as often as the vertices that it joins.
+static double joint_pull(const fit_model *m, const rig_tree *tree, const joint_system *s, int j) {
+  double shared = tree->parent[j] < 0 ? 0 : fit_pair(m, j, tree->parent[j])[9];
+  bool outside = tree->body && tree->parent[j] >= 0 && !joint_inside(tree, j, tree->joint[j]);
+  if (!(shared > 0)) shared = s->sigma[j * m->bones + j] + 1e-12;
+  return (outside ? pull_outside : 1) * pull_of(m) * m->p->f * shared;
+}
+
 static bool solve_system(const fit_model *m, const rig_tree *tree, joint_system *s) {
   int bones = m->bones, rows = 3 * bones, columns = 3 * m->p->f;
   cblas_dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, rows, rows, columns, 1, s->d, rows, s->d, rows, 0, s->normal,
@@ -357,12 +369,13 @@ static bool solve_system(const fit_model *m, const rig_tree *tree, joint_system 
     for (int r = 0; r < rows; r++) s->rhs[r] += s->d[e * rows + r] * s->force[e * bones + r / 3];
   for (int r = 0; r < rows; r++)
     for (int c = 0; c < rows; c++) s->normal[r * rows + c] *= s->sigma[(r / 3) * bones + c / 3];
-  for (int r = 0; r < rows; r++) {
-    int j = r / 3;
-    double hold = tree->hold[j] * m->p->f * (s->sigma[j * bones + j] + 1e-12);
-    s->normal[r * rows + r] += hold;
-    s->rhs[r] += hold * (tree->skin[j][r % 3] - tree->joint[j][r % 3]);
-    if (tree->parent[j] < 0) s->rhs[r] = 0;
+  for (int j = 0; j < bones; j++) {
+    double pull = joint_pull(m, tree, s, j);
+    for (int r = 3 * j; r < 3 * j + 3; r++) {
+      s->normal[r * rows + r] += pull;
+      s->rhs[r] += pull * (tree->skin[j][r % 3] - tree->joint[j][r % 3]);
+      if (tree->parent[j] < 0) s->rhs[r] = 0;
+    }
   }
   // Row-major lower is column-major upper: LAPACKE needs no copy.
   return LAPACKE_dposv_work(LAPACK_COL_MAJOR, 'U', rows, 1, s->normal, rows, s->rhs, rows) == 0;
@@ -393,32 +406,13 @@ static void apply_shifts(fit_model *m, const rig_tree *tree, const joint_system 
   }
 }
 
-// Updates C0_j and mu_j of all joints.
-static void set_holds(const fit_model *m, rig_tree *tree) {
+// Updates C0_j of all joints.
+static void place_middles(const fit_model *m, rig_tree *tree) {
   for (int j = 0; j < m->bones; j++) {
     if (tree->parent[j] < 0) continue;
     sn_rig_shared_middle(m, j, tree->parent[j], tree->skin[j]);
-    tree->hold[j] = fmax(0.7 * tree->hold[j], least_hold); // decays, so that the motion dominates
-    if (!tree->body) continue;
-    if (!sn_rig_inside_known(tree->body, tree->skin[j], &tree->around[2 * j + 1]))
+    if (tree->body && !sn_rig_inside_known(tree->body, tree->skin[j], &tree->around[2 * j + 1]))
       sn_rig_put_inside(tree->body, tree->skin[j]);
-    if (!joint_inside(tree, j, tree->joint[j])) tree->hold[j] = fmin(3 * tree->hold[j], most_hold);
-  }
-}
-
-// Halves the steps of joints inside the body until they stay inside; 0 if they do not.
-static void stay_inside(const rig_tree *tree, double *step) {
-  enum { halvings = 3 };
-  for (int j = 0; j < tree->bones && tree->body && tree->stays; j++) {
-    if (tree->parent[j] < 0 || !joint_inside(tree, j, tree->joint[j])) continue;
-    double part = 1;
-    for (int k = 0;; k++, part *= 0.5) {
-      double to[3];
-      if (k > halvings) part = 0;
-      for (int c = 0; c < 3; c++) to[c] = tree->joint[j][c] + part * step[3 * j + c];
-      if (part == 0 || joint_inside(tree, j, to)) break;
-    }
-    for (int c = 0; c < 3; c++) step[3 * j + c] *= part;
   }
 }
 
@@ -436,10 +430,9 @@ sn_status sn_rig_tree_move_joints(sn_context *ctx, fit_model *m, rig_tree *tree)
   bool good =
     s.d && s.normal && s.rhs && s.sigma && s.force && shift && sn_rig_overlaps(ctx, &scratch, m, &start, &overlap);
   if (good) {
-    set_holds(m, tree);
+    place_middles(m, tree);
     fill_system(m, tree, &s);
     if (solve_system(m, tree, &s)) {
-      stay_inside(tree, s.rhs);
       for (int j = 0; j < m->bones; j++)
         for (int c = 0; c < 3; c++) tree->joint[j][c] += s.rhs[3 * j + c];
       apply_shifts(m, tree, &s, shift, start, overlap);

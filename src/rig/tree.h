@@ -12,9 +12,6 @@ typedef struct rig_tree {
   int *order;         // parents before children
   double (*joint)[3]; // C_j: joint of bone j and its parent in the rest pose; for a root the centroid of its vertices
   double (*skin)[3];  // C0_j: centroid of the vertices that bone j and its parent share, moved inside the body
-  double *hold;       // mu_j: regularisation of C_j towards C0_j, relative to a rotation by one radian in every frame
-  double rise;        // largest relative increase of the squared error when a round moves joints inside
-  bool stays;         // joints inside the body may not leave it
   rig_ball *around;   // 2 per bone: balls around C_j and C0_j, see sn_rig_inside_known
   const rig_body *body; // NULL: the mesh has no inside
 } rig_tree;
@@ -50,7 +47,6 @@ void sn_rig_tree_remove(const fit_model *m, rig_tree *tree, int j);
 sn_status sn_rig_tree_fit(sn_context *ctx, fit_model *m, const rig_tree *tree, int steps, const bool *locked);
 
 // Joint positions for fixed rotations. Needs the moments and updates them.
-// Each call raises mu_j of joints outside the body.
 sn_status sn_rig_tree_move_joints(sn_context *ctx, fit_model *m, rig_tree *tree);
 
 #endif

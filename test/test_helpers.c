@@ -332,7 +332,7 @@ static sn_examples new_sheet(sn_context *ctx) {
   return e;
 }
 
-// Mirrored frames teach the right side what only the left side has shown; of frames that show the left, the right learns nothing.
+// Frames move the left side only. With mirrored frames the right side's error is a small part of that without.
 static void test_mirrored_frames(void **state) {
   sn_context ctx = sn_context_default();
   sn_examples e = new_sheet(&ctx);

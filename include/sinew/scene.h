@@ -179,8 +179,8 @@ static inline sn_affine *sn_pose(const sn_poses *poses, int f) {
 double sn_joint_gap(const sn_skeleton *skeleton, const sn_poses *poses);
 void sn_poses_free(sn_poses *poses);
 
-// The side that a name tells ("Left", "r" between separators) is the `size` bytes from `at` on; returns the word for the other
-// side, NULL where there is none.
+// Finds the word for left or right in a name ("Left", "r" between separators): `size` bytes from `at` on. Returns the word for
+// the other side; NULL: there is none.
 const char *sn_name_side(const char *name, size_t *at, size_t *size);
 // Maps each joint of `ours` to one of `theirs`, -1 for none: by `map` (NULL, or lines of two names: ours, theirs), then by name,
 // then by the naming conventions of Mixamo, Unreal, Rigify, VRM and VRoid.

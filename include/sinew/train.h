@@ -105,7 +105,7 @@ typedef enum sn_affine_places {
 
 typedef struct sn_affine_options {
   int bones;
-  int kappa;   // reduced dimensions
+  int kappa;   // reduced dimensions; 0: the default
   double beta; // kernel width, in mean squared distances of the training control vectors (published: squared file
                // units); 0: the default
   sn_affine_bones stretch; // auto: affine if `published`, else rigid

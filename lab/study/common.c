@@ -35,7 +35,7 @@ study_row study_try(study *s, const sn_examples *examples, const char *spec_text
   double diagonal = sn_points_diagonal((const float(*)[3])examples->rest.positions, examples->rest.vertex_count);
   snprintf(row.spec, sizeof row.spec, "%s", spec_text);
   row.frame_pct = calloc((size_t)frames, sizeof *row.frame_pct);
-  if (!row.frame_pct) study_must(s, sn_fail(&s->ctx, SN_NO_MEMORY, "no memory for %d frames", frames));
+  if (!row.frame_pct) study_must(s, sn_fail(&s->ctx, SN_NO_MEMORY, "out of memory for %d frames", frames));
   char text[16];
   snprintf(text, sizeof text, "%d", shown);
   study_must(s, sn_method_parse(&s->ctx, spec_text, &spec));
@@ -91,7 +91,7 @@ void study_write_frames(study *s, const char *name, const char *title, const stu
   study_close(s, &w);
   double *x = calloc((size_t)frames, sizeof *x);
   sn_plot_line *lines = calloc((size_t)count, sizeof *lines);
-  if (!x || !lines) study_must(s, sn_fail(&s->ctx, SN_NO_MEMORY, "no memory for a chart"));
+  if (!x || !lines) study_must(s, sn_fail(&s->ctx, SN_NO_MEMORY, "out of memory for a chart"));
   for (int f = 0; f < frames; f++) x[f] = f;
   for (int m = 0; m < count; m++) lines[m] = (sn_plot_line){rows[m].spec, frames, x, rows[m].frame_pct};
   snprintf(path, sizeof path, "%s/%s.svg", s->folder, name);

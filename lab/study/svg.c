@@ -61,7 +61,7 @@ static void write_colour(sn_writer *w, double value, double light) {
 static void write_panel(study *s, sn_writer *w, const sn_mesh *mesh, const svg_panel *panel, frame_of_view view,
                         int x0, int y0) {
   drawn *order = calloc((size_t)mesh->triangle_count, sizeof *order);
-  if (!order) study_must(s, sn_fail(&s->ctx, SN_NO_MEMORY, "no memory for a picture"));
+  if (!order) study_must(s, sn_fail(&s->ctx, SN_NO_MEMORY, "out of memory for a picture"));
   int count = 0;
   for (int t = 0; t < mesh->triangle_count; t++) {
     double depth = 0;

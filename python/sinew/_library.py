@@ -142,7 +142,7 @@ lib = _open()
 def take_text(pointer):
     """Text that the library made for us, as what its JSON says."""
     if not pointer:
-        raise MemoryError("sinew: no memory")
+        raise MemoryError("sinew: out of memory")
     try:
         return json.loads(ctypes.string_at(pointer).decode())
     finally:

@@ -84,7 +84,7 @@ class Session:
     def __init__(self, threads=0, seed=1, progress=None):
         self.handle = lib.sn_session_new()
         if not self.handle:
-            raise MemoryError("sinew: no memory")
+            raise MemoryError("sinew: out of memory")
         self.kept = []  # what the library looks at
         self.lock = threading.Lock()  # one thread at a time
         self.stop = ctypes.c_int(0)

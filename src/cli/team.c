@@ -83,10 +83,11 @@ static bool agree(sn_context *ctx, sn_status status) {
   if (lowest == team.size) return true;
   char text[sizeof ctx->error.message] = "";
   if (team.rank == lowest) read_said(text, sizeof text);
-  bool told = MPI_Bcast(text, sizeof text, MPI_CHAR, lowest, end_comm) == MPI_SUCCESS && *text;
+  bool arrived = MPI_Bcast(text, sizeof text, MPI_CHAR, lowest, end_comm) == MPI_SUCCESS && *text;
   if (status == SN_OK) {
     text[strcspn(text, "\n")] = '\0';
-    sn_fail(ctx, SN_IO, "rank %d: %s", lowest, told ? without_name(text) : "failed, and its message did not arrive");
+    sn_fail(ctx, SN_IO, "rank %d: %s", lowest,
+            arrived ? without_name(text) : "failed, and its message did not arrive");
   }
   return false;
 }

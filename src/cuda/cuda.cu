@@ -115,7 +115,7 @@ static sn_cuda_status send(const sn_rt_model *model, const layouts *from, sn_cud
   cudaError_t said = cudaMalloc(&out->memory, p.used);
   if (said != cudaSuccess) return fail_cuda(error, "no room for the model on the device", said);
   p.host = (uint8_t *)calloc(p.used, 1), p.device = (uint8_t *)out->memory;
-  if (!p.host) return fail(error, SN_CUDA_NO_MEMORY, "no memory to lay out a model of %zu bytes", p.used);
+  if (!p.host) return fail(error, SN_CUDA_NO_MEMORY, "out of memory for a model of %zu bytes", p.used);
   put_model(&p, model, from, out);
   said = cudaMemcpy(out->memory, p.host, p.used, cudaMemcpyHostToDevice);
   free(p.host);
@@ -161,7 +161,7 @@ static sn_cuda_status upload_layouts(const sn_rt_model *model, sn_cuda_model *m,
   layouts all = {};
   bool made = sn_cuda_tiles_make(model, &all.tiles) && sn_cuda_fans_make(model, &all.fans) &&
               sn_cuda_sums_make(model, &all.sums) && lay_out_solve(model, &all);
-  sn_cuda_status status = made ? send(model, &all, m, error) : fail(error, SN_CUDA_NO_MEMORY, "no memory to lay out the model");
+  sn_cuda_status status = made ? send(model, &all, m, error) : fail(error, SN_CUDA_NO_MEMORY, "out of memory for the model");
   sn_cuda_tiles_free(&all.tiles), sn_cuda_fans_free(&all.fans), sn_cuda_sums_free(&all.sums), free(all.solve);
   return status;
 }
@@ -175,7 +175,7 @@ sn_cuda_status sn_cuda_upload(const sn_rt_model *model, sn_cuda_model **out, sn_
   if (said == cudaSuccess) said = cudaDeviceGetAttribute(&most_shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
   if (said != cudaSuccess) return fail_cuda(error, "no device", said);
   sn_cuda_model *m = (sn_cuda_model *)calloc(1, sizeof *m);
-  if (!m) return fail(error, SN_CUDA_NO_MEMORY, "no memory to lay out the model");
+  if (!m) return fail(error, SN_CUDA_NO_MEMORY, "out of memory for the model");
   read_heads(model, m);
   m->most_shared = (size_t)most_shared;
   const char *missing = find_unsupported(model, m);

@@ -156,7 +156,7 @@ static sn_status write_blender(sn_context *ctx, const sn_export_job *job, const 
                                sn_export_helpers_py,
                                sn_export_blender_py,
                                NULL};
-  sn_status status = text && quoted ? write_text(ctx, job->path, parts) : sn_fail(ctx, SN_NO_MEMORY, "no memory");
+  sn_status status = text && quoted ? write_text(ctx, job->path, parts) : sn_fail(ctx, SN_NO_MEMORY, "out of memory");
   free(text), free(quoted);
   json_decref(name);
   return status;

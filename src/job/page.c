@@ -48,7 +48,7 @@ json_t *sn_page_blob(sn_context *ctx, const void *bytes, size_t size, size_t wor
                       json_stringn_nocheck(text, (packed_size + 2) / 3 * 4));
     }
   }
-  if (!out) sn_fail(ctx, SN_NO_MEMORY, "no memory to pack %zu bytes for the page", size);
+  if (!out) sn_fail(ctx, SN_NO_MEMORY, "out of memory for %zu bytes for the page", size);
   return out;
 }
 

@@ -185,7 +185,7 @@ static sn_status tell(sn_context *ctx, sn_status status, int stage) {
 }
 
 // Moves joints inside the body one by one, up to `allowed_inside` times the error.
-static sn_status pull_inside(sn_context *ctx, fit_model *m, const rig_way *way) {
+static sn_status draw_inside(sn_context *ctx, fit_model *m, const rig_way *way) {
   bool moved = false;
   if (sn_rig_joints_outside(way->tree) == 0) return SN_OK;
   sn_status status = sn_rig_nudge_joints(ctx, m, way->tree, (allowed_inside * allowed_inside - 1) * m->error, &moved);
@@ -386,7 +386,7 @@ sn_status sn_rig_solve(sn_context *ctx, sn_arena *memory, const fit_problem *p, 
   if (status == SN_OK) status = prune(ctx, m, &way, 2 * RIG_THINNEST, 3, rounds);
   if (status == SN_OK) status = some_rounds(ctx, m, &way, plan->iterations, gain_at_last, rounds);
   if (status == SN_OK) status = prune(ctx, m, &way, (searched ? 1.5 : 1) * RIG_THINNEST, 3, rounds);
-  if (status == SN_OK && plan->tree) status = pull_inside(ctx, m, &way);
+  if (status == SN_OK && plan->tree) status = draw_inside(ctx, m, &way);
   if (status == SN_OK && plan->tree) sn_rig_tree_settle_root(m, tree);
   if (status != SN_OK || !plan->smooth_auto || !searched) return status;
   status = sn_rig_thin(ctx, plan->rest, m, plan->smooth);

@@ -36,14 +36,15 @@ void sn_rig_shared_middle(const fit_model *m, int j, int k, double out[3]) {
   for (int c = 0; c < 3; c++) out[c] = s[3][3] > 0 ? s[c][3] / s[3][3] : 0;
 }
 
-// mu_j, the pull of joint C_j towards C0_j (METHODS (e)), which decides what the motion leaves open: this many times the mean
-// squared error (mesh of unit size), so that exact data is not bent, at most `most_pull`, and more while the joint is outside.
-static const double pull_by_error = 10, most_pull = 1e-3, pull_outside = 100;
+// mu_j, the ridge of joint C_j towards C0_j (docs/methods/rigging.md), which decides what the motion leaves open: this many times
+// the mean squared error (mesh of unit size), so that exact data is not bent, at most `most_ridge`, and more while the joint is
+// outside.
+static const double ridge_by_error = 10, most_ridge = 1e-3, ridge_outside = 100;
 // mu for the edge costs: bones whose joint would be far from the skin that they share are unlikely neighbours.
-static const double edge_pull = 1e-2;
+static const double edge_ridge = 1e-2;
 
-static double pull_of(const fit_model *m) {
-  return fmin(fmax(pull_by_error * m->error / ((double)m->p->n * m->p->f), 1e-9), most_pull);
+static double ridge_of(const fit_model *m) {
+  return fmin(fmax(ridge_by_error * m->error / ((double)m->p->n * m->p->f), 1e-9), most_ridge);
 }
 
 static bool joint_inside(const rig_tree *tree, int j, const double x[3]) {
@@ -149,7 +150,7 @@ static double far_factor(const fit_model *m, int j, int k, const double middle[3
 static edge edge_cost(const fit_model *m, int j, int k) {
   double position[3], middle[3], shared = fit_pair(m, j, k)[9];
   sn_rig_shared_middle(m, j, k, middle);
-  double gap = sn_rig_joint_position(m, j, k, edge_pull, middle, position);
+  double gap = sn_rig_joint_position(m, j, k, edge_ridge, middle, position);
   gap = (gap + 1e-9 * m->p->f) * far_factor(m, j, k, middle);
   return (edge){shared > 0 ? gap / shared : INFINITY, gap, j, k};
 }
@@ -207,7 +208,7 @@ static void place_joint(const fit_model *m, rig_tree *tree, int j) {
   sn_rig_shared_middle(m, j, parent < 0 ? j : parent, tree->skin[j]);
   if (tree->body) sn_rig_put_inside(tree->body, tree->skin[j]);
   memcpy(tree->joint[j], tree->skin[j], sizeof *tree->joint);
-  if (parent >= 0) sn_rig_joint_position(m, j, parent, pull_of(m), tree->skin[j], tree->joint[j]);
+  if (parent >= 0) sn_rig_joint_position(m, j, parent, ridge_of(m), tree->skin[j], tree->joint[j]);
 }
 
 sn_status sn_rig_tree_build(sn_context *ctx, const fit_model *m, rig_tree *tree) {
@@ -352,12 +353,12 @@ static void fill_system(const fit_model *m, const rig_tree *tree, joint_system *
   }
 }
 
-// The pull of joint j counts as often as the vertices that it joins.
-static double joint_pull(const fit_model *m, const rig_tree *tree, const joint_system *s, int j) {
+// The ridge of joint j counts as often as the vertices that it joins.
+static double joint_ridge(const fit_model *m, const rig_tree *tree, const joint_system *s, int j) {
   double shared = tree->parent[j] < 0 ? 0 : fit_pair(m, j, tree->parent[j])[9];
   bool outside = tree->body && tree->parent[j] >= 0 && !joint_inside(tree, j, tree->joint[j]);
   if (!(shared > 0)) shared = s->sigma[j * m->bones + j] + 1e-12;
-  return (outside ? pull_outside : 1) * pull_of(m) * m->p->f * shared;
+  return (outside ? ridge_outside : 1) * ridge_of(m) * m->p->f * shared;
 }
 
 static bool solve_system(const fit_model *m, const rig_tree *tree, joint_system *s) {
@@ -370,10 +371,10 @@ static bool solve_system(const fit_model *m, const rig_tree *tree, joint_system 
   for (int r = 0; r < rows; r++)
     for (int c = 0; c < rows; c++) s->normal[r * rows + c] *= s->sigma[(r / 3) * bones + c / 3];
   for (int j = 0; j < bones; j++) {
-    double pull = joint_pull(m, tree, s, j);
+    double ridge = joint_ridge(m, tree, s, j);
     for (int r = 3 * j; r < 3 * j + 3; r++) {
-      s->normal[r * rows + r] += pull;
-      s->rhs[r] += pull * (tree->skin[j][r % 3] - tree->joint[j][r % 3]);
+      s->normal[r * rows + r] += ridge;
+      s->rhs[r] += ridge * (tree->skin[j][r % 3] - tree->joint[j][r % 3]);
       if (tree->parent[j] < 0) s->rhs[r] = 0;
     }
   }

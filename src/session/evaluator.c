@@ -9,7 +9,7 @@ sn_evaluator *sn_evaluator_new(const void *bytes, size_t size, char *message, si
   sn_rt_error error;
   sn_context ctx = sn_context_default();
   sn_evaluator *e = calloc(1, sizeof *e);
-  if (!e) return snprintf(message, message_size, "no memory"), NULL;
+  if (!e) return snprintf(message, message_size, "out of memory"), NULL;
   e->size = size;
   bool good = sn_rt_open(bytes, size, &e->model, &error) == SN_RT_OK;
   if (!good) snprintf(message, message_size, "%s", error.message);

@@ -29,7 +29,7 @@ sn_status sn_cholesky_factor(sn_context *ctx, int n, const sn_triplet *entries, 
   cs_di_spfree(a);
   if (out->numeric) return SN_OK;
   sn_cholesky_free(out);
-  if (starved) return sn_fail(ctx, SN_NO_MEMORY, "no memory to factor a sparse matrix of %d rows", n);
+  if (starved) return sn_fail(ctx, SN_NO_MEMORY, "out of memory for a sparse matrix of %d rows", n);
   return sn_fail(ctx, SN_NOT_CONVERGED, "a sparse matrix of %d rows is not positive definite", n);
 }
 

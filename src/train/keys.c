@@ -186,7 +186,8 @@ static sn_status choose_keys(sn_context *ctx, const sn_examples *examples, int f
                              sn_keys *out) {
   double target = 0;
   const char *stop = text + strlen(text);
-  if (sn_parse_number(text, stop, &target) != stop || target < 1 || target > frame_count || target != floor(target))
+  if (*text < '0' || *text > '9' || sn_parse_number(text, stop, &target) != stop || target < 1 ||
+      target > frame_count || target != floor(target))
     return sn_fail(ctx, SN_BAD_INPUT, "`keys` auto:%s: auto:N chooses 1 to %d frames", text, frame_count);
   *out = (sn_keys){.count = (int)target, .memory = sn_arena_new(ctx)};
   int looked = (int)fmin(fmax(2 * target, most_frames), frame_count);

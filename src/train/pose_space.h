@@ -14,7 +14,8 @@ typedef struct sn_local_rotation {
   bool apart; // moves away from its parent of the skeleton in training, and shares vertices with `parent`
 } sn_local_rotation;
 
-// Rotations below this, in radians, count as zero; poses nearer than this part of the largest distance count as equal.
+// Rotations below this, in radians, count as zero; poses nearer than this part of the largest distance count as equal; rms gaps
+// between a joint and its parent below this part of the diagonal count as none.
 static const double sn_least_motion = 1e-3;
 // Defaults of functions of rotations: width of a joint's Gaussian kernel in radians; ridge relative to the mean diagonal of
 // the kernel matrix.

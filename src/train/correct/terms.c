@@ -7,7 +7,8 @@
 #include <string.h>
 
 // Constants chosen by the measurements in docs/measurements.md.
-static const double half = 0.5; // prior variance of a joint's theta and of its Gaussians; of products beside theta
+// Prior variance of theta, of Gaussians and of products of a pair; of a joint's products, relative to theta.
+static const double half = 0.5;
 static const double length = 1.0 / 32; // of the diagonal: as likely a priori as a rotation by 1 rad
 static const double pivot = 1e-9;      // smallest residual kernel of a centre, relative to the largest
 

@@ -248,7 +248,9 @@ static sn_status describe(sn_helper_solve *s, const sn_keys *keys, sn_plan *plan
 
 static sn_status describe_without(sn_helper_solve *s, const char *why, sn_plan *plan, sn_train_report *report) {
   sn_helper_note(report, why);
+  s->helper_count = 0;
   for (int k = 0; k < report->candidate_count; k++) report->candidates[k].is_chosen = k == 0; // 0 helpers
+  if (report->candidate_count > 0) report->cross_validated = report->candidates[0].cross_validated;
   return sn_skin_copy_rows(s->ctx, &s->base, NULL, s->base.vertex_count, s->base.influences, &plan->skin);
 }
 
@@ -326,7 +328,8 @@ static sn_status train(sn_context *ctx, const void *options, const sn_examples *
     sn_plan_free(plan), sn_skin_free(&s.skin), s.helper_count = helpers, s.placed_count = 0;
     *plan = sn_plan_new(ctx, examples);
     if (status == SN_OK) status = solve(&s, keys, plan, report);
-  } while (status == SN_OK && o->helpers == 0 && has_fewer(ctx, examples, plan, &helpers, report));
+  } while (status == SN_OK && o->helpers == 0 && s.helper_count > 0 &&
+           has_fewer(ctx, examples, plan, &helpers, report));
   sn_skin_free(&s.base), sn_skin_free(&s.skin);
   sn_arena_free(&memory);
   return status;

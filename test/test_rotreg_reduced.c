@@ -107,8 +107,7 @@ static sn_mat3 key_gradient(const sn_rotreg_predictor *p, const sn_mat3 *q, cons
   sn_mat3 d = q[p->base], s = {{{0}}};
   double tilt[3] = {0, 0, 0};
   for (int k = 0; k < p->factor_count; k++)
-    d = sn_mat3_mul(
-      d, rodrigues(sn_vec3_scale(sn_mat3_apply(p->factors[k].w, theta[p->factors[k].joint]), p->factors[k].u)));
+    d = sn_mat3_mul(d, rodrigues(sn_mat3_apply(p->factors[k].map, theta[p->factors[k].joint])));
   for (int k = 0; k < 7; k++) {
     for (int n = 0; n < 3; n++) tilt[n] += p->tilt[n][k] * phi[k];
     for (int n = 0; n < 6; n++) s.m[row[n]][column[n]] += p->h[n][k] * phi[k];
@@ -307,11 +306,12 @@ static void test_clusters_are_the_rigid_parts(void **state) {
 // 4.75 from 7.
 static void test_mean_shift_by_hand(void **state) {
   const double points[5] = {0, 1, 2, 6, 7};
+  const sn_rotreg_points z = {5, 1, points};
   const double cases[3][3] = {{2.5, 0, 1}, {2.5, 5, 6.5}, {4.5, 2, 2.25}};
   for (int n = 0; n < 3; n++) {
-    double x[2] = {cases[n][1]};
-    sn_rotreg_shift(5, 1, points, cases[n][0], x);
-    assert_near(x[0], cases[n][2], 1e-12);
+    double x = cases[n][1], room;
+    sn_rotreg_shift(&z, cases[n][0], &x, &room);
+    assert_near(x, cases[n][2], 1e-12);
   }
 }
 

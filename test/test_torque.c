@@ -196,6 +196,7 @@ static void random_pair(sn_random *rng, sn_torque_pair *out) {
     sn_rotreg_predictor *p = &out->ends[end];
     p->factor_count = 1, p->shear_joints[0] = p->shear_joints[1] = 1;
     p->factors[0] = (sn_rotreg_factor){.joint = 1, .u = 0.5, .w = sn_mat3_identity()};
+    p->factors[0].map = sn_mat3_scale(sn_mat3_identity(), 0.5);
     for (int c = 0; c < 6; c++) {
       p->h[c][6] = (c < 3) + end * 0.2 * sn_random_normal(rng);
       for (int n = 0; n < 3; n++) p->h[c][n] = 0.05 * sn_random_normal(rng);
@@ -255,7 +256,7 @@ static void test_published_pairs_are_found_again(void **state) {
     random_pair(&m->rng, &pair);
     for (int end = 0; end < 2; end++) {
       memset(pair.ends[end].tilt, 0, sizeof pair.ends[end].tilt);
-      pair.ends[end].factors[0].u = end ? 0.9 : 0.3;
+      pair.ends[end].factors[0].map = sn_mat3_scale(sn_mat3_identity(), end ? 0.9 : 0.3);
     }
     for (int k = 0; k < made_poses; k++) m->sequences[l][k] = made_gradient(m, &pair, k < 28 ? ends : inner, k);
     fit_whole(m, l, &options);

@@ -81,8 +81,10 @@ static void add_pose(const sn_rotreg_training *t, int i, int frame, sn_moments *
   for (int r = 0; r < 3; r++) sn_moments_row(m, n, row[r], residual[r]);
 }
 
+static int poses_in(const sn_moments *m) { return m->rows / 3; }
+
 static void solve_ridge(const sn_rotreg_training *t, int n, const sn_moments *m, double *x) {
-  sn_moments_solve(m, n, sn_bone_ridge * t->diagonal * t->diagonal * (m->rows / 3), x); // three rows per pose
+  sn_moments_solve(m, n, sn_bone_ridge * t->diagonal * t->diagonal * poses_in(m), x);
 }
 
 // The corrections of all joints sum to zero: joint 0 takes minus the sum of the others.
@@ -117,7 +119,7 @@ static void fit_range(void *user, int64_t begin, int64_t end, int worker) {
       residual += sn_moments_left(&in[f], n, x);
       sn_moments_add(&all, n, &in[f]);
     }
-    t->anchor_weight[i] = residual / (all.rows / 3);
+    t->anchor_weight[i] = residual / poses_in(&all);
     sn_moments_add(&all, n, &in[folds]);
     solve_ridge(t, n, &all, x);
     correct_points(t, (int)i, x);

@@ -10,6 +10,12 @@
 
 enum { most_candidates = sn_rotreg_most_candidates };
 
+typedef struct weights_job {
+  sn_rotreg_training *t;
+  double *work; // per worker: residuals of the candidates in every pose
+  size_t work_size;
+} weights_job;
+
 // Groups with a common edge.
 static void find_adjacent(const sn_rotreg_training *t) {
   const sn_mesh *rest = &t->examples->rest;
@@ -64,9 +70,9 @@ static int candidates_of(const sn_rotreg_training *t, int i, int *bones) {
   return count;
 }
 
-static void solve_vertex(const sn_rotreg_training *t, int i) {
+static void solve_vertex(const sn_rotreg_training *t, int i, sn_vec3 *places) {
   const sn_skin *skin = &t->bones.skin;
-  int bones[most_candidates], n = candidates_of(t, i, bones);
+  int bones[most_candidates], n = candidates_of(t, i, bones), poses = t->keys->count;
   size_t row = (size_t)i * (size_t)skin->influences;
   for (int k = 0; k < skin->influences; k++) skin->joints[row + (size_t)k] = 0, skin->weights[row + (size_t)k] = 0;
   skin->weights[row] = 1;
@@ -74,12 +80,14 @@ static void solve_vertex(const sn_rotreg_training *t, int i) {
   sn_simplex q = {.n = n, .w = {1}};
   double squares = 0;
   // Relative to the target: weights sum to one, so residuals stay the same and numbers are small.
-  for (int k = 0; k < t->keys->count; k++) {
-    sn_vec3 residual[most_candidates];
-    for (int c = 0; c < n; c++) residual[c] = alone(t, k, bones[c], i);
-    for (int p = 0; p < n; p++)
-      for (int r = 0; r < n; r++) q.a[p][r] += sn_vec3_dot(residual[p], residual[r]);
-  }
+  for (int c = 0; c < n; c++)
+    for (int k = 0; k < poses; k++) places[c * poses + k] = alone(t, k, bones[c], i);
+  for (int p = 0; p < n; p++)
+    for (int r = 0; r <= p; r++) {
+      double sum = 0;
+      for (int k = 0; k < poses; k++) sum += sn_vec3_dot(places[p * poses + k], places[r * poses + k]);
+      q.a[p][r] = q.a[r][p] = sum;
+    }
   for (int p = 0; p < n; p++) squares += q.a[p][p];
   for (int p = 0; p < n; p++) q.a[p][p] += sn_rotreg_rounding * squares / n; // ties: equal weights
   sn_simplex_solve_sparse(&q, skin->influences);
@@ -91,15 +99,16 @@ static void solve_vertex(const sn_rotreg_training *t, int i) {
 }
 
 static void solve_range(void *user, int64_t begin, int64_t end, int worker) {
-  (void)worker;
-  for (int64_t i = begin; i < end; i++) solve_vertex(user, (int)i);
+  const weights_job *job = user;
+  sn_vec3 *places = (sn_vec3 *)(void *)(job->work + (size_t)worker * job->work_size);
+  for (int64_t i = begin; i < end; i++) solve_vertex(job->t, (int)i, places);
 }
 
-static sn_status solve_weights(sn_rotreg_training *t) {
-  sn_context *ctx = t->ctx;
-  sn_skin *skin = &t->bones.skin;
+static sn_status solve_weights(weights_job *job) {
+  sn_context *ctx = job->t->ctx;
+  sn_skin *skin = &job->t->bones.skin;
   size_t row = (size_t)skin->influences;
-  sn_team_for(ctx, skin->vertex_count, 64, solve_range, t);
+  sn_team_for(ctx, skin->vertex_count, 64, solve_range, job);
   SN_TRY(sn_team_gather(ctx, skin->vertex_count, 64, skin->joints, row * sizeof *skin->joints));
   SN_TRY(sn_team_gather(ctx, skin->vertex_count, 64, skin->weights, row * sizeof *skin->weights));
   sn_skin_normalize(skin);
@@ -122,15 +131,17 @@ sn_status sn_rotreg_bones_fit(sn_rotreg_training *t) {
   sn_context *ctx = t->ctx;
   int n = t->examples->rest.vertex_count;
   size_t bones = (size_t)t->bones.bone_count;
+  weights_job job = {.t = t, .work_size = most_candidates * 3 * (size_t)t->keys->count};
   t->bones.examples = t->examples, t->bones.keys = t->keys, t->bones.topology = &t->topology;
   t->adjacent = SN_NEW(ctx, &t->memory, bool, bones *bones);
   t->bone_error = SN_NEW(ctx, &t->memory, double, n);
-  if (!t->adjacent || !t->bone_error) return ctx->error.status;
+  job.work = SN_NEW(ctx, &t->memory, double, (size_t)sn_threads(ctx) * job.work_size);
+  if (!t->adjacent || !t->bone_error || !job.work) return ctx->error.status;
   SN_TRY(sn_skin_new(ctx, n, t->options->influences, &t->bones.skin));
   find_adjacent(t);
   SN_TRY(sn_proxy_start(ctx, &t->memory, &t->bones));
   for (int round = 0; round < sn_rotreg_rounds; round++) {
-    SN_TRY(solve_weights(t));
+    SN_TRY(solve_weights(&job));
     SN_TRY(sn_proxy_refit(ctx, &t->bones, sn_bone_ridge));
   }
   sn_team_for(ctx, n, 64, measure_range, t);

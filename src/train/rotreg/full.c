@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The unreduced form (4.1, 4.2): a predictor per triangle, a sparse system per mesh. Reference for accuracy.
-#include "train/rotreg/reduced.h"
+#include "train/rotreg/rotreg.h"
 
 #include "base/scope.h"
 

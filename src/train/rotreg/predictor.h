@@ -36,15 +36,15 @@ bool sn_rotreg_gradient(const sn_mesh *rest, const float (*posed)[3], int triang
 
 enum { sn_rotreg_most_factors = 3, sn_rotreg_shear_terms = 7 };
 
-// One joint's factor of a rotation: exp(u W theta).
+// One joint's factor of a rotation: exp(map theta). `map` is u W plus a regularised linear correction.
 typedef struct sn_rotreg_factor {
   int joint;
   double u;
-  sn_mat3 w;
+  sn_mat3 w, map;
   double prior; // of u, from the skin's weights, with W = I; NAN: none
 } sn_rotreg_factor;
 
-// D = R S with R = Q_base exp(u_1 W_1 theta_1) exp(u_2 W_2 theta_2) ... exp(tilt phi), S = H phi, phi = [theta_b1, theta_b2, 1].
+// D = R S with R = Q_base exp(map_1 theta_1) exp(map_2 theta_2) ... exp(tilt phi), S = H phi, phi = [theta_b1, theta_b2, 1].
 typedef struct sn_rotreg_predictor {
   int base, factor_count;
   sn_rotreg_factor factors[sn_rotreg_most_factors];
@@ -61,17 +61,18 @@ typedef struct sn_rotreg_local {
 
 typedef struct sn_rotreg_fit_options {
   int most_factors;   // joints of a predictor, at most
+  double map_ridge;   // of map - u W, relative to the moments of theta; INFINITY: map = u W
   double shear_ridge; // of the scale/shear regression, relative to the mean squared angle
   double tilt_ridge;  // of the tilt, likewise; 0: no tilt
   double rest_weight; // of the rest pose (no tilt, no shear) relative to all poses
   bool published;     // see sn_rotreg_published_options
-  // NULL: any joint, no prior. Otherwise u = `share` and W = I.
+  // NULL: any joint, no prior. Otherwise maps are regularised towards `share` times the local rotation.
   const sn_rotreg_local *local;
 } sn_rotreg_fit_options;
 
 sn_rotreg_fit_options sn_rotreg_fit_options_default(void);
 // published=1, sections 3 to 5 as printed: predictors exp(u W theta) with u >= 0 for the best joint and one more on the
-// residual, scale and shear from the best joint and its parent, no tilts, edges of equal weight, a hard
+// residual, scale and shear from the best joint and its parent, no free maps or tilts, edges of equal weight, a hard
 // set F, clusters by E_A->B, key gradients from the proxy bones with free coefficients.
 sn_rotreg_fit_options sn_rotreg_published_options(void);
 
@@ -114,10 +115,7 @@ void sn_rotreg_regression_add(sn_rotreg_regression *r, const double *row, const 
 // as y = 0 in the rest pose, it is the weight of the rest pose.
 void sn_rotreg_regression_solve(sn_rotreg_regression *r, double ridge, double constant);
 
-// Regresses y, [pose of the sample][column], on theta~ of two joints: a row of `out` per column.
-void sn_rotreg_regress(const sn_rotreg_sample *sample, const int joints[2], int columns, const double *y,
-                       double ridge, double (*out)[sn_rotreg_shear_terms]);
-// Fits H of p->shear_joints (3.3) to vec(S) of the sample's poses.
-void sn_rotreg_fit_h(const sn_rotreg_sample *sample, const double *shear, sn_rotreg_predictor *p);
+// Fits H of p->shear_joints (3.3); `shear` is in the order of the sample's poses.
+void sn_rotreg_fit_h(const sn_rotreg_sample *sample, const sn_mat3 *shear, sn_rotreg_predictor *p);
 
 #endif

@@ -15,9 +15,13 @@ typedef struct sn_rotreg_training sn_rotreg_training; // below
 // Fits weights and motions of `bones` in alternation; group_of and bone_count must be set.
 sn_status sn_rotreg_bones_fit(sn_rotreg_training *t);
 
-// Mean shift with a flat kernel over points[count][numbers]: moves x to the mean of the points within h, until it stays. At least
-// one point must be within h. x: the point, then scratch memory for another.
-void sn_rotreg_shift(int count, int numbers, const double *points, double h, double *x);
+// Mean shift with a flat kernel: moves x to the mean of the points within h, until it stays. At least one point must be
+// within h. `mean`: scratch memory for one point.
+typedef struct sn_rotreg_points {
+  int count, numbers;
+  const double *points; // [point][number]
+} sn_rotreg_points;
+void sn_rotreg_shift(const sn_rotreg_points *z, double h, double *x, double *mean);
 
 // Clusters triangles by mean shift of their rotations in all poses, into at most `most` groups, numbered like sn_cluster_cut.
 sn_status sn_rotreg_mean_shift(const sn_rotreg_training *t, int most, int *group_of, int *groups);
@@ -92,7 +96,6 @@ struct sn_rotreg_training {
   double *bone_error;                // per vertex: mean squared distance in the training poses
   sn_rotreg_local *local;            // [gradient][joint]; NULL: no prior
   sn_rotreg_key_gradients gradients; // full form: one per triangle
-  char *work;                        // per worker: sn_rotreg_work
   sn_rotreg_predictor *predictors;   // one per gradient
   sn_torque_model torque;            // used instead if there are torques
   sn_mat3 *held_out;                 // [pose][gradient]: predicted from the other folds
@@ -131,17 +134,6 @@ double sn_rotreg_mean(const double *values, size_t count);
 // and the same for the three coordinates: T' = C1 D' + C2 Q', C1 4P x 3P and C2 4P x 4J. Row 4b + c of C is column c of
 // proxy bone b's matrix, column 3l + c is column c of key gradient l, column 3P + 4j + c is column c of joint j's matrix.
 sn_status sn_rotreg_solve_c(sn_rotreg_training *t);
-
-// ---- models ----------------------------------------------------------------------------------------------------------
-
-extern const sn_option sn_rotreg_option_table[]; // all options but `published`
-
-// Trains the reduced form and builds its model; frees `t`.
-sn_status sn_rotreg_train(sn_rotreg_training *t, sn_plan *plan, sn_train_report *report);
-// The unreduced form (4.1, 4.2): trains it and evaluates it at the frames of `targets`, in the examples' vertex order; frees `t`.
-sn_status sn_rotreg_full(sn_rotreg_training *t, const sn_keys *targets, sn_frames *out);
-// A trained regression as the drive of a plan.
-sn_status sn_rotreg_describe(const sn_rotreg_training *t, sn_plan *plan);
 
 // ---- mesh reconstruction (4.1, 4.2) --------------------------------------------------------------------------------
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // `rotreg`: rotational regression (Wang, Pulli and Popovic 2007). The reduced form becomes a model with the drive
 // `rotreg`; the full form is evaluated offline. `torque` uses the same driver.
-#include "train/rotreg/reduced.h"
+#include "train/rotreg/rotreg.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -36,20 +36,17 @@ void sn_rotreg_regression_solve(sn_rotreg_regression *r, double ridge, double co
   sn_spd_solve(r->terms, 2 * terms, r->a[0], 6, r->b[0]);
 }
 
-void sn_rotreg_regress(const sn_rotreg_sample *s, const int joints[2], int columns, const double *y, double ridge,
-                       double (*out)[terms]) {
-  sn_rotreg_regression r = {.terms = terms, .columns = columns};
+void sn_rotreg_fit_h(const sn_rotreg_sample *s, const sn_mat3 *shear, sn_rotreg_predictor *p) {
+  sn_rotreg_regression r = {.terms = terms, .columns = 6};
   for (int i = 0; i < s->count; i++) {
-    double row[terms];
-    sn_rotreg_terms(joints, s->rotations->theta + (size_t)s->pick[i] * (size_t)s->rotations->joint_count, row);
-    sn_rotreg_regression_add(&r, row, y + i * columns);
+    double row[terms], y[6];
+    sn_rotreg_terms(p->shear_joints, s->rotations->theta + (size_t)s->pick[i] * (size_t)s->rotations->joint_count,
+                    row);
+    sn_rotreg_vec(shear[i], y);
+    sn_rotreg_regression_add(&r, row, y);
   }
-  sn_rotreg_regression_solve(&r, ridge, s->options->rest_weight);
-  for (int n = 0; n < columns * terms; n++) out[n / terms][n % terms] = r.b[n % terms][n / terms];
-}
-
-void sn_rotreg_fit_h(const sn_rotreg_sample *s, const double *shear, sn_rotreg_predictor *p) {
-  sn_rotreg_regress(s, p->shear_joints, 6, shear, s->options->shear_ridge, p->h);
+  sn_rotreg_regression_solve(&r, s->options->shear_ridge, s->options->rest_weight);
+  for (int n = 0; n < 6 * terms; n++) p->h[n / terms][n % terms] = r.b[n % terms][n / terms];
   for (int c = 0; c < 3; c++) p->h[c][terms - 1] += 1;
 }
 

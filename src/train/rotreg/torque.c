@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // `torque`: rotational regression whose predictors follow the joints' torques (Kim, Park and Jung).
-#include "train/rotreg/reduced.h"
+#include "train/rotreg/rotreg.h"
 #include "train/train.h"
 
 static sn_status train_torque(sn_context *ctx, const void *options, const sn_examples *examples, const sn_keys *keys,

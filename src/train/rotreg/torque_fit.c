@@ -250,35 +250,48 @@ static void sum_weights(const fit_job *job, int j, double *aa[2], double *ab[2])
   }
 }
 
-// The functions of joint j. Space of every pose: x; a.a and a.b of rotations and of scale/shear.
-static void fit_functions(const fit_job *job, int j, double *x, double *sums) {
+enum { columns = 4 + 1 }; // a.a and a.b of rotations and of scale/shear; x
+
+typedef struct function_job {
+  const fit_job *fit;
+  double *numbers; // [joint][columns][pose]
+} function_job;
+
+static void fit_function_range(void *user, int64_t begin, int64_t end, int worker) {
+  (void)worker;
+  const function_job *f = user;
+  const fit_job *job = f->fit;
   int poses = job->t->rotations.pose_count;
-  const sn_torque_loads *loads = &job->t->loads;
-  double *aa[2] = {sums, sums + poses}, *ab[2] = {sums + 2 * poses, sums + 3 * poses};
-  sn_torque_functions *to = &job->t->torque.functions[j];
-  memset(sums, 0, 4 * (size_t)poses * sizeof *sums);
-  sum_weights(job, j, aa, ab);
-  for (int k = 0; k < poses; k++) x[k] = loads->x[joint_row(job, k) + (size_t)j];
-  if (job->t->fit.published) {
-    to->offset[0] = sn_torque_fit_polynomial(poses, x, aa[0], ab[0], loads->degree_r, to->rotation);
-    to->offset[1] = sn_torque_fit_polynomial(poses, x, aa[1], ab[1], loads->degree_s, to->shear);
-  } else {
-    sn_torque_fit_function(poses, x, aa[0], ab[0], loads->degree_r, to->rotation);
-    sn_torque_fit_function(poses, x, aa[1], ab[1], loads->degree_s, to->shear);
+  for (int64_t j = begin; j < end; j++) {
+    double *at = f->numbers + (size_t)j * columns * (size_t)poses;
+    double *aa[2] = {at, at + poses}, *ab[2] = {at + 2 * poses, at + 3 * poses}, *x = at + 4 * poses;
+    memset(at, 0, 4 * (size_t)poses * sizeof *at);
+    sum_weights(job, (int)j, aa, ab);
+    for (int k = 0; k < poses; k++) x[k] = job->t->loads.x[joint_row(job, k) + (size_t)j];
+    sn_torque_functions *to = &job->t->torque.functions[j];
+    if (job->t->fit.published) {
+      to->offset[0] = sn_torque_fit_polynomial(poses, x, aa[0], ab[0], job->t->loads.degree_r, to->rotation);
+      to->offset[1] = sn_torque_fit_polynomial(poses, x, aa[1], ab[1], job->t->loads.degree_s, to->shear);
+    } else {
+      sn_torque_fit_function(poses, x, aa[0], ab[0], job->t->loads.degree_r, to->rotation);
+      sn_torque_fit_function(poses, x, aa[1], ab[1], job->t->loads.degree_s, to->shear);
+    }
   }
 }
 
-static sn_status alternate(fit_job *job) {
+static sn_status alternate(const fit_job *job) {
   sn_context *ctx = job->t->ctx;
   SN_SCRATCH(scratch, ctx);
-  size_t poses = (size_t)job->t->rotations.pose_count;
-  double *x = SN_NEW(ctx, &scratch, double, poses), *sums = SN_NEW(ctx, &scratch, double, 4 * poses);
-  if (!x || !sums) return ctx->error.status;
+  int joints = job->t->rotations.joint_count, gradients = job->t->gradients.gradient_count;
+  function_job functions = {
+    job, SN_NEW(ctx, &scratch, double, (size_t)joints *columns *(size_t)job->t->rotations.pose_count)};
+  if (!functions.numbers) return ctx->error.status;
   int round_count = job->t->fit.published ? 1 : rounds; // as published, the ends do not depend on the functions
-  for (int round = 0; round <= round_count; round++) {
-    sn_parallel_for(ctx, job->t->gradients.gradient_count, 1, fit_pair_range, job);
-    for (int j = 0; j < job->t->rotations.joint_count && round < round_count; j++) fit_functions(job, j, x, sums);
+  for (int round = 0; round < round_count; round++) {
+    sn_parallel_for(ctx, gradients, 1, fit_pair_range, (void *)job);
+    sn_parallel_for(ctx, joints, 1, fit_function_range, &functions);
   }
+  sn_parallel_for(ctx, gradients, 1, fit_pair_range, (void *)job);
   return SN_OK;
 }
 

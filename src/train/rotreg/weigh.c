@@ -8,6 +8,12 @@
 #include "base/team.h"
 #include "train/train.h"
 
+typedef struct fit_job {
+  const sn_rotreg_training *t;
+  char *work;
+  size_t work_size;
+} fit_job;
+
 // Fits on all poses, then without each fold to predict its held-out poses.
 static void fit_predictor(const sn_rotreg_training *t, int n, sn_rotreg_work *work) {
   sn_rotreg_predictor *whole = &t->predictors[n], part;
@@ -29,9 +35,9 @@ static void fit_predictor(const sn_rotreg_training *t, int n, sn_rotreg_work *wo
 }
 
 static void fit_range(void *user, int64_t begin, int64_t end, int worker) {
-  const sn_rotreg_training *t = user;
-  char *work = t->work + (size_t)worker * sn_rotreg_work_size(t->rotations.pose_count);
-  for (int64_t n = begin; n < end; n++) fit_predictor(t, (int)n, (sn_rotreg_work *)(void *)work);
+  const fit_job *job = user;
+  for (int64_t n = begin; n < end; n++)
+    fit_predictor(job->t, (int)n, (sn_rotreg_work *)(void *)(job->work + (size_t)worker * job->work_size));
 }
 
 sn_rotreg_fit_options sn_rotreg_fit_options_near(const sn_rotreg_training *t, int gradient) {
@@ -43,11 +49,12 @@ sn_rotreg_fit_options sn_rotreg_fit_options_near(const sn_rotreg_training *t, in
 sn_status sn_rotreg_predictors_fit(sn_rotreg_training *t) {
   sn_context *ctx = t->ctx;
   size_t count = (size_t)t->gradients.gradient_count, poses = (size_t)t->rotations.pose_count;
+  fit_job job = {.t = t, .work_size = sn_rotreg_work_size((int)poses)};
   t->predictors = SN_NEW(ctx, &t->memory, sn_rotreg_predictor, count);
   t->held_out = SN_NEW(ctx, &t->memory, sn_mat3, count * poses);
-  t->work = sn_arena_alloc(ctx, &t->memory, (size_t)sn_threads(ctx), sn_rotreg_work_size((int)poses));
-  if (!t->predictors || !t->held_out || !t->work) return ctx->error.status;
-  sn_parallel_for(ctx, (int64_t)count, 1, fit_range, t);
+  job.work = sn_arena_alloc(ctx, &t->memory, (size_t)sn_threads(ctx), job.work_size);
+  if (!t->predictors || !t->held_out || !job.work) return ctx->error.status;
+  sn_parallel_for(ctx, (int64_t)count, 1, fit_range, &job);
   return t->loads.joint_count > 0 ? sn_torque_fit(t) : SN_OK;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Writes a trained rotational regression as sections of a plan.
-#include "train/rotreg/reduced.h"
+#include "train/rotreg/rotreg.h"
 
 #include <string.h>
 
@@ -38,7 +38,7 @@ static void store_predictor(const sn_rotreg_predictor *p, int lane, sn_rt_rotreg
   if ((uint32_t)p->factor_count > to->factor_count) to->factor_count = (uint32_t)p->factor_count;
   for (int k = 0; k < p->factor_count; k++) {
     to->joint[k][lane] = (uint16_t)p->factors[k].joint;
-    for (int m = 0; m < 9; m++) to->map[k][m][lane] = (float)(p->factors[k].u * p->factors[k].w.m[m / 3][m % 3]);
+    for (int m = 0; m < 9; m++) to->map[k][m][lane] = (float)p->factors[k].map.m[m / 3][m % 3];
   }
   for (int c = 0; c < 6; c++)
     for (int m = 0; m < sn_rotreg_shear_terms; m++) to->shear[c][m][lane] = (float)p->h[c][m];

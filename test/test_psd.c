@@ -306,7 +306,7 @@ static void corrections_are_the_formulas(void **state) {
   sn_examples_free(&examples);
 }
 
-// Murtagh 2008, 4.3: kernel weights of at most `threshold`, here 3 % of the diagonal, are left out. All vertices get the same five
+// Murtagh 2008, 4.3: kernel weights of at most `threshold`, here 3 % of the diagonal, are dropped. All vertices get the same five
 // weights (that of the rest pose follows from the others, since nothing is displaced there), two of which are smaller; only vertices
 // of one joint are looked at: elsewhere a weight may stay for its normal.
 static void small_weights_are_left_out(void **state) {
